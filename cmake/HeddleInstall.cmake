@@ -1,0 +1,18 @@
+# Install and export: find_package(heddle) then gives heddle::heddle and heddle::sim.
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")
+install(TARGETS heddle heddle_sim EXPORT heddle-targets
+  FILE_SET HEADERS
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT heddle-targets NAMESPACE heddle:: DESTINATION "${package_dir}")
+configure_package_config_file(cmake/heddle-config.cmake.in "${PROJECT_BINARY_DIR}/heddle-config.cmake"
+  INSTALL_DESTINATION "${package_dir}")
+# Before 1.0 a minor version may break the interface.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/heddle-config-version.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/heddle-config.cmake"
+  "${PROJECT_BINARY_DIR}/heddle-config-version.cmake"
+  cmake/HeddleDependencies.cmake
+  DESTINATION "${package_dir}")

@@ -1,0 +1,47 @@
+# heddle_add_test(<name> SOURCES <file>... [LABELS <label>...] [LIBRARIES <target>...] [TIMEOUT <seconds>])
+#
+# A GoogleTest program that links the simulated SM; each of its TESTs becomes a test of its own. The first
+# label says which kind it is (unit, explore, ...); `cmake --build <dir> --target <label>_tests` builds the
+# programs of one kind. Tests may include the private headers of src/.
+include(GoogleTest)
+
+function(heddle_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LIBRARIES")
+  if(NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR
+      "heddle_add_test(${name}): wants SOURCES, and no unknown arguments; unknown: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE "${heddle_SOURCE_DIR}/src")
+  target_link_libraries(${name} PRIVATE heddle::sim ${arg_LIBRARIES} ${heddle_fmt} GTest::gtest_main
+    heddle_warnings)
+  heddle_test_program(${name} ${arg_LABELS})
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_LIST ${name}_names
+    PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  # A list does not survive as a value among PROPERTIES, so the labels are set once the tests are known.
+  set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
+  file(CONFIGURE OUTPUT "${labels_file}" @ONLY CONTENT
+    "if(@name@_names)\n  set_tests_properties(\${@name@_names} PROPERTIES LABELS \"@arg_LABELS@\")\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
+endfunction()
+
+# Enters a target into those that build all tests of a kind: <label>_tests, and host_tests for all that need
+# no nvcc.
+add_custom_target(host_tests)
+function(heddle_test_program name)
+  foreach(label IN LISTS ARGN)
+    if(NOT TARGET ${label}_tests)
+      add_custom_target(${label}_tests)
+    endif()
+    add_dependencies(${label}_tests ${name})
+  endforeach()
+  if(NOT "${ARGN}" MATCHES "device|gpu")
+    add_dependencies(host_tests ${name})
+  endif()
+endfunction()

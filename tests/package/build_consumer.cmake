@@ -1,0 +1,34 @@
+# Builds and runs the consumer in the empty folder WORK, with heddle taken the way that WAY says.
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "status ${status} from: ${command}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE "${WORK}")
+if(WAY STREQUAL "find_package")
+  set(prefix "${WORK}/prefix")
+  run("${CMAKE_COMMAND}" --install "${HEDDLE_BUILD}" --prefix "${prefix}")
+  set(heddle_from "-DCMAKE_PREFIX_PATH=${prefix}")
+
+  # Warnings are this project's own affair, and paths of this machine are nobody else's.
+  file(GLOB_RECURSE package_files "${prefix}/*.cmake")
+  foreach(package_file IN LISTS package_files)
+    file(STRINGS "${package_file}" leaks REGEX "heddle_warnings|heddle_device")
+    file(STRINGS "${package_file}" paths)
+    list(FILTER paths INCLUDE REGEX "${HEDDLE_SOURCE}/include|${HEDDLE_BUILD}/src")
+    if(leaks OR paths)
+      message(FATAL_ERROR "${package_file} must not mention: ${leaks} ${paths}")
+    endif()
+  endforeach()
+else()
+  set(heddle_from "-DHEDDLE_SOURCE=${HEDDLE_SOURCE}")
+endif()
+
+run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${WORK}/build" -G "${GENERATOR}"
+  "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_BUILD_TYPE=Release "${heddle_from}")
+run("${CMAKE_COMMAND}" --build "${WORK}/build" --parallel 2)
+run("${WORK}/build/consumer")
