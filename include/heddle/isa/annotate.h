@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What things are called in reports. None of these is an instruction: on the GPU they vanish, in the
+// simulated SM they give roles and barriers the names that diagnoses and traces use.
+#pragma once
+
+#include <heddle/isa/mbarrier.h>
+#include <heddle/isa/target.h>
+
+namespace heddle::inline HEDDLE_TARGET::isa {
+
+// Which side of a stage's hand-off a barrier stands for.
+enum class BarrierRole : std::uint8_t { kFull, kEmpty, kOther };
+
+#if HEDDLE_ON_CUDA
+
+HEDDLE_DEVICE void annotate_role(Name) {}
+HEDDLE_DEVICE void annotate_barriers(MbarPtr, std::uint32_t, Name, BarrierRole) {}
+
+#else
+
+// From here on this thread acts as `role`.
+void annotate_role(Name role);
+
+// `count` barriers from `first` on are the `role` barriers of stages 0, 1, ... of `pipeline`.
+void annotate_barriers(MbarPtr first, std::uint32_t count, Name pipeline, BarrierRole role);
+
+#endif
+
+}  // namespace heddle::inline HEDDLE_TARGET::isa

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The device that a host program talks to: its memory, and launches on it. The same program text runs a
+// kernel on a GPU or in the simulated SM, depending on the compiler that made it.
+//
+//   Device device(options);
+//   DeviceBuffer input(device, "input", bytes);
+//   input.upload(data);
+//   RunOutcome outcome = device.launch<Copy>({.grid = {4}}, params);
+#pragma once
+
+#include <heddle/host/error.h>
+#include <heddle/host/run_options.h>
+#include <heddle/isa/entry.h>
+#include <heddle/isa/target.h>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#if HEDDLE_ON_CUDA
+#include <cuda_runtime_api.h>
+#else
+#include <heddle/sim/launch.h>
+
+#include <new>
+#endif
+
+namespace heddle::inline HEDDLE_TARGET {
+
+#if HEDDLE_ON_CUDA
+
+namespace detail {
+
+inline void check_cuda(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  throw DriverError(std::string(what) + ": " + cudaGetErrorString(error), static_cast<int>(error));
+}
+
+}  // namespace detail
+
+class Device {
+ public:
+  // Throws DriverError if there is no such GPU.
+  explicit Device(const RunOptions& options) : options_(options) {
+    detail::check_cuda(cudaSetDevice(options.ordinal), "cudaSetDevice");
+  }
+
+  template <Kernel K>
+  RunOutcome launch(const LaunchShape& shape, const typename K::Params& params) {
+    cudaError_t error = heddle::HEDDLE_TARGET::launch<K>(shape, params);
+    if (error == cudaSuccess) error = cudaDeviceSynchronize();
+    RunOutcome outcome;
+    if (error != cudaSuccess) outcome.report = options_.kernel + ": " + cudaGetErrorString(error) + "\n";
+    return outcome;
+  }
+
+ private:
+  friend class DeviceBuffer;
+  RunOptions options_;
+};
+
+class DeviceBuffer {
+ public:
+  DeviceBuffer(Device&, const std::string& name, std::size_t bytes) : bytes_(bytes) {
+    if (bytes != 0) detail::check_cuda(cudaMalloc(&data_, bytes), ("cudaMalloc of " + name).c_str());
+  }
+  ~DeviceBuffer() { cudaFree(data_); }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  void upload(const void* host) {
+    if (bytes_ != 0) detail::check_cuda(cudaMemcpy(data_, host, bytes_, cudaMemcpyHostToDevice), "cudaMemcpy");
+  }
+  void download(void* host) const {
+    if (bytes_ != 0) detail::check_cuda(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  }
+  void fill(unsigned char value) {
+    if (bytes_ != 0) detail::check_cuda(cudaMemset(data_, value, bytes_), "cudaMemset");
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_;
+};
+
+#else
+
+class Device {
+ public:
+  // Throws InputError for a schedule that is none.
+  explicit Device(const RunOptions& options) : schedule_(sim::Schedule::parse(options.schedule)), run_(options) {}
+
+  template <Kernel K>
+  RunOutcome launch(const LaunchShape& shape, const typename K::Params& params) {
+    const sim::Report report = sim::launch<K>({.memory = &memory_,
+                                               .schedule = schedule_,
+                                               .sms = run_.sms,
+                                               .kernel = run_.kernel,
+                                               .again = run_.again},
+                                              shape, params);
+    return {.report = report.text(),
+            .thread_switches = report.stats.thread_switches,
+            .instructions = report.stats.instructions,
+            .copies = report.stats.copies,
+            .copy_bytes = report.stats.copy_bytes};
+  }
+
+ private:
+  friend class DeviceBuffer;
+  sim::GlobalMemory memory_;
+  sim::Schedule schedule_;
+  RunOptions run_;
+};
+
+class DeviceBuffer {
+ public:
+  DeviceBuffer(Device& device, const std::string& name, std::size_t bytes)
+      : data_(bytes == 0 ? nullptr : ::operator new(bytes, kAlignment)), bytes_(bytes) {
+    device.memory_.add(name, data_, bytes);
+  }
+  ~DeviceBuffer() { ::operator delete(data_, kAlignment); }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  void upload(const void* host) {
+    if (bytes_ != 0) std::memcpy(data_, host, bytes_);
+  }
+  void download(void* host) const {
+    if (bytes_ != 0) std::memcpy(host, data_, bytes_);
+  }
+  void fill(unsigned char value) {
+    if (bytes_ != 0) std::memset(data_, value, bytes_);
+  }
+
+ private:
+  // As cudaMalloc aligns.
+  static constexpr std::align_val_t kAlignment{256};
+
+  void* data_;
+  std::size_t bytes_;
+};
+
+#endif
+
+}  // namespace heddle::inline HEDDLE_TARGET

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which target this translation unit is for. nvcc makes a translation unit `cuda`, every other compiler
+// makes it `sim`. This is the one file that asks; everything else uses the names defined here.
+//
+// Each target has its own inline namespace, so one program can hold the same kernel twice, run it on a
+// GPU and in the simulated SM, and compare the results:
+//
+//   namespace heddle::inline HEDDLE_TARGET {
+//   HEDDLE_DEVICE void load_tiles(...);
+//   }
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define HEDDLE_ON_CUDA 1
+#define HEDDLE_TARGET on_cuda
+#define HEDDLE_DEVICE __device__ __forceinline__
+#define HEDDLE_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#define HEDDLE_ON_CUDA 0
+#define HEDDLE_TARGET on_sim
+#define HEDDLE_DEVICE inline
+#define HEDDLE_HOST_DEVICE inline
+#endif
+
+// A GPU build with HEDDLE_WATCHDOG set to a number of milliseconds reports and traps in waits that last
+// longer, instead of hanging the card. See isa/watchdog.h.
+#if !defined(HEDDLE_WATCHDOG)
+#define HEDDLE_WATCHDOG 0
+#endif
+
+namespace heddle::inline HEDDLE_TARGET {
+
+inline constexpr bool kIsSimulated = HEDDLE_ON_CUDA == 0;
+
+#if HEDDLE_ON_CUDA
+
+// Where in the kernel's source something was asked for. Reports of the simulated SM are built from it;
+// on the GPU it is empty and costs nothing.
+struct CallSite {
+  HEDDLE_HOST_DEVICE static constexpr CallSite here() { return {}; }
+};
+
+#else
+
+struct CallSite {
+  const char* file = "";
+  std::uint32_t line = 0;
+
+  static constexpr CallSite here(const char* file = __builtin_FILE(),
+                                 std::uint32_t line = static_cast<std::uint32_t>(__builtin_LINE())) {
+    return {file, line};
+  }
+};
+
+#endif
+
+#if HEDDLE_ON_CUDA && HEDDLE_WATCHDOG == 0
+
+// What a pipeline, a role or a barrier is called in reports. Empty where no report can name it.
+struct Name {
+  constexpr Name() = default;
+  HEDDLE_HOST_DEVICE constexpr Name(const char* /*text*/) {}
+};
+
+#else
+
+struct Name {
+  const char* text = "";
+
+  constexpr Name() = default;
+  HEDDLE_HOST_DEVICE constexpr Name(const char* name) : text(name) {}
+};
+
+#endif
+
+}  // namespace heddle::inline HEDDLE_TARGET
