@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a host program wants a kernel run, on either target. Plain data, the same type for both.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace heddle {
+
+struct RunOptions {
+  std::string kernel = "kernel";  // what reports call it
+  std::string schedule = "rr";    // simulated SM: round robin, or a seed in hexadecimal
+  std::string again = {};         // simulated SM: the command that shows a run again
+  std::uint32_t sms = 4;          // simulated SM: how many
+  int ordinal = 0;                // GPU: which
+};
+
+// What came of a run. `report` is empty when all went well.
+struct RunOutcome {
+  std::string report;
+  std::uint64_t thread_switches = 0;  // simulated SM only
+  std::uint64_t instructions = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t copy_bytes = 0;
+
+  bool ok() const { return report.empty(); }
+};
+
+}  // namespace heddle
