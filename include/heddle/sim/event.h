@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happens in the simulated SM, as it happens. Every effect of every instruction passes this interface;
+// checkers and traces are observers of it and never act on the machine.
+//
+//   struct CountCopies : sim::Observer {
+//     sim::EventMask wants() const override { return sim::mask_of(sim::EventKind::kCopyIssue); }
+//     void on_event(const sim::Event&) override { ++copies; }
+//     int copies = 0;
+//   };
+#pragma once
+
+#include <heddle/isa/target.h>
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace heddle::sim {
+
+// Fields of Event that a kind does not mention are unspecified. `address` is a cluster shared address:
+// CTA rank above bit 24, byte offset below. `barrier` is dense over the launch, in order of initialisation.
+enum class EventKind : std::uint8_t {
+  kCtaStart,         // cta
+  kCtaExit,          // cta
+  kThreadExit,       // thread
+  kBarrierInit,      // thread, barrier, address, value: expected arrivals
+  kBarrierInval,     // thread, barrier, address
+  kBarrierArrive,    // thread, barrier, phase, value: arrivals; scope
+  kBarrierExpect,    // thread, barrier, phase, value: bytes
+  kBarrierComplete,  // copy (0: by hand), barrier, phase, value: bytes
+  kBarrierPhase,     // barrier, phase: the one that is now over
+  kBarrierBlock,     // thread, barrier, phase: begins to wait
+  kBarrierPass,      // thread, barrier, phase: a wait for this phase succeeded; scope
+  kNamedArrive,      // thread, value: barrier id
+  kNamedPass,        // thread, value: barrier id
+  kClusterArrive,    // thread, value: 1 if it releases
+  kClusterPass,      // thread
+  kWarpMeet,         // thread (of the lane that came last), value: lanes that met
+  kSharedRead,       // thread, address, bytes
+  kSharedWrite,      // thread, address, bytes
+  kGlobalRead,       // thread, global, bytes
+  kGlobalWrite,      // thread, global, bytes
+  kFence,            // thread, value: a FenceKind
+  kCopyIssue,        // copy, thread, address: shared side, bytes, barrier (loads), value: a CopyKind
+  kCopyReadShared,   // copy, address, bytes
+  kCopyWriteShared,  // copy, address, bytes
+  kCopyReadGlobal,   // copy, global, bytes
+  kCopyWriteGlobal,  // copy, global, bytes
+  kCopyDone,         // copy
+  kGroupCommit,      // thread
+  kGroupPass,        // thread, value: groups that may still be pending; scope kCta: sources read only
+  kRole,             // thread, text: the role's name
+  kCount
+};
+
+enum class FenceKind : std::uint8_t {
+  kMbarrierInit,
+  kProxyAsync,
+  kProxyAsyncSharedCta,
+  kProxyAsyncGlobal,
+  kAcqRelCta,
+  kAcqRelCluster,
+  kAcqRelGpu
+};
+
+enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer };
+
+enum class EventScope : std::uint8_t { kCta, kCluster };
+
+struct Event {
+  EventKind kind;
+  EventScope scope = EventScope::kCta;
+  std::uint32_t cta = 0;      // linear index in the grid
+  std::uint32_t thread = 0;   // linear index in the CTA
+  std::uint32_t barrier = 0;
+  std::uint32_t address = 0;
+  std::uint32_t bytes = 0;
+  std::uint64_t phase = 0;    // counted from 0; its parity is what a kernel sees
+  std::uint64_t value = 0;
+  std::uint64_t copy = 0;     // counted from 1 over the launch
+  std::uint64_t global = 0;
+  const char* text = "";
+  CallSite site = {};
+};
+
+using EventMask = std::uint64_t;
+
+constexpr EventMask mask_of(EventKind kind) { return EventMask{1} << static_cast<unsigned>(kind); }
+
+constexpr EventMask mask_of(std::initializer_list<EventKind> kinds) {
+  EventMask mask = 0;
+  for (EventKind kind : kinds) mask |= mask_of(kind);
+  return mask;
+}
+
+inline constexpr EventMask kAllEvents = (EventMask{1} << static_cast<unsigned>(EventKind::kCount)) - 1;
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual EventMask wants() const { return kAllEvents; }
+  virtual void on_event(const Event& event) = 0;
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a kernel in the simulated SM.
+//
+//   sim::GlobalMemory memory;
+//   memory.add("source", source.data(), source.size());
+//   sim::Report report = sim::launch<Copy>({.memory = &memory}, {.grid = {4}}, params);
+//   if (!report.ok()) std::cerr << report.text();
+#pragma once
+
+#include <heddle/isa/entry.h>
+#include <heddle/sim/event.h>
+#include <heddle/sim/global_memory.h>
+#include <heddle/sim/report.h>
+#include <heddle/sim/schedule.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+enum class Arch : std::uint8_t { kSm90, kSm100 };
+
+struct LaunchOptions {
+  const GlobalMemory* memory = nullptr;  // none: the kernel touches no global memory
+  Schedule schedule = {};
+  Arch arch = Arch::kSm90;
+  std::uint32_t sms = 4;             // CTAs resident at once, one to an SM; at least one cluster fits
+  std::string kernel = "kernel";     // what reports call it
+  std::string again = {};            // the command that shows the run again; empty: the schedule alone is printed
+  std::uint64_t max_steps = std::uint64_t{1} << 40;  // instructions before the run is stopped with a report
+  std::vector<Observer*> observers = {};
+};
+
+// A kernel as the launcher sees it: how much it needs, and what each thread runs.
+struct KernelEntry {
+  std::uint32_t threads;
+  std::size_t shared_bytes;
+  std::size_t shared_alignment;
+  void (*run)(const void* params, void* shared);
+};
+
+// Throws InputError for a launch that no GPU of that architecture would take; nothing is written then.
+Report launch_entry(const LaunchOptions& options, const LaunchShape& shape, const KernelEntry& entry,
+                    const void* params);
+
+template <Kernel K>
+Report launch(const LaunchOptions& options, const LaunchShape& shape, const typename K::Params& params) {
+  const KernelEntry entry{
+      .threads = shape.threads == 0 ? K::kThreads : shape.threads,
+      .shared_bytes = sizeof(typename K::Shared),
+      .shared_alignment = alignof(typename K::Shared),
+      .run = [](const void* p, void* shared) {
+        K::run(*static_cast<const typename K::Params*>(p), *static_cast<typename K::Shared*>(shared));
+      }};
+  return launch_entry(options, shape, entry, &params);
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who did what to each mbarrier: what a report needs to say what is missing and who could supply it.
+#pragma once
+
+#include <heddle/sim/event.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::sim::check {
+
+// A thread or a warp, anywhere in the grid.
+struct Actor {
+  std::uint32_t cta = 0;
+  std::uint32_t index = 0;
+
+  friend bool operator==(const Actor&, const Actor&) = default;
+  friend auto operator<=>(const Actor&, const Actor&) = default;
+};
+
+struct BarrierRecord {
+  std::vector<Actor> arrived;        // threads, in the current phase
+  std::vector<Actor> arrived_before; // threads, in the last phase that is over
+  std::vector<Actor> waiters;        // warps that have waited on it successfully, at any time
+  std::uint64_t bytes_expected = 0;  // in the current phase
+  std::uint64_t bytes_landed = 0;
+  std::uint64_t phases = 0;
+  std::uint64_t init_count = 0;
+  CallSite init = {};
+  CallSite last_arrive = {};
+  CallSite last_expect = {};
+  std::uint64_t last_expect_bytes = 0;
+};
+
+class BarrierHistory final : public Observer {
+ public:
+  EventMask wants() const override;
+  void on_event(const Event& event) override;
+
+  const BarrierRecord& of(std::uint32_t barrier) const { return records_[barrier]; }
+
+ private:
+  std::vector<BarrierRecord> records_;  // by barrier id
+};
+
+}  // namespace heddle::sim::check

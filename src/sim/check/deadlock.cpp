@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/check/deadlock.h"
+
+#include "sim/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+namespace heddle::sim::check {
+
+using machine::Barrier;
+using machine::BarrierName;
+using machine::Cta;
+using machine::Machine;
+using machine::NamedRange;
+using machine::Thread;
+using machine::ThreadState;
+using machine::Wait;
+using machine::WaitKind;
+
+namespace {
+
+constexpr std::size_t kMostGroups = 12;
+
+const char* file_name(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash == nullptr ? path : slash + 1;
+}
+
+std::string place(CallSite site) { return fmt::format("{}:{}", file_name(site.file), site.line); }
+
+// "0, 2-5"
+std::string ranges(const std::set<std::uint32_t>& numbers) {
+  std::string text;
+  for (auto it = numbers.begin(); it != numbers.end();) {
+    const std::uint32_t first = *it;
+    std::uint32_t last = first;
+    while (++it != numbers.end() && *it == last + 1) ++last;
+    if (!text.empty()) text += ", ";
+    text += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
+  }
+  return text;
+}
+
+std::string warps(const std::set<std::uint32_t>& numbers) {
+  return fmt::format("{} {}", numbers.size() == 1 ? "warp" : "warps", ranges(numbers));
+}
+
+// Threads of one role and one CTA that wait for the same thing at the same place.
+struct Group {
+  const Thread* first = nullptr;
+  std::set<std::uint32_t> warps;
+  std::size_t threads = 0;
+  std::string role;
+
+  const Wait& wait() const { return first->wait; }
+  bool polls() const { return first->state == ThreadState::kReady; }
+};
+
+class Explainer {
+ public:
+  Explainer(Machine& machine, const BarrierHistory& history) : machine_(machine), history_(history) {
+    collect();
+  }
+
+  std::size_t roles() const {
+    std::set<std::string> names;
+    for (const Group& group : groups_) names.insert(group.role);
+    return names.size();
+  }
+
+  bool has_roles() const {
+    return std::all_of(groups_.begin(), groups_.end(), [](const Group& group) { return !group.role.empty(); });
+  }
+
+  std::size_t threads() const {
+    std::size_t count = 0;
+    for (const Group& group : groups_) count += group.threads;
+    return count;
+  }
+
+  std::vector<std::string> lines() const {
+    std::vector<std::string> text;
+    for (std::size_t g = 0; g < std::min(groups_.size(), kMostGroups); ++g) {
+      const Group& group = groups_[g];
+      text.push_back(fmt::format("{:<62} {}", fmt::format("{}: {}", who(group), waits_for(group)),
+                                 group.polls() ? std::string() : place(group.wait().site)));
+      if (group.wait().kind == WaitKind::kMbarrier) text.push_back("  " + present(*group.wait().barrier));
+      if (group.wait().kind == WaitKind::kNamedBarrier) text.push_back("  " + present(group));
+      if (group.wait().kind == WaitKind::kWarp) text.push_back("  " + present_lanes(group));
+    }
+    if (groups_.size() > kMostGroups) text.push_back(fmt::format("and {} more", groups_.size() - kMostGroups));
+    if (const std::string cause = likely(); !cause.empty()) text.push_back("likely: " + cause);
+    return text;
+  }
+
+ private:
+  void collect() {
+    using Key = std::tuple<std::uint32_t, std::string, int, const Barrier*, std::uint64_t, std::uint32_t,
+                           std::string, std::uint32_t>;
+    std::map<Key, std::size_t> index;
+    for (const Thread* thread : machine_.resident_threads()) {
+      const Wait& wait = thread->wait;
+      const Key key{thread->cta->linear, thread->role,      static_cast<int>(wait.kind),
+                    wait.barrier,        wait.phase,        wait.id,
+                    wait.site.file,      wait.site.line};
+      const auto [it, is_new] = index.try_emplace(key, groups_.size());
+      if (is_new) groups_.emplace_back();
+      Group& group = groups_[it->second];
+      if (is_new) {
+        group.first = thread;
+        group.role = thread->role;
+      }
+      group.warps.insert(thread->warp());
+      ++group.threads;
+    }
+  }
+
+  std::string who(const Group& group) const {
+    std::string text = machine_.has_one_cta() ? std::string() : machine_.describe(*group.first->cta) + ", ";
+    if (!group.role.empty()) text += group.role + ", ";
+    text += warps(group.warps);
+    if (group.threads == 1) text += fmt::format(", lane {}", group.first->lane());
+    return text;
+  }
+
+  std::string waits_for(const Group& group) const {
+    const Wait& wait = group.wait();
+    switch (wait.kind) {
+      case WaitKind::kMbarrier:
+        return fmt::format("waits for {}, phase {}", machine_.describe(*wait.barrier), wait.phase & 1);
+      case WaitKind::kNamedBarrier: return fmt::format("waits on named barrier {}", wait.id);
+      case WaitKind::kClusterBarrier: return "waits on the cluster barrier";
+      case WaitKind::kWarp: return fmt::format("waits for the other lanes of mask {:#010x}", wait.mask);
+      case WaitKind::kBulkGroup: return "waits for its bulk copies";
+      case WaitKind::kNone: break;
+    }
+    return "runs, but nothing it looks at changes";
+  }
+
+  std::string present(const Barrier& barrier) const {
+    const BarrierRecord& record = history_.of(barrier.id);
+    const machine::Mbarrier& state = barrier.state;
+    std::string text = fmt::format("arrivals {} of {}", state.expected - state.pending, state.expected);
+    if (record.bytes_expected != 0 || record.bytes_landed != 0) {
+      text += fmt::format(", bytes {} of {}", record.bytes_landed, record.bytes_expected);
+    }
+    if (state.pending != 0) {
+      if (const std::vector<Actor> missing = missing_warps(barrier); !missing.empty()) {
+        text += "; not yet: " + list(missing, *barrier.cta);
+      }
+    }
+    return text;
+  }
+
+  std::string present(const Group& group) const {
+    const machine::NamedBarrier& barrier = group.first->cta->named[group.wait().id];
+    std::set<std::uint32_t> here;
+    for (std::uint32_t w = 0; w < barrier.lanes.size(); ++w) {
+      if (barrier.lanes[w] != 0) here.insert(w);
+    }
+    return fmt::format("{} of {} threads are here: {}", barrier.arrived, barrier.threads, warps(here));
+  }
+
+  std::string present_lanes(const Group& group) const {
+    const machine::Warp& warp = group.first->cta->warps[group.first->warp()];
+    for (const machine::Rendezvous& meeting : warp.meetings) {
+      if (meeting.mask == group.wait().mask) {
+        return fmt::format("{}: lanes {:#010x} are here, {:#010x} are not", machine::name_of(meeting.op),
+                           meeting.arrived, meeting.mask & ~meeting.arrived);
+      }
+    }
+    return {};
+  }
+
+  // The other barrier of the same stage, or null.
+  const Barrier* partner(const Barrier& barrier) const {
+    const BarrierName name = machine_.name_of(*barrier.cta, barrier.offset);
+    if (name.role == isa::BarrierRole::kOther) return nullptr;
+    for (const NamedRange& range : barrier.cta->names) {
+      if (range.role != name.role && range.role != isa::BarrierRole::kOther &&
+          std::strcmp(range.pipeline, name.pipeline) == 0) {
+        return machine_.find_barrier(*barrier.cta, range.first + 8 * name.stage);
+      }
+    }
+    return nullptr;
+  }
+
+  // Warps that are known to arrive on this barrier and have not done so in this phase: those that did in the
+  // phase before, or else those that have taken the stage, which is waiting on its other barrier.
+  std::vector<Actor> missing_warps(const Barrier& barrier) const {
+    const BarrierRecord& record = history_.of(barrier.id);
+    std::vector<Actor> expected;
+    if (!record.arrived_before.empty()) {
+      std::vector<Actor> before = record.arrived_before;
+      std::vector<Actor> now = record.arrived;
+      std::sort(before.begin(), before.end());
+      std::sort(now.begin(), now.end());
+      std::vector<Actor> missing;
+      std::set_difference(before.begin(), before.end(), now.begin(), now.end(), std::back_inserter(missing));
+      for (const Actor& thread : missing) expected.push_back({thread.cta, thread.index / 32});
+    } else if (const Barrier* other = partner(barrier); other != nullptr) {
+      for (const Actor& warp : history_.of(other->id).waiters) {
+        const auto arrived = [&](const Actor& thread) {
+          return thread.cta == warp.cta && thread.index / 32 == warp.index;
+        };
+        if (std::none_of(record.arrived.begin(), record.arrived.end(), arrived)) expected.push_back(warp);
+      }
+    }
+    std::sort(expected.begin(), expected.end());
+    expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+    return expected;
+  }
+
+  std::string list(const std::vector<Actor>& actors, const Cta& home) const {
+    std::map<std::uint32_t, std::set<std::uint32_t>> by_cta;
+    for (const Actor& actor : actors) by_cta[actor.cta].insert(actor.index);
+    std::string text;
+    for (const auto& [cta, numbers] : by_cta) {
+      if (!text.empty()) text += "; ";
+      text += cta == home.linear ? warps(numbers) : fmt::format("{} of block {}", warps(numbers), cta);
+    }
+    return text;
+  }
+
+  std::string role_of(const Actor& warp) const {
+    for (const Thread* thread : machine_.resident_threads()) {
+      if (thread->cta->linear == warp.cta && thread->warp() == warp.index && *thread->role != '\0') {
+        return std::string(thread->role) + ", ";
+      }
+    }
+    return {};
+  }
+
+  std::string stage_of(const Barrier& barrier) const {
+    const BarrierName name = machine_.name_of(*barrier.cta, barrier.offset);
+    return *name.pipeline == '\0' ? machine_.describe(barrier) : fmt::format("{}[{}]", name.pipeline, name.stage);
+  }
+
+  // One cause, the most telling one.
+  std::string likely() const {
+    for (auto cause : {&Explainer::bytes_differ, &Explainer::waits_on_wrong_side, &Explainer::wrong_first_phase,
+                       &Explainer::count_too_large, &Explainer::not_released, &Explainer::not_filled}) {
+      for (const Group& group : groups_) {
+        if (group.wait().kind != WaitKind::kMbarrier) continue;
+        if (const std::string text = (this->*cause)(group); !text.empty()) return text;
+      }
+    }
+    return {};
+  }
+
+  std::string bytes_differ(const Group& group) const {
+    const Barrier& barrier = *group.wait().barrier;
+    const BarrierRecord& record = history_.of(barrier.id);
+    if (barrier.state.pending == barrier.state.expected && record.bytes_landed > 0 && record.bytes_expected == 0 &&
+        record.phases > 0) {
+      return fmt::format("an earlier phase of {} ended before its copies did; {} bytes were expected at {}, and {} "
+                         "more have landed since",
+                         machine_.describe(barrier), record.last_expect_bytes, place(record.last_expect),
+                         record.bytes_landed);
+    }
+    if (barrier.state.tx == 0) return {};
+    return fmt::format("{} bytes are expected at {}, but the copies into {} sum to {}", record.bytes_expected,
+                       place(record.last_expect), stage_of(barrier), record.bytes_landed);
+  }
+
+  // The stage's other barrier is complete and nobody has ever waited for it, while this group waits for one
+  // that only a later step can complete.
+  std::string waits_on_wrong_side(const Group& group) const {
+    const Barrier& barrier = *group.wait().barrier;
+    const Barrier* other = partner(barrier);
+    if (other == nullptr) return {};
+    const BarrierRecord& record = history_.of(other->id);
+    const bool produced = history_.of(barrier.id).arrived.empty() && record.phases > 0 && record.waiters.empty();
+    if (!produced || took(group, barrier)) return {};
+    return fmt::format("{} is complete and nobody has waited for it; {} waits for {} instead", machine_.describe(*other),
+                       who(group), machine_.describe(barrier));
+  }
+
+  // Whether the group has filled or taken a stage of this pipeline before.
+  bool took(const Group& group, const Barrier& barrier) const {
+    const Barrier* other = partner(barrier);
+    const auto is_in = [&](const Actor& thread) {
+      return thread.cta == group.first->cta->linear && group.warps.count(thread.index / 32) != 0;
+    };
+    const BarrierRecord& record = history_.of(other->id);
+    return std::any_of(record.arrived.begin(), record.arrived.end(), is_in) ||
+           std::any_of(record.arrived_before.begin(), record.arrived_before.end(), is_in);
+  }
+
+  std::string wrong_first_phase(const Group& group) const {
+    const Barrier& barrier = *group.wait().barrier;
+    const Barrier* other = partner(barrier);
+    if (machine_.name_of(*barrier.cta, barrier.offset).role != isa::BarrierRole::kEmpty || other == nullptr) return {};
+    const BarrierRecord& mine = history_.of(barrier.id);
+    const BarrierRecord& record = history_.of(other->id);
+    if (!mine.waiters.empty() || !mine.arrived.empty() || record.phases != 0 || !record.arrived.empty()) return {};
+    return fmt::format("{} waits for phase 0 of a stage that was never filled; a producer's first wait is for "
+                       "phase 1, which a fresh barrier passes",
+                       who(group));
+  }
+
+  // All that have taken the stage have given it back, and still it does not become empty.
+  std::string count_too_large(const Group& group) const {
+    const Barrier& barrier = *group.wait().barrier;
+    const BarrierRecord& record = history_.of(barrier.id);
+    if (barrier.state.pending == 0 || record.arrived.empty() || !missing_warps(barrier).empty()) return {};
+    return fmt::format("{} was initialised with a count of {} at {}, but only {} arrive", machine_.describe(barrier),
+                       record.init_count, place(record.init), barrier.state.expected - barrier.state.pending);
+  }
+
+  std::string not_released(const Group& group) const {
+    return missing_side(group, isa::BarrierRole::kEmpty, "released it");
+  }
+
+  std::string not_filled(const Group& group) const {
+    return missing_side(group, isa::BarrierRole::kFull, "arrived on its full barrier");
+  }
+
+  std::string missing_side(const Group& group, isa::BarrierRole role, const char* duty) const {
+    const Barrier& barrier = *group.wait().barrier;
+    if (machine_.name_of(*barrier.cta, barrier.offset).role != role || barrier.state.pending == 0) return {};
+    const std::vector<Actor> missing = missing_warps(barrier);
+    if (missing.empty()) return {};
+    return fmt::format("{}{} took {} and {} not {}", role_of(missing.front()), list(missing, *barrier.cta),
+                       stage_of(barrier), missing.size() == 1 ? "has" : "have", duty);
+  }
+
+  Machine& machine_;
+  const BarrierHistory& history_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+Diagnosis make_diagnosis(const std::string& code, const std::string& headline,
+                         const std::vector<std::string>& details, const LaunchOptions& options) {
+  std::string text = fmt::format("[{}] {}\n", code, headline);
+  for (const std::string& line : details) {
+    const std::size_t end = line.find_last_not_of(' ');
+    text += "  " + line.substr(0, end + 1) + "\n";
+  }
+  text += options.again.empty()
+              ? fmt::format("  again: {} with schedule {}\n", options.kernel, options.schedule.name())
+              : fmt::format("  again: {} --schedule {}\n", options.again, options.schedule.name());
+  return {code, text};
+}
+
+Diagnosis explain_deadlock(Machine& machine, const BarrierHistory& history, const LaunchOptions& options) {
+  const Explainer explainer(machine, history);
+  const std::size_t roles = explainer.roles();
+  const std::string subject = explainer.has_roles()
+                                  ? fmt::format("{} {}", roles, roles == 1 ? "role is" : "roles are")
+                                  : fmt::format("{} threads are", explainer.threads());
+  return make_diagnosis("deadlock", subject + " blocked and nothing in flight can wake them", explainer.lines(),
+                        options);
+}
+
+Diagnosis explain_budget(Machine& machine, const BarrierHistory& history, const LaunchOptions& options,
+                         CallSite site) {
+  const Explainer explainer(machine, history);
+  return make_diagnosis("budget",
+                        fmt::format("stopped after {} instructions, at {}; this is where each warp is",
+                                    options.max_steps, place(site)),
+                        explainer.lines(), options);
+}
+
+}  // namespace heddle::sim::check

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why nothing moves any more: who waits for what, what is present and what is missing, who could supply it.
+#pragma once
+
+#include "sim/check/barrier_history.h"
+
+#include <heddle/sim/launch.h>
+#include <heddle/sim/report.h>
+
+#include <string>
+#include <vector>
+
+namespace heddle::sim::machine {
+class Machine;
+}
+
+namespace heddle::sim::check {
+
+Diagnosis explain_deadlock(machine::Machine& machine, const BarrierHistory& history, const LaunchOptions& options);
+
+// The same picture for a run that was stopped because it took too long.
+Diagnosis explain_budget(machine::Machine& machine, const BarrierHistory& history, const LaunchOptions& options,
+                         CallSite site);
+
+// The message in its final form: code, headline, details, and how to see the run again.
+Diagnosis make_diagnosis(const std::string& code, const std::string& headline,
+                         const std::vector<std::string>& details, const LaunchOptions& options);
+
+}  // namespace heddle::sim::check

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a C++ kernel on the machine: a fiber for each thread, and the loop that lets them take turns. The
+// only code that knows that kernels are C++ and that shared memory has host pointers.
+#pragma once
+
+#include "sim/check/barrier_history.h"
+#include "sim/explore/strategy.h"
+#include "sim/frontend/fiber.h"
+#include "sim/machine/machine.h"
+
+#include <heddle/sim/launch.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace heddle::sim::frontend {
+
+class Executor {
+ public:
+  Executor(const LaunchOptions& options, const LaunchShape& shape, const KernelEntry& entry, const void* params);
+
+  Report run();
+
+  // For instructions, on the fiber of the thread that executes them.
+  static Executor& current();
+  machine::Machine& machine() { return machine_; }
+  machine::Thread& thread() { return *running_; }
+  machine::SharedAddress address_of(const void* shared, CallSite site);
+  void* pointer_to(machine::SharedAddress address);
+
+  // Counts an instruction. `visible` ones may be preempted: other threads can tell when they happen.
+  void count_instruction(bool visible, CallSite site);
+  void suspend();              // the machine has blocked this thread
+  void give_way();             // let others go on, though this thread is not blocked
+  bool wakes_early() { return strategy_->wakes_early(); }
+  void record(const machine::Fault& fault);
+  [[noreturn]] void abandon() noexcept;  // ends the run; this fiber is never resumed
+
+ private:
+  // A resident thread and the stack that it runs on.
+  struct Seat {
+    Executor* executor = nullptr;
+    machine::Thread* thread = nullptr;
+    Fiber fiber;
+  };
+
+  static void thread_main(void* seat);
+  void start_threads();
+  void dispatch();  // leaves the running fiber for whatever goes next
+  bool step_copy(const explore::Choice& choice);  // false if it found a mistake
+  void end_run();
+  void return_to_caller();
+  void finish_copies();
+
+  const LaunchOptions& options_;
+  KernelEntry entry_;
+  const void* params_;
+  machine::Machine machine_;
+  check::BarrierHistory history_;
+  std::unique_ptr<explore::Strategy> strategy_;
+  std::vector<std::unique_ptr<Seat>> seats_;  // by thread slot
+  Fiber caller_;
+  Fiber* running_fiber_ = nullptr;
+  machine::Thread* running_ = nullptr;
+  std::uint64_t quiet_ = 0;       // decisions since the state last changed
+  std::uint64_t last_change_ = 0;
+  bool ended_ = false;
+  std::optional<Diagnosis> diagnosis_;
+};
+
+// What one instruction does: `body` runs on the machine; a mistake ends the run and never returns here. The
+// fiber is left only after the handler, since a handler that never ends would keep its exception for ever.
+template <class Body>
+decltype(auto) instruct(bool visible, CallSite site, Body&& body) {
+  Executor& executor = Executor::current();
+  executor.count_instruction(visible, site);
+  try {
+    return body(executor, executor.machine(), executor.thread());
+  } catch (const machine::Fault& fault) {
+    executor.record(fault);
+  }
+  executor.abandon();
+}
+
+}  // namespace heddle::sim::frontend

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/frontend/fiber.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <new>
+
+namespace heddle::sim::frontend {
+
+namespace context = boost::context::detail;
+
+namespace {
+
+// Kernel code keeps its state in registers and shared memory; what is left fits easily. Sanitizers put red
+// zones between locals and need more.
+#if defined(HEDDLE_ASAN) || defined(HEDDLE_TSAN)
+constexpr std::size_t kStackBytes = 512 * 1024;
+#else
+constexpr std::size_t kStackBytes = 128 * 1024;
+#endif
+
+struct Passage {
+  Fiber* from;
+  Fiber* to;
+};
+
+}  // namespace
+
+StackPool& StackPool::of_this_thread() {
+  thread_local StackPool pool;
+  return pool;
+}
+
+StackPool::~StackPool() {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (const Stack& stack : free_) munmap(static_cast<std::byte*>(stack.bottom) - page, stack.bytes + page);
+}
+
+Stack StackPool::take() {
+  if (!free_.empty()) {
+    const Stack stack = free_.back();
+    free_.pop_back();
+    SanitizerStack::reuse(stack.bottom, stack.bytes);
+    return stack;
+  }
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* memory = mmap(nullptr, kStackBytes + page, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  mprotect(memory, page, PROT_NONE);
+  return {static_cast<std::byte*>(memory) + page, kStackBytes};
+}
+
+Fiber::~Fiber() {
+  if (stack_.bottom == nullptr || !owns_stack_) return;
+  sanitizer_.destroy();
+  StackPool::of_this_thread().give(stack_);
+}
+
+void Fiber::prepare(Entry entry, void* argument) {
+  if (stack_.bottom == nullptr) stack_ = StackPool::of_this_thread().take();
+  sanitizer_.destroy();
+  sanitizer_.create();
+  entry_ = entry;
+  argument_ = argument;
+  context_ = context::make_fcontext(static_cast<std::byte*>(stack_.bottom) + stack_.bytes, stack_.bytes, trampoline);
+}
+
+void Fiber::switch_to(Fiber& next) {
+  Passage passage{this, &next};
+  sanitizer_.leave_for(next.sanitizer_, next.stack_.bottom, next.stack_.bytes);
+  arrived(context::jump_fcontext(next.context_, &passage));
+}
+
+void Fiber::arrived(context::transfer_t transfer) {
+  const Passage passage = *static_cast<Passage*>(transfer.data);
+  passage.from->context_ = transfer.fctx;
+  const void* left_bottom = nullptr;
+  std::size_t left_bytes = 0;
+  passage.to->sanitizer_.entered(&left_bottom, &left_bytes);
+  // The stack that was not made here, the caller's, becomes known when it is left for the first time.
+  if (passage.from->stack_.bottom == nullptr && left_bytes != 0) {
+    passage.from->caller_stack(left_bottom, left_bytes);
+  }
+}
+
+void Fiber::trampoline(context::transfer_t transfer) {
+  Fiber* self = static_cast<Passage*>(transfer.data)->to;
+  arrived(transfer);
+  self->entry_(self->argument_);
+}
+
+}  // namespace heddle::sim::frontend

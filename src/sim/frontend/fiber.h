@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fibers: stacks that one processor thread moves between.
+//
+// Built on Boost.Context's fcontext rather than its fiber class, because a run that has found a mistake
+// abandons its fibers where they stand. The class would unwind them by an exception, which must not pass
+// through destructors of kernel code, and a stage's destructor is exactly where many mistakes are found.
+#pragma once
+
+#include "sim/frontend/sanitizer.h"
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace heddle::sim::frontend {
+
+struct Stack {
+  void* bottom = nullptr;
+  std::size_t bytes = 0;
+};
+
+// Stacks with a guard page each, kept for the next launch.
+class StackPool {
+ public:
+  StackPool() = default;
+  ~StackPool();
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+
+  Stack take();
+  void give(Stack stack) { free_.push_back(stack); }
+
+  static StackPool& of_this_thread();
+
+ private:
+  std::vector<Stack> free_;
+};
+
+class Fiber {
+ public:
+  using Entry = void (*)(void* argument);
+
+  Fiber() = default;
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  // Prepares to run entry(argument), which must not return but switch away for good.
+  void prepare(Entry entry, void* argument);
+
+  // Makes this the stack that the caller is already on.
+  void adopt_current() { sanitizer_.adopt_current(); }
+
+  // Leaves this fiber, which must be the running one, and goes on in `next`.
+  void switch_to(Fiber& next);
+
+ private:
+  void caller_stack(const void* bottom, std::size_t bytes) {
+    stack_ = {const_cast<void*>(bottom), bytes};
+    owns_stack_ = false;
+  }
+
+  static void trampoline(boost::context::detail::transfer_t transfer);
+  static void arrived(boost::context::detail::transfer_t transfer);
+
+  boost::context::detail::fcontext_t context_ = nullptr;
+  Stack stack_;
+  bool owns_stack_ = true;
+  Entry entry_ = nullptr;
+  void* argument_ = nullptr;
+  SanitizerStack sanitizer_;
+};
+
+}  // namespace heddle::sim::frontend

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The instruction functions of isa/ for the simulated SM: host pointers become addresses, and what blocks
+// suspends the fiber.
+#include "sim/frontend/executor.h"
+
+#include <heddle/isa/address.h>
+#include <heddle/isa/annotate.h>
+#include <heddle/isa/cluster.h>
+#include <heddle/isa/fault.h>
+#include <heddle/isa/fence.h>
+#include <heddle/isa/mbarrier.h>
+#include <heddle/isa/memory.h>
+#include <heddle/isa/named_barrier.h>
+#include <heddle/isa/sreg.h>
+#include <heddle/isa/tma.h>
+#include <heddle/isa/warp.h>
+
+#include <fmt/format.h>
+
+namespace heddle::on_sim::isa {
+
+using sim::EventScope;
+using sim::FenceKind;
+using sim::frontend::Executor;
+using sim::frontend::instruct;
+using sim::machine::Fault;
+using sim::machine::Machine;
+using sim::machine::SharedAddress;
+using sim::machine::Thread;
+using sim::machine::WarpOp;
+
+namespace {
+
+const Thread& self() { return Executor::current().thread(); }
+
+}  // namespace
+
+// Special registers.
+
+std::uint32_t tid_x() { return self().tid; }
+std::uint32_t ntid_x() { return Executor::current().machine().threads_per_cta(); }
+Dim3 ctaid() { return self().cta->id; }
+Dim3 nctaid() { return Executor::current().machine().grid(); }
+std::uint32_t laneid() { return self().lane(); }
+std::uint32_t smid() { return self().cta->slot; }
+std::uint32_t cluster_ctarank() { return self().cta->rank; }
+std::uint32_t cluster_nctarank() { return static_cast<std::uint32_t>(self().cta->cluster->ctas.size()); }
+Dim3 cluster_ctaid() { return self().cta->id_in_cluster; }
+Dim3 clusterid() { return self().cta->cluster_id; }
+
+std::uint32_t shared_address(const void* shared) {
+  return instruct(false, {}, [&](Executor& e, Machine&, Thread&) { return e.address_of(shared, {}); });
+}
+
+void* mapa_address(void* shared, std::uint32_t rank, CallSite site) {
+  return instruct(false, site, [&](Executor& e, Machine& m, Thread& t) {
+    return e.pointer_to(m.mapa(t, e.address_of(shared, site), rank, site));
+  });
+}
+
+// mbarrier.
+
+void mbarrier_init(MbarPtr bar, std::uint32_t count, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.mbarrier_init(t, e.address_of(bar, site), count, site);
+  });
+}
+
+void mbarrier_inval(MbarPtr bar, CallSite site) {
+  instruct(true, site,
+           [&](Executor& e, Machine& m, Thread& t) { m.mbarrier_inval(t, e.address_of(bar, site), site); });
+}
+
+MbarrierState mbarrier_arrive(MbarPtr bar, std::uint32_t count, CallSite site) {
+  return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    return m.mbarrier_arrive(t, e.address_of(bar, site), count, EventScope::kCta, site);
+  });
+}
+
+void mbarrier_arrive_cluster(MbarPtr bar, std::uint32_t count, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.mbarrier_arrive(t, e.address_of(bar, site), count, EventScope::kCluster, site);
+  });
+}
+
+MbarrierState mbarrier_arrive_no_complete(MbarPtr bar, std::uint32_t count, CallSite site) {
+  return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    return m.mbarrier_arrive_no_complete(t, e.address_of(bar, site), count, site);
+  });
+}
+
+MbarrierState mbarrier_arrive_drop(MbarPtr bar, std::uint32_t count, CallSite site) {
+  return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    return m.mbarrier_arrive_drop(t, e.address_of(bar, site), count, site);
+  });
+}
+
+MbarrierState mbarrier_arrive_expect_tx(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
+  return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    return m.mbarrier_arrive_expect_tx(t, e.address_of(bar, site), tx_bytes, EventScope::kCta, site);
+  });
+}
+
+void mbarrier_arrive_expect_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.mbarrier_arrive_expect_tx(t, e.address_of(bar, site), tx_bytes, EventScope::kCluster, site);
+  });
+}
+
+void mbarrier_expect_tx(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
+  mbarrier_expect_tx_cluster(bar, tx_bytes, site);
+}
+
+void mbarrier_expect_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.mbarrier_expect_tx(t, e.address_of(bar, site), tx_bytes, site);
+  });
+}
+
+void mbarrier_complete_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.mbarrier_complete_tx(t, e.address_of(bar, site), tx_bytes, site);
+  });
+}
+
+std::uint32_t mbarrier_pending_count(MbarrierState state) { return static_cast<std::uint32_t>(state & 0xfffff); }
+
+namespace {
+
+// A test that fails may be repeated for ever; give way, so that it can succeed the next time.
+bool poll(Executor& e, bool over) {
+  if (!over) e.give_way();
+  return over;
+}
+
+bool wait_parity(MbarPtr bar, std::uint32_t parity, EventScope scope, CallSite site) {
+  return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    const SharedAddress address = e.address_of(bar, site);
+    if (m.mbarrier_test_wait_parity(t, address, parity, scope, site)) return true;
+    if (e.wakes_early()) return poll(e, false);
+    m.mbarrier_suspend_parity(t, address, parity, site);
+    e.suspend();
+    // By the time the thread runs again a fast ring may have ended the next phase too: ask once more.
+    return m.mbarrier_test_wait_parity(t, address, parity, scope, site);
+  });
+}
+
+}  // namespace
+
+bool mbarrier_test_wait(MbarPtr bar, MbarrierState state, CallSite site) {
+  return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    return poll(e, m.mbarrier_test_wait(t, e.address_of(bar, site), state, site));
+  });
+}
+
+bool mbarrier_test_wait_parity(MbarPtr bar, std::uint32_t parity, CallSite site) {
+  return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    return poll(e, m.mbarrier_test_wait_parity(t, e.address_of(bar, site), parity, EventScope::kCta, site));
+  });
+}
+
+bool mbarrier_try_wait(MbarPtr bar, MbarrierState state, CallSite site) {
+  return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    const SharedAddress address = e.address_of(bar, site);
+    if (m.mbarrier_test_wait(t, address, state, site)) return true;
+    if (e.wakes_early()) return poll(e, false);
+    m.mbarrier_suspend(t, address, state, site);
+    e.suspend();
+    return m.mbarrier_test_wait(t, address, state, site);
+  });
+}
+
+bool mbarrier_try_wait_parity(MbarPtr bar, std::uint32_t parity, CallSite site) {
+  return wait_parity(bar, parity, EventScope::kCta, site);
+}
+
+bool mbarrier_try_wait_parity_hint(MbarPtr bar, std::uint32_t parity, std::uint32_t /*suspend_ns*/, CallSite site) {
+  return wait_parity(bar, parity, EventScope::kCta, site);
+}
+
+bool mbarrier_try_wait_parity_cluster(MbarPtr bar, std::uint32_t parity, CallSite site) {
+  return wait_parity(bar, parity, EventScope::kCluster, site);
+}
+
+// Fences.
+
+namespace {
+
+void fence(FenceKind kind, CallSite site) {
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.fence(t, kind, site); });
+}
+
+}  // namespace
+
+void fence_mbarrier_init(CallSite site) { fence(FenceKind::kMbarrierInit, site); }
+void fence_proxy_async(CallSite site) { fence(FenceKind::kProxyAsync, site); }
+void fence_proxy_async_shared_cta(CallSite site) { fence(FenceKind::kProxyAsyncSharedCta, site); }
+void fence_proxy_async_global(CallSite site) { fence(FenceKind::kProxyAsyncGlobal, site); }
+void fence_acq_rel_cta(CallSite site) { fence(FenceKind::kAcqRelCta, site); }
+void fence_acq_rel_cluster(CallSite site) { fence(FenceKind::kAcqRelCluster, site); }
+void fence_acq_rel_gpu(CallSite site) { fence(FenceKind::kAcqRelGpu, site); }
+
+// Barriers of threads.
+
+void bar_sync(std::uint32_t id, std::uint32_t threads, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    if (!m.bar_sync(t, id, threads, site)) e.suspend();
+  });
+}
+
+void bar_arrive(std::uint32_t id, std::uint32_t threads, CallSite site) {
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.bar_arrive(t, id, threads, site); });
+}
+
+void syncthreads(CallSite site) { bar_sync(0, (ntid_x() + 31) / 32 * 32, site); }
+
+void barrier_cluster_arrive(CallSite site) {
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.cluster_arrive(t, true, site); });
+}
+
+void barrier_cluster_arrive_relaxed(CallSite site) {
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.cluster_arrive(t, false, site); });
+}
+
+void barrier_cluster_wait(CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    while (!m.cluster_wait(t, site)) e.suspend();
+  });
+}
+
+// Warps.
+
+namespace {
+
+std::uint32_t meet(WarpOp op, std::uint32_t mask, std::uint32_t value, std::uint32_t operand, CallSite site) {
+  return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    if (!m.warp_meet(t, op, mask, value, operand, site)) e.suspend();
+    return t.result;
+  });
+}
+
+}  // namespace
+
+bool elect_sync(std::uint32_t mask, CallSite site) { return meet(WarpOp::kElect, mask, 0, 0, site) != 0; }
+void syncwarp(std::uint32_t mask, CallSite site) { meet(WarpOp::kSync, mask, 0, 0, site); }
+
+std::uint32_t shfl_sync_idx(std::uint32_t value, std::uint32_t source_lane, std::uint32_t mask, CallSite site) {
+  return meet(WarpOp::kShflIdx, mask, value, source_lane, site);
+}
+
+std::uint32_t shfl_sync_up(std::uint32_t value, std::uint32_t delta, std::uint32_t mask, CallSite site) {
+  return meet(WarpOp::kShflUp, mask, value, delta, site);
+}
+
+std::uint32_t shfl_sync_down(std::uint32_t value, std::uint32_t delta, std::uint32_t mask, CallSite site) {
+  return meet(WarpOp::kShflDown, mask, value, delta, site);
+}
+
+std::uint32_t shfl_sync_bfly(std::uint32_t value, std::uint32_t lane_mask, std::uint32_t mask, CallSite site) {
+  return meet(WarpOp::kShflBfly, mask, value, lane_mask, site);
+}
+
+std::uint32_t vote_sync_ballot(bool predicate, std::uint32_t mask, CallSite site) {
+  return meet(WarpOp::kBallot, mask, predicate ? 1 : 0, 0, site);
+}
+
+// Memory.
+
+void ld_shared_bytes(void* registers, const void* shared, std::uint32_t bytes, CallSite site) {
+  instruct(false, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.ld_shared(t, e.address_of(shared, site), registers, bytes, site);
+  });
+}
+
+void st_shared_bytes(void* shared, const void* registers, std::uint32_t bytes, CallSite site) {
+  instruct(false, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.st_shared(t, e.address_of(shared, site), registers, bytes, site);
+  });
+}
+
+void ld_global_bytes(void* registers, const void* global, std::uint32_t bytes, CallSite site) {
+  instruct(false, site, [&](Executor&, Machine& m, Thread& t) {
+    m.ld_global(t, reinterpret_cast<std::uint64_t>(global), registers, bytes, site);
+  });
+}
+
+void st_global_bytes(void* global, const void* registers, std::uint32_t bytes, CallSite site) {
+  instruct(false, site, [&](Executor&, Machine& m, Thread& t) {
+    m.st_global(t, reinterpret_cast<std::uint64_t>(global), registers, bytes, site);
+  });
+}
+
+// The copy engine.
+
+namespace {
+
+void check_map_pointer(const Machine& m, const Thread& t, const TensorMap* map, CallSite site) {
+  if (map == nullptr) m.fault(&t, site, "bad_tensor_map", "a copy with a null pointer instead of a tensor map");
+  if (reinterpret_cast<std::uint64_t>(map) % 64 != 0) {
+    m.fault(&t, site, "bad_tensor_map",
+            fmt::format("a copy with a tensor map that is aligned to {} bytes; it must be aligned to 64",
+                        reinterpret_cast<std::uint64_t>(map) & -reinterpret_cast<std::uint64_t>(map)));
+  }
+}
+
+}  // namespace
+
+void tensor_load(void* destination, const TensorMap* map, const std::int32_t* coords, int rank, MbarPtr bar,
+                 CallSite site) {
+  tensor_load_multicast(destination, map, coords, rank, bar, 0, site);
+}
+
+void tensor_load_multicast(void* destination, const TensorMap* map, const std::int32_t* coords, int rank,
+                           MbarPtr bar, std::uint16_t mask, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    check_map_pointer(m, t, map, site);
+    m.tensor_load(t, e.address_of(destination, site), *map, coords, rank, e.address_of(bar, site), mask, site);
+  });
+}
+
+void tensor_store(const TensorMap* map, const std::int32_t* coords, int rank, const void* source, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    check_map_pointer(m, t, map, site);
+    m.tensor_store(t, *map, coords, rank, e.address_of(source, site), site);
+  });
+}
+
+void tensor_reduce(ReduceOp op, const TensorMap* map, const std::int32_t* coords, int rank, const void* source,
+                   CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    check_map_pointer(m, t, map, site);
+    m.tensor_reduce(t, op, *map, coords, rank, e.address_of(source, site), site);
+  });
+}
+
+void tensor_prefetch(const TensorMap* map, const std::int32_t* coords, int rank, CallSite site) {
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) {
+    check_map_pointer(m, t, map, site);
+    m.tensor_prefetch(t, *map, coords, rank, site);
+  });
+}
+
+void prefetch_tensormap(const TensorMap* map, CallSite site) {
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { check_map_pointer(m, t, map, site); });
+}
+
+void cp_async_bulk_load(void* destination, const void* global, std::uint32_t bytes, MbarPtr bar, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.bulk_load(t, e.address_of(destination, site), reinterpret_cast<std::uint64_t>(global), bytes,
+                e.address_of(bar, site), site);
+  });
+}
+
+void cp_async_bulk_store(void* global, const void* source, std::uint32_t bytes, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.bulk_store(t, reinterpret_cast<std::uint64_t>(global), e.address_of(source, site), bytes, site);
+  });
+}
+
+void cp_async_bulk_cluster(void* peer_destination, const void* source, std::uint32_t bytes, MbarPtr peer_bar,
+                           CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.bulk_to_peer(t, e.address_of(peer_destination, site), e.address_of(source, site), bytes,
+                   e.address_of(peer_bar, site), site);
+  });
+}
+
+void cp_async_bulk_commit_group(CallSite site) {
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.bulk_commit_group(t, site); });
+}
+
+void bulk_wait_group(std::uint32_t pending, bool read_only, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    while (!m.bulk_wait_group(t, pending, read_only, site)) e.suspend();
+  });
+}
+
+// Names, and promises about stages.
+
+void annotate_role(Name role) {
+  instruct(false, {}, [&](Executor&, Machine& m, Thread& t) { m.annotate_role(t, role.text); });
+}
+
+void annotate_barriers(MbarPtr first, std::uint32_t count, Name pipeline, BarrierRole role) {
+  instruct(false, {}, [&](Executor& e, Machine& m, Thread& t) {
+    m.annotate_barriers(t, e.address_of(first, {}), count, pipeline.text, role);
+  });
+}
+
+namespace {
+
+[[noreturn]] void stop_thread(const char* code, const std::string& headline, CallSite acquired) noexcept {
+  Executor& executor = Executor::current();
+  try {
+    executor.machine().fault(&executor.thread(), acquired, code, headline);
+  } catch (const Fault& fault) {
+    executor.record(fault);
+  }
+  executor.abandon();
+}
+
+}  // namespace
+
+void fault_stage_dropped(Name pipeline, std::uint32_t stage, CallSite acquired) noexcept {
+  stop_thread("stage_dropped",
+              fmt::format("the handle of {}[{}], acquired here, went out of scope without release()", pipeline.text,
+                          stage),
+              acquired);
+}
+
+void fault_stage_used_after_release(Name pipeline, std::uint32_t stage, CallSite acquired) noexcept {
+  stop_thread("stage_used_after_release",
+              fmt::format("the handle of {}[{}], acquired here, was used or released again after its release",
+                          pipeline.text, stage),
+              acquired);
+}
+
+}  // namespace heddle::on_sim::isa

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/frontend/executor.h"
+
+#include <heddle/host/error.h>
+#include <heddle/isa/cluster.h>
+#include <heddle/sim/launch.h>
+
+#include <fmt/format.h>
+
+namespace heddle::sim {
+
+namespace {
+
+void check_launch(const LaunchOptions& options, const LaunchShape& shape, const KernelEntry& entry) {
+  const auto refuse = [&](const std::string& why) {
+    throw InputError(fmt::format("launch of {}: {}", options.kernel, why));
+  };
+  const auto has_zero = [](const isa::Dim3& d) { return d.x == 0 || d.y == 0 || d.z == 0; };
+  if (has_zero(shape.grid)) {
+    refuse(fmt::format("a grid of {}x{}x{} CTAs; each extent is at least 1", shape.grid.x, shape.grid.y,
+                       shape.grid.z));
+  }
+  if (has_zero(shape.cluster)) {
+    refuse(fmt::format("a cluster of {}x{}x{} CTAs; each extent is at least 1", shape.cluster.x, shape.cluster.y,
+                       shape.cluster.z));
+  }
+  if (shape.grid.x % shape.cluster.x != 0 || shape.grid.y % shape.cluster.y != 0 ||
+      shape.grid.z % shape.cluster.z != 0) {
+    refuse(fmt::format("a grid of {}x{}x{} CTAs does not divide into clusters of {}x{}x{}", shape.grid.x,
+                       shape.grid.y, shape.grid.z, shape.cluster.x, shape.cluster.y, shape.cluster.z));
+  }
+  const std::uint64_t cluster = std::uint64_t{shape.cluster.x} * shape.cluster.y * shape.cluster.z;
+  if (cluster > isa::kMaxCluster) {
+    refuse(fmt::format("a cluster of {} CTAs; at most {} ({} on every card)", cluster, isa::kMaxCluster,
+                       isa::kMaxPortableCluster));
+  }
+  if (entry.threads == 0 || entry.threads > machine::kMaxThreads) {
+    refuse(fmt::format("{} threads in a CTA; 1 to {}", entry.threads, machine::kMaxThreads));
+  }
+  if (entry.shared_bytes > machine::kMaxSharedBytes) {
+    refuse(fmt::format("{} bytes of shared memory; a CTA has {}: {} too many", entry.shared_bytes,
+                       machine::kMaxSharedBytes, entry.shared_bytes - machine::kMaxSharedBytes));
+  }
+  if (entry.shared_alignment > machine::kSharedBase) {
+    refuse(fmt::format("shared memory aligned to {} bytes; at most {}", entry.shared_alignment,
+                       machine::kSharedBase));
+  }
+  if (options.sms == 0) refuse("no SM to run on; sms is at least 1");
+}
+
+}  // namespace
+
+Report launch_entry(const LaunchOptions& options, const LaunchShape& shape, const KernelEntry& entry,
+                    const void* params) {
+  check_launch(options, shape, entry);
+  frontend::Executor executor(options, shape, entry, params);
+  return executor.run();
+}
+
+}  // namespace heddle::sim

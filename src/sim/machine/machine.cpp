@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace heddle::sim::machine {
+
+namespace {
+
+// What shared memory holds before anything was written to it. Not zero: a kernel that relies on zeros must
+// show it.
+constexpr int kUninitialised = 0xA5;
+constexpr std::align_val_t kArenaAlignment{4096};
+
+const char* file_name(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash == nullptr ? path : slash + 1;
+}
+
+}  // namespace
+
+Machine::Machine(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t threads_per_cta,
+                 std::size_t shared_bytes)
+    : options_(options),
+      shape_(shape),
+      threads_per_cta_(threads_per_cta),
+      shared_bytes_(static_cast<std::uint32_t>(shared_bytes)),
+      cluster_size_(shape.cluster.x * shape.cluster.y * shape.cluster.z),
+      grid_ctas_(std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z),
+      cluster_count_(grid_ctas_ / cluster_size_),
+      global_(options.memory == nullptr ? &no_memory_ : options.memory),
+      tma_(*this) {
+  for (Observer* observer : options.observers) add_observer(*observer);
+  const std::uint64_t fitting = std::max<std::uint64_t>(1, options.sms / cluster_size_);
+  const auto resident = static_cast<std::uint32_t>(std::min(fitting, cluster_count_));
+  clusters_.resize(resident);
+  threads_.resize(std::size_t{resident} * cluster_size_ * threads_per_cta_);
+  ready_.reserve(threads_.size());
+  for (std::uint32_t c = 0; c < resident; ++c) {
+    Cluster& cluster = clusters_[c];
+    cluster.arena = static_cast<std::byte*>(
+        ::operator new(std::size_t{cluster_size_} * kArenaStride, kArenaAlignment));
+    for (std::uint32_t rank = 0; rank < cluster_size_; ++rank) {
+      auto cta = std::make_unique<Cta>();
+      cta->cluster = &cluster;
+      cta->slot = c * cluster_size_ + rank;
+      cta->rank = rank;
+      cta->shared = cluster.arena + std::size_t{rank} * kArenaStride;
+      cta->shared_end = kSharedBase + shared_bytes_;
+      cta->warps.resize((threads_per_cta_ + 31) / 32);
+      cta->barrier_at.resize((cta->shared_end + 7) / 8);
+      cta->threads = &threads_[std::size_t{cta->slot} * threads_per_cta_];
+      for (NamedBarrier& barrier : cta->named) barrier.lanes.resize(cta->warps.size());
+      cluster.ctas.push_back(cta.get());
+      ctas_.push_back(std::move(cta));
+    }
+  }
+}
+
+Machine::~Machine() {
+  for (Cluster& cluster : clusters_) ::operator delete(cluster.arena, kArenaAlignment);
+}
+
+void Machine::add_observer(Observer& observer) {
+  observers_.push_back(&observer);
+  wanted_ |= observer.wants();
+}
+
+std::vector<Thread*> Machine::start_clusters() {
+  std::vector<Thread*> started;
+  for (Cluster& cluster : clusters_) {
+    if (cluster.running || clusters_started_ == cluster_count_) continue;
+    start_cluster(cluster, static_cast<std::uint32_t>(clusters_started_++));
+    for (Cta* cta : cluster.ctas) {
+      for (std::uint32_t t = 0; t < threads_per_cta_; ++t) started.push_back(&cta->threads[t]);
+    }
+  }
+  return started;
+}
+
+bool Machine::has_free_sms() const {
+  return clusters_started_ < cluster_count_ &&
+         std::any_of(clusters_.begin(), clusters_.end(), [](const Cluster& cluster) { return !cluster.running; });
+}
+
+void Machine::start_cluster(Cluster& cluster, std::uint32_t index) {
+  const isa::Dim3 counts{shape_.grid.x / shape_.cluster.x, shape_.grid.y / shape_.cluster.y,
+                         shape_.grid.z / shape_.cluster.z};
+  const isa::Dim3 at{index % counts.x, index / counts.x % counts.y, index / counts.x / counts.y};
+  cluster.running = true;
+  cluster.threads = cluster_size_ * threads_per_cta_;
+  cluster.arrived = 0;
+  cluster.round = 0;
+  for (Cta* cta : cluster.ctas) {
+    cta->id_in_cluster = {cta->rank % shape_.cluster.x, cta->rank / shape_.cluster.x % shape_.cluster.y,
+                          cta->rank / shape_.cluster.x / shape_.cluster.y};
+    cta->cluster_id = at;
+    cta->id = {at.x * shape_.cluster.x + cta->id_in_cluster.x, at.y * shape_.cluster.y + cta->id_in_cluster.y,
+               at.z * shape_.cluster.z + cta->id_in_cluster.z};
+    cta->linear = cta->id.x + shape_.grid.x * (cta->id.y + shape_.grid.y * cta->id.z);
+    cta->live_threads = threads_per_cta_;
+    cta->exited = false;
+    cta->names.clear();
+    cta->barrier_ids.clear();
+    std::fill(cta->barrier_at.begin(), cta->barrier_at.end(), 0);
+    std::memset(cta->shared, kUninitialised, cta->shared_end);
+    for (NamedBarrier& barrier : cta->named) barrier.reset();
+    for (std::uint32_t w = 0; w < cta->warps.size(); ++w) {
+      const std::uint32_t lanes = std::min(32u, threads_per_cta_ - 32 * w);
+      cta->warps[w].meetings.clear();
+      cta->warps[w].live = lanes == 32 ? 0xffffffffu : (1u << lanes) - 1;
+    }
+    for (std::uint32_t t = 0; t < threads_per_cta_; ++t) {
+      Thread& thread = cta->threads[t];
+      thread = Thread{};
+      thread.cta = cta;
+      thread.tid = t;
+      thread.slot = cta->slot * threads_per_cta_ + t;
+      make_ready(thread);
+    }
+    ++stats_.ctas;
+    stats_.threads += threads_per_cta_;
+    if (wants(EventKind::kCtaStart)) emit({.kind = EventKind::kCtaStart, .cta = cta->linear});
+  }
+  resident_threads_ += cluster.threads;
+}
+
+void Machine::make_ready(Thread& thread) {
+  thread.state = ThreadState::kReady;
+  thread.wait.kind = WaitKind::kNone;
+  thread.ready_index = static_cast<std::uint32_t>(ready_.size());
+  ready_.push_back(&thread);
+}
+
+namespace {
+
+void remove_ready(std::vector<Thread*>& ready, const Thread& thread) {
+  Thread* last = ready.back();
+  ready[thread.ready_index] = last;
+  last->ready_index = thread.ready_index;
+  ready.pop_back();
+}
+
+}  // namespace
+
+void Machine::block(Thread& thread, const Wait& wait) {
+  remove_ready(ready_, thread);
+  thread.state = ThreadState::kBlocked;
+  thread.wait = wait;
+}
+
+void Machine::thread_exit(Thread& thread) {
+  remove_ready(ready_, thread);
+  thread.state = ThreadState::kExited;
+  changed();
+  Cta& cta = *thread.cta;
+  Cluster& cluster = *cta.cluster;
+  cta.warps[thread.warp()].live &= ~(1u << thread.lane());
+  --cta.live_threads;
+  --cluster.threads;
+  --resident_threads_;
+  if (wants(EventKind::kThreadExit)) {
+    emit({.kind = EventKind::kThreadExit, .cta = cta.linear, .thread = thread.tid});
+  }
+  // Exited threads do not take part in the cluster barrier any more.
+  if (thread.cluster_arrivals > thread.cluster_waits && thread.cluster_arrivals == cluster.round + 1) {
+    --cluster.arrived;
+  }
+  if (cluster.threads > 0 && cluster.arrived == cluster.threads) finish_cluster_round(cluster);
+  if (cta.live_threads == 0) cta_exit(cta);
+  if (cluster.threads == 0) cluster.running = false;
+}
+
+void Machine::cta_exit(Cta& cta) {
+  cta.exited = true;
+  if (const Copy* copy = tma_.touching(cta); copy != nullptr) {
+    fault(nullptr, copy->site, "exit_in_flight",
+          fmt::format("{} exits while a {} of {} bytes is in flight on its shared memory",
+                      has_one_cta() ? std::string("the CTA") : describe(cta), sim::machine::name_of(copy->kind), copy->bytes),
+          {fmt::format("likely: nobody waits for it before the end; {}",
+                       copy->kind == CopyKind::kLoad ? "drain the pipeline, or wait for its full barrier"
+                                                     : "add cp_async_bulk_wait_group_read<0>() in the thread "
+                                                       "that issued it")});
+  }
+  for (std::uint32_t id : cta.barrier_ids) barriers_[id].live = false;
+  if (wants(EventKind::kCtaExit)) emit({.kind = EventKind::kCtaExit, .cta = cta.linear});
+}
+
+SharedAddress Machine::mapa(const Thread& thread, SharedAddress address, std::uint32_t rank, CallSite site) const {
+  if (rank >= cluster_size_) {
+    fault(&thread, site, "bad_rank",
+          fmt::format("mapa to rank {}, but the cluster has {} CTAs: ranks 0 to {}", rank, cluster_size_,
+                      cluster_size_ - 1));
+  }
+  return (address & kOffsetMask) | rank << kRankShift;
+}
+
+Cta& Machine::cta_of(const Thread& thread, SharedAddress address, CallSite site, const char* instruction) const {
+  const std::uint32_t rank = address >> kRankShift;
+  if (rank >= cluster_size_) {
+    fault(&thread, site, "bad_rank",
+          fmt::format("{} of shared memory in rank {}, but the cluster has {} CTAs", instruction, rank,
+                      cluster_size_));
+  }
+  Cta& cta = *thread.cta->cluster->ctas[rank];
+  if (cta.exited) {
+    fault(&thread, site, "exited_cta",
+          fmt::format("{} reaches {}, which has exited", instruction, describe(cta)),
+          {"likely: no cluster barrier before the end; a CTA must stay until its peers are done with it"});
+  }
+  return cta;
+}
+
+void Machine::annotate_role(Thread& thread, const char* role) {
+  thread.role = role;
+  if (wants(EventKind::kRole)) {
+    emit({.kind = EventKind::kRole, .cta = thread.cta->linear, .thread = thread.tid, .text = role});
+  }
+}
+
+void Machine::annotate_barriers(Thread& thread, SharedAddress first, std::uint32_t count, const char* pipeline,
+                                isa::BarrierRole role) {
+  const std::uint32_t offset = first & kOffsetMask;
+  for (NamedRange& range : thread.cta->names) {
+    if (range.first == offset) {
+      range = {offset, count, pipeline, role};
+      return;
+    }
+  }
+  thread.cta->names.push_back({offset, count, pipeline, role});
+}
+
+BarrierName Machine::name_of(const Cta& cta, std::uint32_t offset) const {
+  for (const NamedRange& range : cta.names) {
+    const std::uint32_t stage = (offset - range.first) / 8;
+    if (offset >= range.first && stage < range.count) return {range.pipeline, stage, range.role};
+  }
+  return {};
+}
+
+std::string Machine::describe_shared(const Cta& cta, std::uint32_t offset) const {
+  const BarrierName name = name_of(cta, offset);
+  if (*name.pipeline == '\0') return fmt::format("the barrier at shared address {:#x}", offset);
+  switch (name.role) {
+    case isa::BarrierRole::kFull: return fmt::format("full of {}[{}]", name.pipeline, name.stage);
+    case isa::BarrierRole::kEmpty: return fmt::format("empty of {}[{}]", name.pipeline, name.stage);
+    case isa::BarrierRole::kOther: break;
+  }
+  return fmt::format("{}[{}]", name.pipeline, name.stage);
+}
+
+std::string Machine::describe(const Barrier& barrier) const { return describe_shared(*barrier.cta, barrier.offset); }
+
+std::string Machine::describe(const Cta& cta) const {
+  if (shape_.grid.y == 1 && shape_.grid.z == 1) return fmt::format("block {}", cta.id.x);
+  return fmt::format("block ({},{},{})", cta.id.x, cta.id.y, cta.id.z);
+}
+
+std::string Machine::describe(const Thread& thread) const {
+  const std::string block = has_one_cta() ? std::string() : describe(*thread.cta) + ", ";
+  const std::string role = *thread.role == '\0' ? std::string() : std::string(thread.role) + ", ";
+  return fmt::format("{}{}warp {}, lane {}", block, role, thread.warp(), thread.lane());
+}
+
+std::vector<const Thread*> Machine::resident_threads() const {
+  std::vector<const Thread*> resident;
+  for (const Thread& thread : threads_) {
+    if (thread.cta != nullptr && thread.state != ThreadState::kExited) resident.push_back(&thread);
+  }
+  return resident;
+}
+
+void Machine::fault(const Thread* thread, CallSite site, std::string code, std::string headline,
+                    std::vector<std::string> details) const {
+  std::vector<std::string> lines;
+  const std::string place = *site.file == '\0' ? std::string() : fmt::format("{}:{}", file_name(site.file), site.line);
+  if (thread != nullptr) {
+    lines.push_back(fmt::format("{:<62} {}", describe(*thread), place));
+  } else if (!place.empty()) {
+    lines.push_back(fmt::format("{:<62} {}", "issued at", place));
+  }
+  for (std::string& detail : details) lines.push_back(std::move(detail));
+  throw Fault{std::move(code), std::move(headline), std::move(lines)};
+}
+
+void Machine::step_copy(std::size_t index, std::uint64_t entropy) {
+  changed();
+  tma_.step(index, entropy);
+}
+
+}  // namespace heddle::sim::machine

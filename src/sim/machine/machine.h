@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The machine: CTAs with their threads, shared memory and barriers, the copy engine, and an entry for each
+// instruction. Its operands are what the hardware sees: 32-bit shared addresses (the CTA's rank in the
+// cluster above bit 24), 64-bit global addresses, register values. It does not know how threads are run: a
+// front end executes a thread until an instruction blocks it, and a scheduler picks what goes next.
+//
+// An entry checks its operands, changes the state and emits the event, in this order. Entries that can
+// block return false when they did; the thread is then not ready until the machine makes it so.
+#pragma once
+
+#include "sim/machine/fault.h"
+#include "sim/machine/mbarrier.h"
+#include "sim/machine/named_barrier.h"
+#include "sim/machine/tma.h"
+#include "sim/machine/warp.h"
+
+#include <heddle/isa/annotate.h>
+#include <heddle/isa/sreg.h>
+#include <heddle/isa/tensor_map.h>
+#include <heddle/isa/tma.h>
+#include <heddle/sim/event.h>
+#include <heddle/sim/global_memory.h>
+#include <heddle/sim/launch.h>
+#include <heddle/sim/report.h>
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace heddle::sim::machine {
+
+using SharedAddress = std::uint32_t;
+
+inline constexpr std::uint32_t kRankShift = 24;
+inline constexpr std::uint32_t kOffsetMask = (1u << kRankShift) - 1;
+
+// A kernel's dynamic shared memory starts behind the kilobyte that the system keeps for itself.
+inline constexpr std::uint32_t kSharedBase = 1024;
+inline constexpr std::uint32_t kMaxSharedBytes = 232'448;
+inline constexpr std::uint32_t kMaxThreads = 1024;
+
+struct Cta;
+struct Thread;
+
+struct Barrier {
+  Mbarrier state;
+  std::uint32_t id = 0;
+  Cta* cta = nullptr;
+  std::uint32_t offset = 0;
+  bool live = false;
+  Thread* first_waiter = nullptr;
+};
+
+enum class WaitKind : std::uint8_t { kNone, kMbarrier, kNamedBarrier, kClusterBarrier, kWarp, kBulkGroup };
+
+struct Wait {
+  WaitKind kind = WaitKind::kNone;
+  Barrier* barrier = nullptr;
+  std::uint64_t phase = 0;   // mbarrier: the awaited phase; cluster barrier: the awaited round
+  std::uint32_t id = 0;      // named barrier
+  std::uint32_t mask = 0;    // warp: the lanes that must meet
+  std::uint32_t groups = 0;  // bulk groups that may stay pending
+  bool read_only = false;
+  CallSite site = {};
+};
+
+enum class ThreadState : std::uint8_t { kReady, kBlocked, kExited };
+
+struct Thread {
+  Cta* cta = nullptr;
+  std::uint32_t tid = 0;   // in the CTA
+  std::uint32_t slot = 0;  // among the threads resident now
+  ThreadState state = ThreadState::kExited;
+  std::uint32_t ready_index = 0;
+  const char* role = "";
+  Wait wait;
+  Thread* next_waiter = nullptr;
+  std::uint32_t result = 0;  // of the last warp-wide instruction
+  std::uint64_t cluster_arrivals = 0;
+  std::uint64_t cluster_waits = 0;
+  BulkGroups groups;
+
+  std::uint32_t warp() const { return tid / 32; }
+  std::uint32_t lane() const { return tid % 32; }
+};
+
+struct Cluster {
+  std::vector<Cta*> ctas;       // by rank
+  std::byte* arena = nullptr;   // the shared memory of all its CTAs, kArenaStride apart
+  std::uint32_t threads = 0;    // that have not exited
+  std::uint32_t arrived = 0;    // on the cluster barrier, this round
+  std::uint64_t round = 0;
+  bool running = false;
+};
+
+inline constexpr std::uint32_t kArenaStride = 1u << 18;
+
+// Neighbouring barriers that stand for the stages of one pipeline.
+struct NamedRange {
+  std::uint32_t first = 0;  // offset of stage 0's
+  std::uint32_t count = 0;
+  const char* pipeline = "";
+  isa::BarrierRole role = isa::BarrierRole::kOther;
+};
+
+struct Cta {
+  Cluster* cluster = nullptr;
+  std::uint32_t slot = 0;  // among the resident CTAs: the SM
+  std::uint32_t rank = 0;
+  std::uint32_t linear = 0;  // in the grid
+  isa::Dim3 id{};
+  isa::Dim3 id_in_cluster{};
+  isa::Dim3 cluster_id{};
+  std::byte* shared = nullptr;   // address 0 of its shared window
+  std::uint32_t shared_end = 0;  // first address behind its shared memory
+  std::uint32_t live_threads = 0;
+  bool exited = false;
+  std::array<NamedBarrier, 16> named;
+  std::vector<Warp> warps;
+  std::vector<std::uint32_t> barrier_at;  // by address / 8: barrier id + 1
+  std::vector<std::uint32_t> barrier_ids;  // of all it has initialised
+  std::vector<NamedRange> names;
+  Thread* threads = nullptr;
+};
+
+// What a barrier is called.
+struct BarrierName {
+  const char* pipeline = "";
+  std::uint32_t stage = 0;
+  isa::BarrierRole role = isa::BarrierRole::kOther;
+};
+
+class Machine {
+ public:
+  Machine(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t threads_per_cta,
+          std::size_t shared_bytes);
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  // Clusters enter as SMs become free; each call starts what fits and says which threads are new.
+  std::vector<Thread*> start_clusters();
+  bool has_free_sms() const;  // and clusters that wait for them
+  bool all_done() const { return clusters_started_ == cluster_count_ && resident_threads_ == 0; }
+
+  const std::vector<Thread*>& ready() const { return ready_; }
+  TmaEngine& tma() { return tma_; }
+  const TmaEngine& tma() const { return tma_; }
+  void step_copy(std::size_t index, std::uint64_t entropy);
+
+  // Special registers and addresses.
+  std::uint32_t threads_per_cta() const { return threads_per_cta_; }
+  isa::Dim3 grid() const { return shape_.grid; }
+  Arch arch() const { return options_.arch; }
+  SharedAddress mapa(const Thread& thread, SharedAddress address, std::uint32_t rank, CallSite site) const;
+
+  void thread_exit(Thread& thread);
+
+  // mbarrier.
+  void mbarrier_init(Thread& thread, SharedAddress address, std::uint32_t count, CallSite site);
+  void mbarrier_inval(Thread& thread, SharedAddress address, CallSite site);
+  std::uint64_t mbarrier_arrive(Thread& thread, SharedAddress address, std::uint32_t count, EventScope scope,
+                                CallSite site);
+  std::uint64_t mbarrier_arrive_no_complete(Thread& thread, SharedAddress address, std::uint32_t count,
+                                            CallSite site);
+  std::uint64_t mbarrier_arrive_drop(Thread& thread, SharedAddress address, std::uint32_t count, CallSite site);
+  void mbarrier_expect_tx(Thread& thread, SharedAddress address, std::uint32_t bytes, CallSite site);
+  std::uint64_t mbarrier_arrive_expect_tx(Thread& thread, SharedAddress address, std::uint32_t bytes,
+                                          EventScope scope, CallSite site);
+  void mbarrier_complete_tx(Thread& thread, SharedAddress address, std::uint32_t bytes, CallSite site);
+  bool mbarrier_test_wait_parity(Thread& thread, SharedAddress address, std::uint32_t parity, EventScope scope,
+                                 CallSite site);
+  bool mbarrier_test_wait(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site);
+  // After the test failed: the thread sleeps until the awaited phase is over.
+  void mbarrier_suspend_parity(Thread& thread, SharedAddress address, std::uint32_t parity, CallSite site);
+  void mbarrier_suspend(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site);
+
+  // Other barriers.
+  bool bar_sync(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site);
+  void bar_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site);
+  void cluster_arrive(Thread& thread, bool releases, CallSite site);
+  bool cluster_wait(Thread& thread, CallSite site);
+  bool warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint32_t value, std::uint32_t operand,
+                 CallSite site);
+
+  // Memory and fences.
+  void ld_shared(Thread& thread, SharedAddress address, void* registers, std::uint32_t bytes, CallSite site);
+  void st_shared(Thread& thread, SharedAddress address, const void* registers, std::uint32_t bytes, CallSite site);
+  void ld_global(Thread& thread, std::uint64_t address, void* registers, std::uint32_t bytes, CallSite site);
+  void st_global(Thread& thread, std::uint64_t address, const void* registers, std::uint32_t bytes, CallSite site);
+  void fence(Thread& thread, FenceKind kind, CallSite site);
+
+  // The copy engine.
+  void tensor_load(Thread& thread, SharedAddress destination, const TensorMap& map, const std::int32_t* coords,
+                   int rank, SharedAddress barrier, std::uint16_t mask, CallSite site);
+  void tensor_store(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank,
+                    SharedAddress source, CallSite site);
+  void tensor_reduce(Thread& thread, isa::ReduceOp op, const TensorMap& map, const std::int32_t* coords, int rank,
+                     SharedAddress source, CallSite site);
+  void tensor_prefetch(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank, CallSite site);
+  void bulk_load(Thread& thread, SharedAddress destination, std::uint64_t global, std::uint32_t bytes,
+                 SharedAddress barrier, CallSite site);
+  void bulk_store(Thread& thread, std::uint64_t global, SharedAddress source, std::uint32_t bytes, CallSite site);
+  void bulk_to_peer(Thread& thread, SharedAddress destination, SharedAddress source, std::uint32_t bytes,
+                    SharedAddress barrier, CallSite site);
+  void bulk_commit_group(Thread& thread, CallSite site);
+  bool bulk_wait_group(Thread& thread, std::uint32_t pending, bool read_only, CallSite site);
+
+  // Names.
+  void annotate_role(Thread& thread, const char* role);
+  void annotate_barriers(Thread& thread, SharedAddress first, std::uint32_t count, const char* pipeline,
+                         isa::BarrierRole role);
+
+  // For checkers, reports and the copy engine.
+  const std::deque<Barrier>& barriers() const { return barriers_; }
+  Barrier* find_barrier(const Cta& cta, std::uint32_t offset);
+  BarrierName name_of(const Cta& cta, std::uint32_t offset) const;
+  std::string describe(const Barrier& barrier) const;         // "full of input[2]"
+  std::string describe_shared(const Cta& cta, std::uint32_t offset) const;
+  std::string describe(const Thread& thread) const;           // "load, warp 0, lane 0"
+  std::string describe(const Cta& cta) const;                 // "block 3", empty if there is only one
+  std::vector<const Thread*> resident_threads() const;
+  std::uint64_t state_changes() const { return state_changes_; }
+  Stats& stats() { return stats_; }
+  const GlobalMemory& global() const { return *global_; }
+  bool has_one_cta() const { return grid_ctas_ == 1; }
+
+  bool wants(EventKind kind) const { return (wanted_ & mask_of(kind)) != 0; }
+  void emit(const Event& event) {
+    for (Observer* observer : observers_) {
+      if ((observer->wants() & mask_of(event.kind)) != 0) observer->on_event(event);
+    }
+  }
+  // `internal` observers of the launcher, beside the user's.
+  void add_observer(Observer& observer);
+
+  void complete_tx(Cta& cta, std::uint32_t barrier_offset, std::uint32_t bytes, std::uint64_t copy, CallSite site);
+  void copy_changed(Thread* issuer);  // a bulk group of this thread has come further
+  Cta& cta_of(const Thread& thread, SharedAddress address, CallSite site, const char* instruction) const;
+  [[noreturn]] void fault(const Thread* thread, CallSite site, std::string code, std::string headline,
+                          std::vector<std::string> details = {}) const;
+
+ private:
+  void start_cluster(Cluster& cluster, std::uint32_t index);
+  void make_ready(Thread& thread);
+  void block(Thread& thread, const Wait& wait);
+  void wake_waiters(Barrier& barrier);
+  void settle(Barrier& barrier);
+  void changed() { ++state_changes_; }
+  Barrier& live_barrier(const Thread& thread, SharedAddress address, CallSite site, const char* instruction);
+  Barrier& own_barrier(const Thread& thread, SharedAddress address, CallSite site, const char* instruction);
+  void check(MbarrierFault mistake, const Thread& thread, const Barrier& barrier, std::uint64_t value,
+             CallSite site, const char* instruction) const;
+  void named_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site);
+  void check_named_operands(const Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site) const;
+  std::byte* shared_bytes(const Thread& thread, SharedAddress address, std::uint32_t bytes, CallSite site,
+                          const char* instruction) const;
+  void check_not_barrier(const Thread& thread, const Cta& cta, std::uint32_t offset, std::uint32_t bytes,
+                         CallSite site) const;
+  void issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const TensorMapSpec& spec,
+                   std::span<const std::int32_t> coords, std::uint32_t offset, CallSite site);
+  void finish_cluster_round(Cluster& cluster);
+  void cta_exit(Cta& cta);
+
+  const LaunchOptions& options_;
+  LaunchShape shape_;
+  std::uint32_t threads_per_cta_;
+  std::uint32_t shared_bytes_;
+  std::uint32_t cluster_size_;
+  std::uint64_t grid_ctas_;
+  std::uint64_t cluster_count_;
+  std::uint64_t clusters_started_ = 0;
+  std::uint64_t resident_threads_ = 0;
+  std::uint64_t state_changes_ = 0;
+
+  GlobalMemory no_memory_;
+  const GlobalMemory* global_;
+  std::vector<Observer*> observers_;
+  EventMask wanted_ = 0;
+
+  std::vector<Cluster> clusters_;  // resident slots
+  std::vector<std::unique_ptr<Cta>> ctas_;
+  std::vector<Thread> threads_;
+  std::vector<Thread*> ready_;
+  std::deque<Barrier> barriers_;
+  TmaEngine tma_;
+  Stats stats_;
+};
+
+}  // namespace heddle::sim::machine

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ordinary loads and stores, and fences.
+#include "sim/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace heddle::sim::machine {
+
+std::byte* Machine::shared_bytes(const Thread& thread, SharedAddress address, std::uint32_t bytes, CallSite site,
+                                 const char* instruction) const {
+  const Cta& cta = cta_of(thread, address, site, instruction);
+  const std::uint32_t offset = address & kOffsetMask;
+  if (offset % bytes != 0) {
+    fault(&thread, site, "misaligned",
+          fmt::format("{} of {} bytes at shared address {:#x}; the address must be a multiple of {}", instruction,
+                      bytes, offset, bytes));
+  }
+  if (offset < kSharedBase || offset + bytes > cta.shared_end) {
+    fault(&thread, site, "shared_out_of_bounds",
+          fmt::format("{} of {} bytes at shared address {:#x}, outside of the CTA's shared memory [{:#x}, {:#x})",
+                      instruction, bytes, offset, kSharedBase, cta.shared_end));
+  }
+  return cta.shared + offset;
+}
+
+void Machine::check_not_barrier(const Thread& thread, const Cta& cta, std::uint32_t offset, std::uint32_t bytes,
+                                CallSite site) const {
+  for (std::uint32_t word = offset / 8; word <= (offset + bytes - 1) / 8; ++word) {
+    const std::uint32_t index = cta.barrier_at[word];
+    if (index != 0 && barriers_[index - 1].live) {
+      fault(&thread, site, "barrier_overwritten",
+            fmt::format("st.shared of {} bytes at {:#x} writes over {}, which is initialised", bytes, offset,
+                        describe(barriers_[index - 1])));
+    }
+  }
+}
+
+void Machine::ld_shared(Thread& thread, SharedAddress address, void* registers, std::uint32_t bytes,
+                        CallSite site) {
+  std::memcpy(registers, shared_bytes(thread, address, bytes, site, "ld.shared"), bytes);
+  if (wants(EventKind::kSharedRead)) {
+    emit({.kind = EventKind::kSharedRead,
+          .cta = thread.cta->linear,
+          .thread = thread.tid,
+          .address = address,
+          .bytes = bytes,
+          .site = site});
+  }
+}
+
+void Machine::st_shared(Thread& thread, SharedAddress address, const void* registers, std::uint32_t bytes,
+                        CallSite site) {
+  std::byte* target = shared_bytes(thread, address, bytes, site, "st.shared");
+  check_not_barrier(thread, cta_of(thread, address, site, "st.shared"), address & kOffsetMask, bytes, site);
+  std::memcpy(target, registers, bytes);
+  changed();
+  if (wants(EventKind::kSharedWrite)) {
+    emit({.kind = EventKind::kSharedWrite,
+          .cta = thread.cta->linear,
+          .thread = thread.tid,
+          .address = address,
+          .bytes = bytes,
+          .site = site});
+  }
+}
+
+void Machine::ld_global(Thread& thread, std::uint64_t address, void* registers, std::uint32_t bytes,
+                        CallSite site) {
+  const GlobalMemory::Region* region = global_->find(address, bytes);
+  if (region == nullptr) {
+    fault(&thread, site, "global_out_of_bounds",
+          fmt::format("ld.global of {} bytes at {}", bytes, global_->describe(address)));
+  }
+  if (address % bytes != 0) {
+    fault(&thread, site, "misaligned",
+          fmt::format("ld.global of {} bytes at {}; the address must be a multiple of {}", bytes,
+                      global_->describe(address), bytes));
+  }
+  std::memcpy(registers, region->host + (address - region->address), bytes);
+  if (wants(EventKind::kGlobalRead)) {
+    emit({.kind = EventKind::kGlobalRead,
+          .cta = thread.cta->linear,
+          .thread = thread.tid,
+          .bytes = bytes,
+          .global = address,
+          .site = site});
+  }
+}
+
+void Machine::st_global(Thread& thread, std::uint64_t address, const void* registers, std::uint32_t bytes,
+                        CallSite site) {
+  const GlobalMemory::Region* region = global_->find(address, bytes);
+  if (region == nullptr) {
+    fault(&thread, site, "global_out_of_bounds",
+          fmt::format("st.global of {} bytes at {}", bytes, global_->describe(address)));
+  }
+  if (!region->writable) {
+    fault(&thread, site, "global_read_only",
+          fmt::format("st.global of {} bytes at {}, which is read-only", bytes, global_->describe(address)));
+  }
+  if (address % bytes != 0) {
+    fault(&thread, site, "misaligned",
+          fmt::format("st.global of {} bytes at {}; the address must be a multiple of {}", bytes,
+                      global_->describe(address), bytes));
+  }
+  std::memcpy(region->host + (address - region->address), registers, bytes);
+  changed();
+  if (wants(EventKind::kGlobalWrite)) {
+    emit({.kind = EventKind::kGlobalWrite,
+          .cta = thread.cta->linear,
+          .thread = thread.tid,
+          .bytes = bytes,
+          .global = address,
+          .site = site});
+  }
+}
+
+void Machine::fence(Thread& thread, FenceKind kind, CallSite site) {
+  if (wants(EventKind::kFence)) {
+    emit({.kind = EventKind::kFence,
+          .cta = thread.cta->linear,
+          .thread = thread.tid,
+          .value = static_cast<std::uint64_t>(kind),
+          .site = site});
+  }
+}
+
+}  // namespace heddle::sim::machine

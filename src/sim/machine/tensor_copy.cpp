@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/tensor_copy.h"
+
+#include <heddle/tile/swizzle.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstring>
+
+#include "sim/machine/tensor_reduce.h"
+
+namespace heddle::sim::machine {
+namespace {
+
+constexpr std::uint32_t kChunkBytes = 16;  // what a swizzle moves, and a store clips, as a whole
+constexpr std::uint32_t kSharedAlignment = 128;
+constexpr std::uint32_t kMaxRowBytes = 2048;  // 256 elements of 8 bytes
+
+using RowBuffer = std::array<std::byte, kMaxRowBytes>;
+
+// Model: 0x7FF7 in every 16 bits, for 16- and 32-bit types as an H200 fills them.
+// Unverified: the same pattern for 64-bit floats.
+constexpr RowBuffer filled_row(OobFill fill) {
+  RowBuffer row{};
+  if (fill == OobFill::kNan) {
+    for (std::size_t i = 0; i < row.size(); i += 2) {
+      row[i] = std::byte{0xF7};
+      row[i + 1] = std::byte{0x7F};
+    }
+  }
+  return row;
+}
+
+constexpr RowBuffer kZeroRow = filled_row(OobFill::kZeros);
+constexpr RowBuffer kNanRow = filled_row(OobFill::kNan);
+
+// A swizzled row lies inside one 128-byte line, so one pattern holds for all of its 16-byte pieces. The
+// widest swizzled row is by far the most frequent one, and is unrolled.
+template <class Move>
+void for_each_chunk(std::uint32_t bytes, const Move& move) {
+  if (bytes == swizzle_line_bytes) {
+    for (std::uint32_t at = 0; at < swizzle_line_bytes; at += kChunkBytes) move(at);
+  } else {
+    for (std::uint32_t at = 0; at < bytes; at += kChunkBytes) move(at);
+  }
+}
+
+void scatter(std::byte* shared, std::uint32_t address, std::uint32_t pattern, const std::byte* row,
+             std::uint32_t bytes) {
+  if (bytes > swizzle_line_bytes) {
+    std::memcpy(shared + address, row, bytes);
+    return;
+  }
+  for_each_chunk(
+      bytes, [=](std::uint32_t at) { std::memcpy(shared + ((address + at) ^ pattern), row + at, kChunkBytes); });
+}
+
+void gather(std::byte* row, const std::byte* shared, std::uint32_t address, std::uint32_t pattern,
+            std::uint32_t bytes) {
+  if (bytes > swizzle_line_bytes) {
+    std::memcpy(row, shared + address, bytes);
+    return;
+  }
+  for_each_chunk(
+      bytes, [=](std::uint32_t at) { std::memcpy(row + at, shared + ((address + at) ^ pattern), kChunkBytes); });
+}
+
+}  // namespace
+
+// Goes through the rows in order, and keeps the global address at which the row starts. Rows that differ in
+// dimension 1 only follow one another; what they need is kept apart, and the other dimensions are touched
+// once in so many rows.
+class BoxCopy::Walk {
+ public:
+  Walk(const BoxCopy& box, std::uint64_t row) : box_(box) {
+    index_ = static_cast<std::uint32_t>(row % box.counts_[1]);
+    row /= box.counts_[1];
+    for (std::uint32_t d = 2; d < box.map_.rank; ++d) {
+      outer_index_[d] = static_cast<std::uint32_t>(row % box.counts_[d]);
+      row /= box.counts_[d];
+    }
+    if (box.map_.rank > 1) {
+      dim_ = box.map_.dims[1];
+      coord_step_ = box.map_.element_strides[1];
+      address_step_ = box.map_.strides[0] * coord_step_;
+    }
+    enter_run();
+  }
+
+  // A negative coordinate is a large unsigned one, so one comparison asks for both ends.
+  bool is_inside() const { return outer_is_inside_ && coord_ < dim_; }
+
+  // Modulo 2^64 for rows outside the tensor.
+  std::uint64_t address() const { return address_; }
+
+  void next() {
+    coord_ += coord_step_;
+    address_ += address_step_;
+    if (++index_ < box_.counts_[1]) return;
+    index_ = 0;
+    for (std::uint32_t d = 2; d < box_.map_.rank; ++d) {
+      if (++outer_index_[d] < box_.counts_[d]) break;
+      outer_index_[d] = 0;
+    }
+    enter_run();
+  }
+
+ private:
+  // Computes everything from the indices.
+  void enter_run() {
+    outer_is_inside_ = true;
+    coord_ = static_cast<std::uint64_t>(box_.coords_[1]) + index_ * coord_step_;
+    address_ = box_.base_ + static_cast<std::uint64_t>(box_.coords_[0]) * box_.element_bytes();
+    if (box_.map_.rank > 1) address_ += coord_ * box_.map_.strides[0];
+    for (std::uint32_t d = 2; d < box_.map_.rank; ++d) {
+      const auto coord = static_cast<std::uint64_t>(box_.coords_[d] +
+                                                    std::int64_t{outer_index_[d]} * box_.map_.element_strides[d]);
+      if (coord >= box_.map_.dims[d]) outer_is_inside_ = false;
+      address_ += coord * box_.map_.strides[d - 1];
+    }
+  }
+
+  const BoxCopy& box_;
+  std::uint64_t address_ = 0;
+  std::uint64_t address_step_ = 0;
+  // Of dimension 1; a tensor of rank 1 has one row in it.
+  std::uint64_t coord_ = 0;
+  std::uint64_t coord_step_ = 0;
+  std::uint64_t dim_ = 1;
+  std::uint32_t index_ = 0;
+  bool outer_is_inside_ = true;
+  std::uint32_t outer_index_[5] = {};
+};
+
+BoxCopy::BoxCopy(const TensorMapSpec& map, std::span<const std::int32_t> coords, std::uint32_t shared_address)
+    : map_(map), base_(reinterpret_cast<std::uintptr_t>(map.address)), shared_address_(shared_address) {
+  const auto fault = [this](CopyFaultKind kind, int dimension, std::int64_t value, std::uint64_t limit) {
+    if (!fault_) fault_ = {kind, dimension, value, limit};
+  };
+  if (map.interleave != Interleave::kNone) {
+    fault(CopyFaultKind::kUnsupportedInterleave, -1, static_cast<std::int64_t>(map.interleave), 0);
+  }
+  if (bits_per_element(map.type) < 8) {
+    fault(CopyFaultKind::kUnsupportedType, -1, static_cast<std::int64_t>(map.type), 0);
+  }
+  if (coords.size() != map.rank) {
+    fault(CopyFaultKind::kRankMismatch, -1, static_cast<std::int64_t>(coords.size()), map.rank);
+  }
+  if (fault_) return;
+
+  std::copy(coords.begin(), coords.end(), coords_);
+  if (shared_address % kSharedAlignment != 0) {
+    fault(CopyFaultKind::kSharedMisaligned, -1, shared_address, kSharedAlignment);
+  }
+  const std::uint32_t granule = kChunkBytes / element_bytes();
+  if (coords_[0] % granule != 0) fault(CopyFaultKind::kCoordinateMisaligned, 0, coords_[0], granule);
+  for (std::uint32_t line = 0; line < 8; ++line) {
+    const std::uint32_t address = line * swizzle_line_bytes;
+    patterns_[line] = swizzled(map.swizzle, address) ^ address;
+  }
+  measure_row();
+  measure_hull();
+}
+
+// The pitch of a swizzled row is the span, also where the inner box is narrower.
+// Unverified: the bytes that are signalled when an element stride is not 1; here those that are copied.
+void BoxCopy::measure_row() {
+  // The stride of dimension 0 is ignored, as the layout is not interleaved.
+  counts_[0] = map_.box[0];
+  rows_ = 1;
+  for (std::uint32_t d = 1; d < map_.rank; ++d) {
+    counts_[d] = (map_.box[d] + map_.element_strides[d] - 1) / map_.element_strides[d];
+    rows_ *= counts_[d];
+  }
+  row_bytes_ = counts_[0] * element_bytes();
+  row_pitch_ = map_.swizzle == Swizzle::kNone ? row_bytes_ : span_bytes(map_.swizzle);
+
+  const std::int64_t size = element_bytes();
+  const std::int64_t begin = std::max<std::int64_t>(0, -coords_[0] * size);
+  const std::int64_t left =
+      std::max<std::int64_t>(0, (static_cast<std::int64_t>(map_.dims[0]) - coords_[0]) * size);
+  const std::int64_t end = std::min<std::int64_t>(left, row_bytes_);
+  if (begin >= end) return;
+  inside_begin_ = static_cast<std::uint32_t>(begin);
+  inside_end_ = static_cast<std::uint32_t>(end);
+  // A store clips whole 16 bytes: up to 15 bytes past the end of the row are written, as an H200 does it.
+  store_end_ = (inside_end_ + kChunkBytes - 1) / kChunkBytes * kChunkBytes;
+}
+
+void BoxCopy::measure_hull() {
+  if (inside_begin_ == inside_end_) return;
+  hull_.low = base_ + static_cast<std::uint64_t>(coords_[0]) * element_bytes();
+  hull_.high = hull_.low;
+  std::uint64_t last = base_;  // without the wrap-around that a negative first coordinate brings in
+  for (std::uint32_t d = 1; d < map_.rank; ++d) {
+    const std::int64_t coord = coords_[d];
+    const std::int64_t step = map_.element_strides[d];
+    const std::int64_t dim = static_cast<std::int64_t>(map_.dims[d]);
+    if (coord >= dim) return;
+    const std::int64_t first_index = coord < 0 ? (-coord + step - 1) / step : 0;
+    const std::int64_t last_index = std::min<std::int64_t>(counts_[d] - 1, (dim - 1 - coord) / step);
+    if (first_index > last_index) return;
+    const std::uint64_t stride = map_.strides[d - 1];
+    const auto last_coord = static_cast<std::uint64_t>(coord + last_index * step);
+    std::uint64_t offset = 0;
+    hull_.overflows |= __builtin_mul_overflow(last_coord, stride, &offset);
+    hull_.overflows |= __builtin_add_overflow(last, offset, &last);
+    hull_.low += static_cast<std::uint64_t>(coord + first_index * step) * stride;
+    hull_.high += last_coord * stride;
+  }
+  const auto end_of_row = static_cast<std::uint64_t>(coords_[0] * element_bytes() + store_end_);
+  hull_.overflows |= __builtin_add_overflow(last, end_of_row, &last);
+  hull_.is_empty = false;
+}
+
+CopyFault BoxCopy::outside(std::uint64_t address, std::uint64_t bytes) const {
+  return {CopyFaultKind::kGlobalOutOfBounds, -1, static_cast<std::int64_t>(address), bytes};
+}
+
+CopyFault BoxCopy::load_fault(std::uint64_t shared_size) const {
+  if (fault_) return fault_;
+  const std::uint64_t end = shared_address_ + shared_bytes();
+  if (end > shared_size) {
+    return {CopyFaultKind::kSharedOutOfBounds, -1, static_cast<std::int64_t>(end), shared_size};
+  }
+  if (hull_.overflows) return outside(base_, ~std::uint64_t{0});
+  return {};
+}
+
+CopyFault BoxCopy::store_fault(std::uint64_t shared_size) const {
+  if (fault_) return fault_;
+  for (std::uint32_t d = 0; d < map_.rank; ++d) {
+    if (coords_[d] < 0) return {CopyFaultKind::kNegativeCoordinate, static_cast<int>(d), coords_[d], 0};
+  }
+  return load_fault(shared_size);
+}
+
+CopyFault BoxCopy::reduce_fault(isa::ReduceOp op, std::uint64_t shared_size) const {
+  if (find_reduction(op, map_.type) == nullptr) {
+    return {CopyFaultKind::kUnsupportedReduction, -1, static_cast<std::int64_t>(map_.type),
+            static_cast<std::uint64_t>(op)};
+  }
+  return store_fault(shared_size);
+}
+
+CopyFault BoxCopy::load_rows(std::uint64_t first, std::uint64_t count, const GlobalReader& global,
+                             std::span<std::byte> shared) const {
+  if (const CopyFault fault = load_fault(shared.size())) return fault;
+  assert(first + count <= rows_);
+  const std::byte* fill = (map_.fill == OobFill::kNan ? kNanRow : kZeroRow).data();
+  const std::uint32_t inside_bytes = inside_end_ - inside_begin_;
+  const std::uint64_t low = hull_.low + inside_begin_;
+  const std::byte* hull = hull_.is_empty ? nullptr : global.readable(low, hull_.high - hull_.low + inside_bytes);
+  // Copies of members, which a store through std::byte* might change for all the compiler knows.
+  const std::uint32_t row_bytes = row_bytes_;
+  const std::uint32_t pitch = row_pitch_;
+  const std::uint32_t inside_begin = inside_begin_;
+  auto address = static_cast<std::uint32_t>(shared_address_ + first * pitch);
+  Walk walk(*this, first);
+  for (std::uint64_t row = 0; row < count; ++row, walk.next(), address += pitch) {
+    const std::uint32_t pattern = swizzle_of(address);
+    if (inside_bytes == 0 || !walk.is_inside()) {
+      scatter(shared.data(), address, pattern, fill, row_bytes);
+      continue;
+    }
+    const std::uint64_t source_address = walk.address() + inside_begin;
+    const std::byte* source =
+        hull != nullptr ? hull + (source_address - low) : global.readable(source_address, inside_bytes);
+    if (source == nullptr) return outside(source_address, inside_bytes);
+    if (inside_bytes == row_bytes) {
+      scatter(shared.data(), address, pattern, source, row_bytes);
+    } else {
+      RowBuffer mixed;
+      std::memcpy(mixed.data(), fill, row_bytes);
+      std::memcpy(mixed.data() + inside_begin, source, inside_bytes);
+      scatter(shared.data(), address, pattern, mixed.data(), row_bytes);
+    }
+  }
+  return {};
+}
+
+template <class Send>
+CopyFault BoxCopy::send_rows(std::uint64_t first, std::uint64_t count, GlobalWriter& global,
+                             const Send& send) const {
+  assert(first + count <= rows_);
+  if (hull_.is_empty) return {};
+  std::byte* hull = global.writable(hull_.low, hull_.high - hull_.low + store_end_);
+  const std::uint64_t low = hull_.low;
+  const std::uint32_t pitch = row_pitch_;
+  auto address = static_cast<std::uint32_t>(shared_address_ + first * pitch);
+  Walk walk(*this, first);
+  for (std::uint64_t row = 0; row < count; ++row, walk.next(), address += pitch) {
+    if (!walk.is_inside()) continue;
+    std::byte* destination =
+        hull != nullptr ? hull + (walk.address() - low) : global.writable(walk.address(), store_end_);
+    if (destination == nullptr) return outside(walk.address(), store_end_);
+    send(destination, address, swizzle_of(address));
+  }
+  return {};
+}
+
+CopyFault BoxCopy::store_rows(std::uint64_t first, std::uint64_t count, std::span<const std::byte> shared,
+                              GlobalWriter& global) const {
+  if (const CopyFault fault = store_fault(shared.size())) return fault;
+  return send_rows(first, count, global,
+                   [source = shared.data(), bytes = store_end_](std::byte* destination, std::uint32_t address,
+                                                                std::uint32_t pattern) {
+                     gather(destination, source, address, pattern, bytes);
+                   });
+}
+
+// Unverified: that a reduction clips whole 16 bytes, as a store does.
+CopyFault BoxCopy::reduce_rows(isa::ReduceOp op, std::uint64_t first, std::uint64_t count,
+                               std::span<const std::byte> shared, GlobalWriter& global) const {
+  if (const CopyFault fault = reduce_fault(op, shared.size())) return fault;
+  const Reduction reduce = find_reduction(op, map_.type);
+  return send_rows(first, count, global,
+                   [&](std::byte* destination, std::uint32_t address, std::uint32_t pattern) {
+                     RowBuffer row;
+                     gather(row.data(), shared.data(), address, pattern, store_end_);
+                     reduce(destination, row.data(), store_end_);
+                   });
+}
+
+}  // namespace heddle::sim::machine

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/tma.h"
+
+#include "sim/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace heddle::sim::machine {
+
+namespace {
+
+// Into how many pieces a box is cut for each target. Hardware cuts finer; more pieces show no new mistake,
+// since what matters is that a copy can be seen half landed.
+constexpr std::uint64_t kPieces = 4;
+
+class Reader final : public GlobalReader {
+ public:
+  explicit Reader(const GlobalMemory& memory) : memory_(memory) {}
+  const std::byte* readable(std::uint64_t address, std::uint64_t bytes) const override {
+    const GlobalMemory::Region* region = memory_.find(address, bytes);
+    return region == nullptr ? nullptr : region->host + (address - region->address);
+  }
+
+ private:
+  const GlobalMemory& memory_;
+};
+
+class Writer final : public GlobalWriter {
+ public:
+  explicit Writer(const GlobalMemory& memory) : memory_(memory) {}
+  std::byte* writable(std::uint64_t address, std::uint64_t bytes) override {
+    const GlobalMemory::Region* region = memory_.find(address, bytes);
+    return region == nullptr || !region->writable ? nullptr : region->host + (address - region->address);
+  }
+
+ private:
+  const GlobalMemory& memory_;
+};
+
+std::span<std::byte> shared_of(const Cta& cta) { return {cta.shared, cta.shared_end}; }
+
+}  // namespace
+
+void cut(Copy& copy, Cta* target) {
+  const std::uint64_t unit = copy.box ? 1 : 16;
+  const std::uint64_t total = (copy.box ? copy.box->rows() : copy.bytes) / unit;
+  const std::uint64_t pieces = std::min(kPieces, total);
+  for (std::uint64_t p = 0; p < pieces; ++p) {
+    const std::uint64_t first = total * p / pieces;
+    const std::uint64_t last = total * (p + 1) / pieces;
+    copy.pieces.push_back({target, first * unit, (last - first) * unit});
+  }
+}
+
+const char* name_of(CopyKind kind) {
+  switch (kind) {
+    case CopyKind::kLoad: return "bulk load";
+    case CopyKind::kStore: return "bulk store";
+    case CopyKind::kReduce: return "bulk reduction";
+    case CopyKind::kSharedToPeer: return "bulk copy to a peer";
+  }
+  return "";
+}
+
+std::uint64_t BulkGroups::add() {
+  if (groups_.size() == committed_) groups_.emplace_back();
+  ++groups_.back().unread;
+  ++groups_.back().unfinished;
+  return first_ + groups_.size() - 1;
+}
+
+void BulkGroups::commit() {
+  if (groups_.size() == committed_) groups_.emplace_back();
+  ++committed_;
+}
+
+void BulkGroups::read_done(std::uint64_t group) { --groups_[group - first_].unread; }
+
+void BulkGroups::finished(std::uint64_t group) {
+  --groups_[group - first_].unfinished;
+  while (committed_ > 0 && groups_.front().unfinished == 0) {
+    groups_.erase(groups_.begin());
+    ++first_;
+    --committed_;
+  }
+}
+
+bool BulkGroups::reached(std::uint32_t pending, bool read_only) const {
+  for (std::size_t g = 0; g + pending < committed_; ++g) {
+    if ((read_only ? groups_[g].unread : groups_[g].unfinished) != 0) return false;
+  }
+  return true;
+}
+
+void TmaEngine::issue(std::unique_ptr<Copy> copy) {
+  copy->id = next_id_++;
+  copy->cta = copy->issuer->cta;
+  copy->cta_linear = copy->cta->linear;
+  if (copy->pieces.empty()) cut(*copy, nullptr);  // loads were cut for each target
+  Stats& stats = machine_.stats();
+  ++stats.copies;
+  stats.copy_bytes += copy->bytes;
+  if (machine_.wants(EventKind::kCopyIssue)) {
+    Cta* target = copy->pieces.front().target;
+    Barrier* barrier = target == nullptr ? nullptr : machine_.find_barrier(*target, copy->barrier);
+    machine_.emit({.kind = EventKind::kCopyIssue,
+                   .cta = copy->cta_linear,
+                   .thread = copy->issuer->tid,
+                   .barrier = barrier == nullptr ? 0 : barrier->id,
+                   .address = copy->shared | copy->cta->rank << kRankShift,
+                   .bytes = copy->bytes,
+                   .value = static_cast<std::uint64_t>(copy->kind),
+                   .copy = copy->id,
+                   .global = copy->global,
+                   .site = copy->site});
+  }
+  copies_.push_back(std::move(copy));
+}
+
+void TmaEngine::step(std::size_t index, std::uint64_t entropy) {
+  Copy& copy = *copies_[index];
+  if ((copy.kind == CopyKind::kStore || copy.kind == CopyKind::kReduce) && !copy.source_was_read) {
+    read_source(copy);
+    return;
+  }
+  const auto which = copy.pieces.begin() + static_cast<std::ptrdiff_t>(entropy % copy.pieces.size());
+  const Piece piece = *which;
+  copy.pieces.erase(which);
+  switch (copy.kind) {
+    case CopyKind::kLoad: land_load(copy, piece); break;
+    case CopyKind::kSharedToPeer: land_in_peer(copy, piece); break;
+    case CopyKind::kStore:
+    case CopyKind::kReduce: land_store(copy, piece); break;
+  }
+  if (copy.pieces.empty()) finish(index);
+}
+
+void TmaEngine::land_load(Copy& copy, const Piece& piece) {
+  Cta& target = *piece.target;
+  const Reader reader(machine_.global());
+  std::uint32_t bytes = static_cast<std::uint32_t>(piece.count);
+  std::uint32_t written_at = copy.shared + static_cast<std::uint32_t>(piece.first);
+  std::uint32_t written = bytes;
+  if (copy.box) {
+    const CopyFault fault = copy.box->load_rows(piece.first, piece.count, reader, shared_of(target));
+    if (fault) global_fault(copy, static_cast<std::uint64_t>(fault.value));
+    bytes = static_cast<std::uint32_t>(piece.count) * copy.box->row_bytes();
+    written_at = copy.shared + static_cast<std::uint32_t>(piece.first) * copy.box->row_pitch();
+    written = static_cast<std::uint32_t>(piece.count) * copy.box->row_pitch();
+  } else {
+    const std::byte* source = reader.readable(copy.global + piece.first, piece.count);
+    if (source == nullptr) global_fault(copy, copy.global + piece.first);
+    std::memcpy(target.shared + written_at, source, piece.count);
+  }
+  if (machine_.wants(EventKind::kCopyWriteShared)) {
+    machine_.emit({.kind = EventKind::kCopyWriteShared,
+                   .cta = target.linear,
+                   .address = written_at | target.rank << kRankShift,
+                   .bytes = written,
+                   .copy = copy.id,
+                   .site = copy.site});
+  }
+  machine_.complete_tx(target, copy.barrier, bytes, copy.id, copy.site);
+}
+
+void TmaEngine::land_in_peer(Copy& copy, const Piece& piece) {
+  Cta& target = *piece.target;
+  const auto first = static_cast<std::uint32_t>(piece.first);
+  const auto count = static_cast<std::uint32_t>(piece.count);
+  const auto destination = static_cast<std::uint32_t>(copy.global);
+  std::memcpy(target.shared + destination + first, copy.cta->shared + copy.shared + first, count);
+  Event event{.kind = EventKind::kCopyReadShared,
+              .cta = copy.cta_linear,
+              .address = (copy.shared + first) | copy.cta->rank << kRankShift,
+              .bytes = count,
+              .copy = copy.id,
+              .site = copy.site};
+  if (machine_.wants(event.kind)) machine_.emit(event);
+  event.kind = EventKind::kCopyWriteShared;
+  event.cta = target.linear;
+  event.address = (destination + first) | target.rank << kRankShift;
+  if (machine_.wants(event.kind)) machine_.emit(event);
+  machine_.complete_tx(target, copy.barrier, count, copy.id, copy.site);
+}
+
+void TmaEngine::read_source(Copy& copy) {
+  const std::uint32_t keep = copy.box ? copy.shared % kSwizzleRepeat : 0;
+  const std::uint64_t length = copy.box ? copy.box->shared_bytes() : copy.bytes;
+  copy.staged.resize(keep + length);
+  std::memcpy(copy.staged.data() + keep, copy.cta->shared + copy.shared, length);
+  copy.source_was_read = true;
+  if (machine_.wants(EventKind::kCopyReadShared)) {
+    machine_.emit({.kind = EventKind::kCopyReadShared,
+                   .cta = copy.cta_linear,
+                   .address = copy.shared | copy.cta->rank << kRankShift,
+                   .bytes = static_cast<std::uint32_t>(length),
+                   .copy = copy.id,
+                   .site = copy.site});
+  }
+  if (copy.issuer->cta->linear == copy.cta_linear) {
+    copy.issuer->groups.read_done(copy.group);
+    machine_.copy_changed(copy.issuer);
+  }
+}
+
+void TmaEngine::land_store(Copy& copy, const Piece& piece) {
+  Writer writer(machine_.global());
+  if (copy.box) {
+    const std::span<const std::byte> staged(copy.staged);
+    const CopyFault fault = copy.kind == CopyKind::kReduce
+                                ? copy.box->reduce_rows(copy.op, piece.first, piece.count, staged, writer)
+                                : copy.box->store_rows(piece.first, piece.count, staged, writer);
+    if (fault) global_fault(copy, static_cast<std::uint64_t>(fault.value));
+  } else {
+    std::byte* target = writer.writable(copy.global + piece.first, piece.count);
+    if (target == nullptr) global_fault(copy, copy.global + piece.first);
+    std::memcpy(target, copy.staged.data() + piece.first, piece.count);
+  }
+  if (machine_.wants(EventKind::kCopyWriteGlobal)) {
+    machine_.emit({.kind = EventKind::kCopyWriteGlobal,
+                   .cta = copy.cta_linear,
+                   .bytes = static_cast<std::uint32_t>(piece.count * (copy.box ? copy.box->row_bytes() : 1)),
+                   .copy = copy.id,
+                   .global = copy.global,
+                   .site = copy.site});
+  }
+}
+
+void TmaEngine::finish(std::size_t index) {
+  const std::unique_ptr<Copy> copy = std::move(copies_[index]);
+  copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (machine_.wants(EventKind::kCopyDone)) {
+    machine_.emit({.kind = EventKind::kCopyDone, .cta = copy->cta_linear, .copy = copy->id, .site = copy->site});
+  }
+  const bool in_group = copy->kind == CopyKind::kStore || copy->kind == CopyKind::kReduce;
+  if (in_group && copy->issuer->cta->linear == copy->cta_linear) {
+    copy->issuer->groups.finished(copy->group);
+    machine_.copy_changed(copy->issuer);
+  }
+}
+
+const Copy* TmaEngine::touching(const Cta& cta) const {
+  for (const std::unique_ptr<Copy>& copy : copies_) {
+    const bool reads = copy->kind != CopyKind::kLoad && copy->cta == &cta && !copy->source_was_read;
+    const bool writes = std::any_of(copy->pieces.begin(), copy->pieces.end(),
+                                    [&](const Piece& piece) { return piece.target == &cta; });
+    if (reads || writes) return copy.get();
+  }
+  return nullptr;
+}
+
+void TmaEngine::global_fault(const Copy& copy, std::uint64_t address) const {
+  machine_.fault(nullptr, copy.site, "global_out_of_bounds",
+                 fmt::format("a {} of {} bytes reaches {}", name_of(copy.kind), copy.bytes,
+                             machine_.global().describe(address)),
+                 {"likely: the tensor map describes more than was allocated, or memory that the launch was not given"});
+}
+
+}  // namespace heddle::sim::machine

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The copy engine: bulk copies that were issued and run on their own. Each is cut into pieces that land one
+// by one, in any order; a load tells its barrier of every piece. When a piece lands is the scheduler's
+// decision, so everything that hardware allows can happen, and nothing else.
+// PTX: Data Movement and Conversion Instructions: Bulk copy, Tensor copy.
+#pragma once
+
+#include "sim/machine/tensor_copy.h"
+
+#include <heddle/isa/tma.h>
+#include <heddle/sim/event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace heddle::sim::machine {
+
+class Machine;
+struct Cta;
+struct Thread;
+
+const char* name_of(CopyKind kind);
+
+// The bulk groups of one thread, oldest first.
+class BulkGroups {
+ public:
+  // A copy joins the open group; the number is what read_done and finished are told.
+  std::uint64_t add();
+  void commit();
+  void read_done(std::uint64_t group);
+  void finished(std::uint64_t group);
+
+  // Whether all but the `pending` newest committed groups have been read, or are complete.
+  bool reached(std::uint32_t pending, bool read_only) const;
+
+ private:
+  struct Group {
+    std::uint32_t unread = 0;
+    std::uint32_t unfinished = 0;
+  };
+
+  std::vector<Group> groups_;  // the committed ones, then the open one if a copy is in it
+  std::uint64_t first_ = 0;    // number of groups_[0]
+  std::size_t committed_ = 0;
+};
+
+// Part of a copy that lands at once.
+struct Piece {
+  Cta* target = nullptr;  // whose shared memory is written, for loads
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;  // rows of the box, or bytes of a flat copy
+};
+
+struct Copy {
+  CopyKind kind = CopyKind::kLoad;
+  std::uint64_t id = 0;
+  Thread* issuer = nullptr;
+  Cta* cta = nullptr;  // of the issuer
+  std::uint32_t cta_linear = 0;
+  CallSite site = {};
+  std::uint32_t bytes = 0;               // in all, to each target
+  std::optional<BoxCopy> box;            // absent: a flat copy
+  isa::ReduceOp op = isa::ReduceOp::kAdd;
+  std::uint64_t global = 0;              // the tensor's address, or the flat copy's
+  std::uint32_t shared = 0;              // offset of the shared side
+  std::uint32_t barrier = 0;             // offset of the barrier in each target
+  std::vector<Piece> pieces;             // what has not landed
+  std::vector<std::byte> staged;         // what a store has read from shared memory
+  bool source_was_read = false;          // shared-memory sources only
+  std::uint64_t group = 0;
+};
+
+// The swizzle pattern repeats after so many bytes, so a source that was read to a buffer keeps its place in
+// the pattern if it keeps its address modulo this.
+inline constexpr std::uint32_t kSwizzleRepeat = 1024;
+
+// Cuts a copy into pieces for one target (none for stores). Flat copies are cut at 16 bytes, boxes at rows.
+void cut(Copy& copy, Cta* target);
+
+class TmaEngine {
+ public:
+  explicit TmaEngine(Machine& machine) : machine_(machine) {}
+
+  // Takes a copy whose operands have been checked.
+  void issue(std::unique_ptr<Copy> copy);
+
+  std::size_t in_flight() const { return copies_.size(); }
+  const std::vector<std::unique_ptr<Copy>>& copies() const { return copies_; }
+
+  // Lets one piece of the index-th copy in flight land; `entropy` says which.
+  void step(std::size_t index, std::uint64_t entropy);
+
+  // A copy that still has to read or write this CTA's shared memory, or null.
+  const Copy* touching(const Cta& cta) const;
+
+ private:
+  void land_load(Copy& copy, const Piece& piece);
+  void read_source(Copy& copy);
+  void land_store(Copy& copy, const Piece& piece);
+  void land_in_peer(Copy& copy, const Piece& piece);
+  void finish(std::size_t index);
+  [[noreturn]] void global_fault(const Copy& copy, std::uint64_t address) const;
+
+  Machine& machine_;
+  std::vector<std::unique_ptr<Copy>> copies_;
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace heddle::sim::machine

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk.tensor, cp.async.bulk.commit_group,
+// cp.async.bulk.wait_group.
+#include "sim/machine/machine.h"
+
+#include <heddle/isa/tensor_map_encode.h>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <span>
+#include <utility>
+
+namespace heddle::sim::machine {
+
+namespace {
+
+constexpr const char* kLoad = "cp.async.bulk.tensor load";
+constexpr const char* kStore = "cp.async.bulk.tensor store";
+constexpr const char* kReduce = "cp.reduce.async.bulk.tensor";
+
+TensorMapSpec decode(const Machine& machine, const Thread& thread, const TensorMap& map, CallSite site,
+                     const char* instruction) {
+  const isa::DecodedTensorMap decoded = isa::tensor_map_decode(map);
+  if (decoded.state != isa::TensorMapState::kFine) {
+    machine.fault(&thread, site, "bad_tensor_map",
+                  fmt::format("{} with a tensor map that {}", instruction,
+                              decoded.state == isa::TensorMapState::kNotATensorMap
+                                  ? "was not made by make_tensor_map"
+                                  : "has been overwritten or comes from another version"),
+                  {"likely: the map was not filled in, or its bytes were copied by something that cut them short"});
+  }
+  const std::uint32_t sm = machine.arch() == Arch::kSm90 ? 90 : 100;
+  if (const TensorMapFault mistake = check(decoded.spec, sm)) {
+    machine.fault(&thread, site, "bad_tensor_map",
+                  fmt::format("{} with a tensor map that sm_{} does not take: rule {} is broken by the value {}",
+                              instruction, sm, static_cast<int>(mistake.rule), mistake.value));
+  }
+  return decoded.spec;
+}
+
+void refuse(const Machine& machine, const Thread& thread, const CopyFault& mistake, CallSite site,
+            const char* instruction) {
+  switch (mistake.kind) {
+    case CopyFaultKind::kNone: return;
+    case CopyFaultKind::kRankMismatch:
+      machine.fault(&thread, site, "bad_coordinates",
+                    fmt::format("{} with {} coordinates on a tensor map of rank {}", instruction, mistake.value,
+                                mistake.limit));
+    case CopyFaultKind::kSharedMisaligned:
+      machine.fault(&thread, site, "misaligned",
+                    fmt::format("{} at shared address {:#x}; a tile is aligned to {} bytes", instruction,
+                                mistake.value, mistake.limit));
+    case CopyFaultKind::kCoordinateMisaligned:
+      machine.fault(&thread, site, "bad_coordinates",
+                    fmt::format("{} with first coordinate {}; a box starts on a multiple of 16 bytes, here {} elements",
+                                instruction, mistake.value, mistake.limit));
+    case CopyFaultKind::kNegativeCoordinate:
+      machine.fault(&thread, site, "bad_coordinates",
+                    fmt::format("{} with coordinate {} in dimension {}; stores start at 0 or above", instruction,
+                                mistake.value, mistake.dimension));
+    case CopyFaultKind::kSharedOutOfBounds:
+      machine.fault(&thread, site, "shared_out_of_bounds",
+                    fmt::format("{} of a box that ends at shared address {:#x}, but the CTA's shared memory ends at "
+                                "{:#x}",
+                                instruction, mistake.value, mistake.limit));
+    case CopyFaultKind::kGlobalOutOfBounds:
+      machine.fault(&thread, site, "global_out_of_bounds",
+                    fmt::format("{} reaches {}", instruction,
+                                machine.global().describe(static_cast<std::uint64_t>(mistake.value))));
+    case CopyFaultKind::kUnsupportedInterleave:
+      machine.fault(&thread, site, "unsupported", fmt::format("{} of an interleaved tensor", instruction));
+    case CopyFaultKind::kUnsupportedType:
+      machine.fault(&thread, site, "unsupported",
+                    fmt::format("{} of tensor type {}", instruction, mistake.value));
+    case CopyFaultKind::kUnsupportedReduction:
+      machine.fault(&thread, site, "unsupported",
+                    fmt::format("{} with operation {} on tensor type {}", instruction, mistake.limit, mistake.value));
+  }
+}
+
+void check_own_source(const Machine& machine, const Thread& thread, SharedAddress source, CallSite site,
+                      const char* instruction) {
+  if (source >> kRankShift != thread.cta->rank) {
+    machine.fault(&thread, site, "bad_rank",
+                  fmt::format("{} from the shared memory of rank {}; a CTA stores from its own (rank {})", instruction,
+                              source >> kRankShift, thread.cta->rank));
+  }
+}
+
+void check_flat(const Machine& machine, const Thread& thread, std::uint64_t global, std::uint32_t offset,
+                std::uint32_t bytes, CallSite site, const char* instruction) {
+  const auto require = [&](std::uint64_t value, const char* what) {
+    if (value % 16 != 0) {
+      machine.fault(&thread, site, "misaligned",
+                    fmt::format("{} with {} {:#x}; it must be a multiple of 16", instruction, what, value));
+    }
+  };
+  require(bytes, "a size of");
+  require(offset, "the shared address");
+  require(global, "the other address");
+  if (offset < kSharedBase || offset + bytes > thread.cta->shared_end) {
+    machine.fault(&thread, site, "shared_out_of_bounds",
+                  fmt::format("{} of {} bytes at shared address {:#x}, outside of the CTA's shared memory "
+                              "[{:#x}, {:#x})",
+                              instruction, bytes, offset, kSharedBase, thread.cta->shared_end));
+  }
+}
+
+}  // namespace
+
+void Machine::tensor_load(Thread& thread, SharedAddress destination, const TensorMap& map,
+                          const std::int32_t* coords, int rank, SharedAddress barrier, std::uint16_t mask,
+                          CallSite site) {
+  const TensorMapSpec spec = decode(*this, thread, map, site, kLoad);
+  const std::uint32_t offset = destination & kOffsetMask;
+  auto copy = std::make_unique<Copy>();
+  copy->box.emplace(spec, std::span(coords, static_cast<std::size_t>(rank)), offset);
+  refuse(*this, thread, copy->box->load_fault(thread.cta->shared_end), site, kLoad);
+  if (destination >> kRankShift != barrier >> kRankShift) {
+    fault(&thread, site, "bad_rank",
+          fmt::format("{} into rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the tile",
+                      kLoad, destination >> kRankShift, barrier >> kRankShift));
+  }
+  // Without a mask the tile goes to the CTA that the address names.
+  const std::uint32_t targets = mask != 0 ? mask : 1u << (destination >> kRankShift);
+  if (targets >> cluster_size_ != 0) {
+    fault(&thread, site, "bad_rank",
+          fmt::format("{} multicast with mask {:#x}, but the cluster has {} CTAs", kLoad, targets, cluster_size_));
+  }
+  for (std::uint32_t target = 0; target < cluster_size_; ++target) {
+    if ((targets & 1u << target) == 0) continue;
+    live_barrier(thread, (barrier & kOffsetMask) | target << kRankShift, site, kLoad);
+  }
+  copy->kind = CopyKind::kLoad;
+  copy->issuer = &thread;
+  copy->site = site;
+  copy->bytes = static_cast<std::uint32_t>(copy->box->bytes());
+  copy->global = reinterpret_cast<std::uint64_t>(spec.address);
+  copy->shared = offset;
+  copy->barrier = barrier & kOffsetMask;
+  for (std::uint32_t target = 0; target < cluster_size_; ++target) {
+    if ((targets & 1u << target) != 0) cut(*copy, thread.cta->cluster->ctas[target]);
+  }
+  changed();
+  tma_.issue(std::move(copy));
+}
+
+void Machine::tensor_store(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank,
+                           SharedAddress source, CallSite site) {
+  const TensorMapSpec spec = decode(*this, thread, map, site, kStore);
+  check_own_source(*this, thread, source, site, kStore);
+  const std::span<const std::int32_t> at(coords, static_cast<std::size_t>(rank));
+  const BoxCopy box(spec, at, source & kOffsetMask);
+  refuse(*this, thread, box.store_fault(thread.cta->shared_end), site, kStore);
+  issue_store(thread, CopyKind::kStore, isa::ReduceOp::kAdd, spec, at, source & kOffsetMask, site);
+}
+
+void Machine::tensor_reduce(Thread& thread, isa::ReduceOp op, const TensorMap& map, const std::int32_t* coords,
+                            int rank, SharedAddress source, CallSite site) {
+  const TensorMapSpec spec = decode(*this, thread, map, site, kReduce);
+  check_own_source(*this, thread, source, site, kReduce);
+  const std::span<const std::int32_t> at(coords, static_cast<std::size_t>(rank));
+  const BoxCopy box(spec, at, source & kOffsetMask);
+  refuse(*this, thread, box.reduce_fault(op, thread.cta->shared_end), site, kReduce);
+  issue_store(thread, CopyKind::kReduce, op, spec, at, source & kOffsetMask, site);
+}
+
+void Machine::issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const TensorMapSpec& spec,
+                          std::span<const std::int32_t> coords, std::uint32_t offset, CallSite site) {
+  auto copy = std::make_unique<Copy>();
+  // The source is read into a buffer first, where it keeps its place in the swizzle pattern.
+  copy->box.emplace(spec, coords, offset % kSwizzleRepeat);
+  copy->kind = kind;
+  copy->op = op;
+  copy->issuer = &thread;
+  copy->site = site;
+  copy->bytes = static_cast<std::uint32_t>(copy->box->bytes());
+  copy->global = reinterpret_cast<std::uint64_t>(spec.address);
+  copy->shared = offset;
+  copy->group = thread.groups.add();
+  changed();
+  tma_.issue(std::move(copy));
+}
+
+void Machine::tensor_prefetch(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank,
+                              CallSite site) {
+  constexpr const char* kPrefetch = "cp.async.bulk.prefetch.tensor";
+  const TensorMapSpec spec = decode(*this, thread, map, site, kPrefetch);
+  // Any aligned shared address will do: a prefetch has none.
+  const BoxCopy box(spec, std::span(coords, static_cast<std::size_t>(rank)), kSharedBase);
+  refuse(*this, thread, box.load_fault(std::uint64_t{1} << kRankShift), site, kPrefetch);
+}
+
+void Machine::bulk_load(Thread& thread, SharedAddress destination, std::uint64_t global, std::uint32_t bytes,
+                        SharedAddress barrier, CallSite site) {
+  constexpr const char* kInstruction = "cp.async.bulk load";
+  Cta& target = cta_of(thread, destination, site, kInstruction);
+  check_flat(*this, thread, global, destination & kOffsetMask, bytes, site, kInstruction);
+  live_barrier(thread, barrier, site, kInstruction);
+  if (destination >> kRankShift != barrier >> kRankShift) {
+    fault(&thread, site, "bad_rank",
+          fmt::format("{} into rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the bytes",
+                      kInstruction, destination >> kRankShift, barrier >> kRankShift));
+  }
+  auto copy = std::make_unique<Copy>();
+  copy->kind = CopyKind::kLoad;
+  copy->issuer = &thread;
+  copy->site = site;
+  copy->bytes = bytes;
+  copy->global = global;
+  copy->shared = destination & kOffsetMask;
+  copy->barrier = barrier & kOffsetMask;
+  cut(*copy, &target);
+  changed();
+  if (bytes != 0) tma_.issue(std::move(copy));
+}
+
+void Machine::bulk_store(Thread& thread, std::uint64_t global, SharedAddress source, std::uint32_t bytes,
+                         CallSite site) {
+  constexpr const char* kInstruction = "cp.async.bulk store";
+  check_own_source(*this, thread, source, site, kInstruction);
+  check_flat(*this, thread, global, source & kOffsetMask, bytes, site, kInstruction);
+  if (bytes == 0) return;
+  auto copy = std::make_unique<Copy>();
+  copy->kind = CopyKind::kStore;
+  copy->issuer = &thread;
+  copy->site = site;
+  copy->bytes = bytes;
+  copy->global = global;
+  copy->shared = source & kOffsetMask;
+  copy->group = thread.groups.add();
+  changed();
+  tma_.issue(std::move(copy));
+}
+
+void Machine::bulk_to_peer(Thread& thread, SharedAddress destination, SharedAddress source, std::uint32_t bytes,
+                           SharedAddress barrier, CallSite site) {
+  constexpr const char* kInstruction = "cp.async.bulk to a peer";
+  Cta& target = cta_of(thread, destination, site, kInstruction);
+  check_own_source(*this, thread, source, site, kInstruction);
+  check_flat(*this, thread, destination & kOffsetMask, source & kOffsetMask, bytes, site, kInstruction);
+  if ((destination & kOffsetMask) < kSharedBase || (destination & kOffsetMask) + bytes > target.shared_end) {
+    fault(&thread, site, "shared_out_of_bounds",
+          fmt::format("{} of {} bytes to shared address {:#x}, outside of the peer's shared memory [{:#x}, {:#x})",
+                      kInstruction, bytes, destination & kOffsetMask, kSharedBase, target.shared_end));
+  }
+  live_barrier(thread, barrier, site, kInstruction);
+  if (destination >> kRankShift != barrier >> kRankShift) {
+    fault(&thread, site, "bad_rank",
+          fmt::format("{} to rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the bytes",
+                      kInstruction, destination >> kRankShift, barrier >> kRankShift));
+  }
+  if (bytes == 0) return;
+  auto copy = std::make_unique<Copy>();
+  copy->kind = CopyKind::kSharedToPeer;
+  copy->issuer = &thread;
+  copy->site = site;
+  copy->bytes = bytes;
+  copy->global = destination & kOffsetMask;
+  copy->shared = source & kOffsetMask;
+  copy->barrier = barrier & kOffsetMask;
+  cut(*copy, &target);
+  changed();
+  tma_.issue(std::move(copy));
+}
+
+void Machine::bulk_commit_group(Thread& thread, CallSite site) {
+  thread.groups.commit();
+  if (wants(EventKind::kGroupCommit)) {
+    emit({.kind = EventKind::kGroupCommit, .cta = thread.cta->linear, .thread = thread.tid, .site = site});
+  }
+}
+
+bool Machine::bulk_wait_group(Thread& thread, std::uint32_t pending, bool read_only, CallSite site) {
+  if (!thread.groups.reached(pending, read_only)) {
+    block(thread,
+          {.kind = WaitKind::kBulkGroup, .groups = pending, .read_only = read_only, .site = site});
+    return false;
+  }
+  if (wants(EventKind::kGroupPass)) {
+    emit({.kind = EventKind::kGroupPass,
+          .scope = read_only ? EventScope::kCta : EventScope::kCluster,
+          .cta = thread.cta->linear,
+          .thread = thread.tid,
+          .value = pending,
+          .site = site});
+  }
+  return true;
+}
+
+void Machine::copy_changed(Thread* issuer) {
+  const Wait& wait = issuer->wait;
+  if (issuer->state == ThreadState::kBlocked && wait.kind == WaitKind::kBulkGroup &&
+      issuer->groups.reached(wait.groups, wait.read_only)) {
+    make_ready(*issuer);
+  }
+}
+
+}  // namespace heddle::sim::machine

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: bar.warp.sync, elect.sync, shfl.sync, vote.sync.
+#include "sim/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace heddle::sim::machine {
+
+const char* name_of(WarpOp op) {
+  switch (op) {
+    case WarpOp::kSync: return "bar.warp.sync";
+    case WarpOp::kElect: return "elect.sync";
+    case WarpOp::kShflIdx: return "shfl.sync.idx";
+    case WarpOp::kShflUp: return "shfl.sync.up";
+    case WarpOp::kShflDown: return "shfl.sync.down";
+    case WarpOp::kShflBfly: return "shfl.sync.bfly";
+    case WarpOp::kBallot: return "vote.sync.ballot";
+  }
+  return "";
+}
+
+namespace {
+
+// The lane whose register a shuffle reads; the own one where that lane does not exist.
+std::uint32_t source_lane(WarpOp op, std::uint32_t lane, std::uint32_t operand) {
+  switch (op) {
+    case WarpOp::kShflIdx: return operand % 32;
+    case WarpOp::kShflUp: return operand > lane ? lane : lane - operand;
+    case WarpOp::kShflDown: return lane + operand > 31 ? lane : lane + operand;
+    default: return (lane ^ operand) % 32;
+  }
+}
+
+}  // namespace
+
+std::uint32_t Rendezvous::result(std::uint32_t lane) const {
+  switch (op) {
+    case WarpOp::kSync: return 0;
+    // The lowest lane of the mask, as an H200 elects.
+    case WarpOp::kElect: return static_cast<std::uint32_t>(std::countr_zero(mask)) == lane ? 1 : 0;
+    case WarpOp::kBallot: {
+      std::uint32_t ballot = 0;
+      for (std::uint32_t l = 0; l < 32; ++l) {
+        if ((mask & 1u << l) != 0 && value[l] != 0) ballot |= 1u << l;
+      }
+      return ballot;
+    }
+    default: return value[source_lane(op, lane, operand[lane])];
+  }
+}
+
+bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint32_t value, std::uint32_t operand,
+                        CallSite site) {
+  const std::uint32_t lane = thread.lane();
+  Cta& cta = *thread.cta;
+  Warp& warp = cta.warps[thread.warp()];
+  if ((mask & 1u << lane) == 0) {
+    fault(&thread, site, "divergence",
+          fmt::format("{} with mask {:#010x}, which does not name the lane that executes it", sim::machine::name_of(op),
+                      mask));
+  }
+  if ((mask & ~warp.live) != 0 && threads_per_cta_ % 32 == 0) {
+    fault(&thread, site, "divergence",
+          fmt::format("{} with mask {:#010x}, but of these lanes only {:#010x} have not exited",
+                      sim::machine::name_of(op), mask, warp.live & mask),
+          {"likely: some lanes return early, before the warp is done together"});
+  }
+  auto meeting = std::find_if(warp.meetings.begin(), warp.meetings.end(),
+                              [&](const Rendezvous& other) { return (other.mask & mask) != 0; });
+  if (meeting == warp.meetings.end()) {
+    meeting = warp.meetings.insert(warp.meetings.end(), Rendezvous{.op = op, .mask = mask, .site = site});
+  } else if (meeting->op != op || meeting->mask != mask) {
+    fault(&thread, site, "divergence",
+          fmt::format("{} with mask {:#010x}, while lanes {:#010x} of the warp wait at {} with mask {:#010x}",
+                      sim::machine::name_of(op), mask, meeting->arrived, sim::machine::name_of(meeting->op),
+                      meeting->mask),
+          {fmt::format("the others: {}:{}", meeting->site.file, meeting->site.line)});
+  }
+  if ((op == WarpOp::kShflIdx || op == WarpOp::kShflUp || op == WarpOp::kShflDown || op == WarpOp::kShflBfly) &&
+      (mask & 1u << source_lane(op, lane, operand)) == 0) {
+    fault(&thread, site, "divergence",
+          fmt::format("{} reads lane {}, which is not in its mask {:#010x}", sim::machine::name_of(op),
+                      source_lane(op, lane, operand), mask));
+  }
+  meeting->arrived |= 1u << lane;
+  meeting->value[lane] = value;
+  meeting->operand[lane] = operand;
+  changed();
+  if ((meeting->arrived | ~warp.live) != (mask | ~warp.live)) {
+    block(thread, {.kind = WaitKind::kWarp, .mask = mask, .site = site});
+    return false;
+  }
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    if ((meeting->arrived & 1u << l) == 0) continue;
+    Thread& other = cta.threads[thread.warp() * 32 + l];
+    other.result = meeting->result(l);
+    if (&other != &thread) make_ready(other);
+  }
+  if (wants(EventKind::kWarpMeet)) {
+    emit({.kind = EventKind::kWarpMeet,
+          .cta = cta.linear,
+          .thread = thread.tid,
+          .value = meeting->arrived,
+          .site = site});
+  }
+  warp.meetings.erase(meeting);
+  return true;
+}
+
+}  // namespace heddle::sim::machine

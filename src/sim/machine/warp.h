@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Warp-wide instructions: lanes that meet, exchange registers and go on together.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include <heddle/isa/target.h>
+
+namespace heddle::sim::machine {
+
+enum class WarpOp : std::uint8_t { kSync, kElect, kShflIdx, kShflUp, kShflDown, kShflBfly, kBallot };
+
+const char* name_of(WarpOp op);
+
+// Lanes of one warp that wait for the rest of their mask.
+struct Rendezvous {
+  WarpOp op;
+  std::uint32_t mask;
+  std::uint32_t arrived = 0;
+  CallSite site = {};  // of the lane that came first
+  std::array<std::uint32_t, 32> value = {};
+  std::array<std::uint32_t, 32> operand = {};
+
+  // What lane `lane` gets once all have arrived.
+  std::uint32_t result(std::uint32_t lane) const;
+};
+
+struct Warp {
+  std::vector<Rendezvous> meetings;  // more than one where disjoint masks have diverged
+  std::uint32_t live = 0;            // lanes that exist and have not exited
+};
+
+}  // namespace heddle::sim::machine
