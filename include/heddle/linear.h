@@ -40,8 +40,9 @@
 #define HEDDLE_ENDS __attribute__((callable_when("unconsumed"), set_typestate(consumed)))
 #define HEDDLE_ONLY_WHEN_ENDED __attribute__((callable_when("consumed")))
 #define HEDDLE_BORROWS __attribute__((param_typestate(unconsumed), return_typestate(unconsumed)))
-#define HEDDLE_HERE \
-  (static_cast<void>(::heddle::detail::leaves_function() && ::heddle::detail::WayOut{}), ::heddle::CallSite::here())
+#define HEDDLE_HERE                                                                      \
+  (static_cast<void>(::heddle::detail::leaves_function() && ::heddle::detail::WayOut{}), \
+   ::heddle::CallSite::here())
 
 namespace heddle::inline HEDDLE_TARGET::detail {
 
@@ -105,7 +106,7 @@ class Obligation {
 
   // Stops the build, or the run, unless the stage is still held.
   HEDDLE_DEVICE void require(CallSite site) const {
-    if (!is_live_) isa::fault_stage_used_after_release(pipeline_, stage_, acquired_, site);
+    if (!is_live_) isa::fault_stage_used_after_release(pipeline_, stage_, site);
   }
 
   HEDDLE_DEVICE void fulfil(CallSite site) {

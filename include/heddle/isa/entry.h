@@ -27,8 +27,8 @@ namespace heddle::inline HEDDLE_TARGET {
 
 // How many CTAs, and how many of them form a cluster. `threads` 0 stands for the kernel's kThreads.
 struct LaunchShape {
-  isa::Dim3 grid;
-  isa::Dim3 cluster;
+  isa::Dim3 grid = {};
+  isa::Dim3 cluster = {};
   std::uint32_t threads = 0;
 };
 

@@ -47,12 +47,12 @@ HEDDLE_DEVICE void fault_stage_dropped([[maybe_unused]] Name pipeline, [[maybe_u
 
 // A handle was used, or released again, after its release or after it was moved from.
 HEDDLE_DEVICE void fault_stage_used_after_release([[maybe_unused]] Name pipeline,
-                                                  [[maybe_unused]] std::uint32_t stage, CallSite /*acquired*/,
-                                                  CallSite /*used*/) {
+                                                  [[maybe_unused]] std::uint32_t stage, CallSite /*used*/) {
 #if defined(__CUDACC_DEBUG__)
-  printf("[stage_used_after_release] block (%u,%u,%u), warp %u, lane %u used a handle of %s[%u] that no longer "
-         "holds the stage\n",
-         ctaid().x, ctaid().y, ctaid().z, tid_x() / 32, laneid(), detail::name_text(pipeline), stage);
+  printf(
+      "[stage_used_after_release] block (%u,%u,%u), warp %u, lane %u used a handle of %s[%u] that no longer "
+      "holds the stage\n",
+      ctaid().x, ctaid().y, ctaid().z, tid_x() / 32, laneid(), detail::name_text(pipeline), stage);
   __trap();
 #else
   asm volatile("heddle_error_stage_used_after_release;");
@@ -62,8 +62,7 @@ HEDDLE_DEVICE void fault_stage_used_after_release([[maybe_unused]] Name pipeline
 #else
 
 [[noreturn]] void fault_stage_dropped(Name pipeline, std::uint32_t stage, CallSite acquired) noexcept;
-[[noreturn]] void fault_stage_used_after_release(Name pipeline, std::uint32_t stage, CallSite acquired,
-                                                 CallSite used) noexcept;
+[[noreturn]] void fault_stage_used_after_release(Name pipeline, std::uint32_t stage, CallSite used) noexcept;
 
 #endif
 
