@@ -6,8 +6,8 @@
 // memory_map lists the same at run time, with offsets.
 //
 //   struct Shared {
-//     Tiles::Storage tiles;
-//     InputPipelineStorage<4> input;
+//     InputPipelineStorage<4, Payload> input;
+//     OutputPipelineStorage<2> output;
 //   };
 //   static_assert(check_shared_memory<Shared, Arch::kSm90>());
 //
@@ -16,7 +16,6 @@
 
 #include <heddle/isa/target.h>
 
-#include <array>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -65,8 +64,8 @@ class MemoryMap {
   static constexpr std::size_t kMaxRanges = 32;
 
   std::size_t size() const { return size_; }
-  const MemoryRange* begin() const { return ranges_.data(); }
-  const MemoryRange* end() const { return ranges_.data() + size_; }
+  const MemoryRange* begin() const { return ranges_; }
+  const MemoryRange* end() const { return ranges_ + size_; }
   const MemoryRange& operator[](std::size_t idx) const { return ranges_[idx]; }
 
   // Appends a member, and before it the gap that its alignment left.
@@ -82,7 +81,7 @@ class MemoryMap {
   }
 
  private:
-  std::array<MemoryRange, kMaxRanges> ranges_{};
+  MemoryRange ranges_[kMaxRanges] = {};
   std::size_t size_ = 0;
   std::size_t end_ = 0;
 };
