@@ -36,6 +36,7 @@ class StackPool {
 
  private:
   std::vector<Stack> free_;
+  std::size_t made_ = 0;
 };
 
 class Fiber {
