@@ -33,7 +33,6 @@ const char* name(Rule rule) {
                                    "interleave rank",
                                    "swizzle",
                                    "swizzle needs sm_100",
-                                   "interleave swizzle",
                                    "packed interleave",
                                    "packed swizzle",
                                    "L2 promotion",
@@ -49,8 +48,9 @@ const char* name(Rule rule) {
                                    "packed box",
                                    "inner box multiple",
                                    "inner box swizzle",
-                                   "element stride"};
-  static_assert(sizeof(names) / sizeof(names[0]) == static_cast<std::size_t>(Rule::kElementStride) + 1);
+                                   "element stride",
+                                   "box bytes"};
+  static_assert(sizeof(names) / sizeof(names[0]) == static_cast<std::size_t>(Rule::kBoxBytes) + 1);
   return names[static_cast<int>(rule)];
 }
 

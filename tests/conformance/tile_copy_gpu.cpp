@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 #include <string>
@@ -18,6 +19,7 @@ using heddle::TileCopyProblem;
 using heddle::TileCopyResult;
 
 constexpr int kSkipped = 77;
+constexpr std::uint64_t kStageBytes = 16384;  // of the kernel's default configuration
 
 struct Tally {
   std::uint64_t problems = 0;
@@ -43,8 +45,8 @@ void compare(const TileCopyProblem& problem, std::mt19937_64& generator, Tally& 
   std::vector<unsigned char> source(plan.tensor_bytes);
   for (unsigned char& byte : source) byte = static_cast<unsigned char>(generator());
   const std::string schedule = fmt::format("{:x}", generator() & 0xffffffffu);
-  const TileCopyResult sim = heddle::on_sim::tile_copy(problem, {.kernel = "tile_copy", .schedule = schedule}, source);
-  const TileCopyResult gpu = heddle::on_cuda::tile_copy(problem, {.kernel = "tile_copy"}, source);
+  const TileCopyResult sim = heddle::tile_copy<heddle::Target::kSim>(problem, {.kernel = "tile_copy", .schedule = schedule}, source);
+  const TileCopyResult gpu = heddle::tile_copy<heddle::Target::kCuda>(problem, {.kernel = "tile_copy"}, source);
   ++tally.problems;
   tally.boxes += plan.boxes;
   if (!sim.outcome.ok() || !gpu.outcome.ok()) {
@@ -116,7 +118,9 @@ void compare_random_boxes(std::uint32_t count, Tally& tally, std::mt19937_64& ge
     }
     bool is_inside = true;
     for (std::uint32_t d = 0; d < p.rank; ++d) is_inside &= p.start[d] < static_cast<std::int64_t>(p.dims[d]);
-    if (!is_inside) continue;
+    std::uint64_t tile_bytes = std::max(p.box[0] * p.element_bytes, p.swizzle_bytes);
+    for (std::uint32_t d = 1; d < p.rank; ++d) tile_bytes *= p.box[d];
+    if (!is_inside || tile_bytes > kStageBytes) continue;
     compare(p, generator, tally);
   }
 }
@@ -133,7 +137,7 @@ int main(int argc, char** argv) {
     fmt::print("skipped: built without CUDA\n");
     return kSkipped;
   } else {
-    const heddle::GpuList list = heddle::on_cuda::tile_copy_gpus();
+    const heddle::GpuList list = heddle::tile_copy_gpus<heddle::Target::kCuda>();
     if (list.gpus.empty()) {
       fmt::print("skipped: {}\n", list.why);
       return kSkipped;

@@ -98,9 +98,6 @@ const std::vector<Limit>& limits() {
       {"Atom32BSwizzleNeedsSm100", good(), [](Spec& s) { s.swizzle = Swizzle::k128B; },
        [](Spec& s) { s.swizzle = Swizzle::k128BAtom32B; }, Rule::kSwizzleNeedsSm100, -1, 4, 100, 3,
        "swizzle 128B with 32-byte atoms exists from sm_100 on, not on this device. Use 128B.", 90},
-      {"Interleave32BNeedsSwizzle32B", interleaved(), [](Spec& s) { s.swizzle = Swizzle::k32B; },
-       [](Spec& s) { s.swizzle = Swizzle::kNone; }, Rule::kInterleaveSwizzle, -1, 0, 1, 1,
-       "swizzle is none; interleave 32B goes with swizzle 32B only. Use 32B."},
       {"SixBitTypeIsNotInterleaved", padded(), [](Spec& s) { s.type = TensorType::kU6x16Align16B; },
        [](Spec& s) {
          s.type = TensorType::kU6x16Align16B;
@@ -254,6 +251,19 @@ const std::vector<Limit>& limits() {
       {"ElementStrideAtMost8", good(), [](Spec& s) { s.element_strides[2] = 8; },
        [](Spec& s) { s.element_strides[2] = 9; }, Rule::kElementStride, 2, 9, 8, 8,
        "element_strides[2] is 9; the copy engine takes 1 to 8. Use 8."},
+      {"BoxFitsTheSharedMemoryOfAnSm", good(),
+       [](Spec& s) {
+         s.box[0] = 64;
+         s.box[1] = 228;
+         s.box[2] = 8;
+       },
+       [](Spec& s) {
+         s.box[0] = 64;
+         s.box[1] = 229;
+         s.box[2] = 8;
+       },
+       Rule::kBoxBytes, -1, 234496, 233472, 233472,
+       "the box has 234496 bytes; a box has at most 233472, the shared memory of an SM. Split the tile."},
   };
   return all;
 }
@@ -281,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, TensorMapLimit, testing::ValuesIn(limits()),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(TensorMapRules, EachIsCoveredByALimit) {
-  std::vector<bool> seen(static_cast<std::size_t>(Rule::kElementStride) + 1);
+  std::vector<bool> seen(static_cast<std::size_t>(Rule::kBoxBytes) + 1);
   seen[0] = true;
   for (const Limit& limit : limits()) seen[static_cast<std::size_t>(limit.rule)] = true;
   for (std::size_t rule = 0; rule < seen.size(); ++rule) EXPECT_TRUE(seen[rule]) << "rule " << rule;
@@ -299,7 +309,6 @@ void repair(TensorMapSpec& spec, const TensorMapFault& fault) {
       spec.type = static_cast<TensorType>(fault.nearest);
       break;
     case Rule::kSwizzleNeedsSm100:
-    case Rule::kInterleaveSwizzle:
     case Rule::kPackedSwizzle:
       spec.swizzle = static_cast<Swizzle>(fault.nearest);
       break;
@@ -328,6 +337,9 @@ void repair(TensorMapSpec& spec, const TensorMapFault& fault) {
       break;
     case Rule::kElementStride:
       spec.element_strides[d] = static_cast<std::uint32_t>(fault.nearest);
+      break;
+    case Rule::kBoxBytes:
+      for (std::uint32_t outer = 1; outer < spec.rank; ++outer) spec.box[outer] = 1;
       break;
     default:
       FAIL() << "rule " << static_cast<int>(fault.rule) << " has no number to repair";
@@ -423,7 +435,7 @@ TEST(MakeTensorMap, GivesAMapThatDecodesToTheSpec) {
                        .fill = static_cast<OobFill>(pick(0, 1))};
     for (std::uint32_t d = 0; d < spec.rank; ++d) {
       spec.dims[d] = pick(1, 1ull << (8 * pick(0, 4)));
-      spec.box[d] = static_cast<std::uint32_t>(d == 0 ? 16 * pick(1, 16) : pick(1, 256));
+      spec.box[d] = static_cast<std::uint32_t>(d == 0 ? 16 * pick(1, 16) : pick(1, d == 1 ? 256 : 4));
       spec.element_strides[d] = static_cast<std::uint32_t>(pick(1, 8));
       if (d > 0) spec.strides[d - 1] = pick(0, (1ull << 36) - 1) * 16;
     }

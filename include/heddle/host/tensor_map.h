@@ -140,9 +140,6 @@ inline std::string message(const TensorMapFault& fault, const TensorMapSpec& spe
       case TensorMapRule::kSwizzleNeedsSm100:
         return "swizzle " + text::swizzle_name(fault.value) + " exists from sm_100 on, not on this device. Use " +
                text::swizzle_name(fault.nearest) + ".";
-      case TensorMapRule::kInterleaveSwizzle:
-        return "swizzle is " + text::swizzle_name(fault.value) +
-               "; interleave 32B goes with swizzle 32B only. Use " + text::swizzle_name(fault.nearest) + ".";
       case TensorMapRule::kPackedInterleave:
         return std::string("interleave is ") + (fault.value == 1 ? "16B" : "32B") + "; type " +
                text::name(spec.type) + " cannot be interleaved. Use none.";
@@ -191,6 +188,9 @@ inline std::string message(const TensorMapFault& fault, const TensorMapSpec& spe
       case TensorMapRule::kElementStride:
         return text::entry("element_strides", fault.dimension) + " is " + value +
                "; the copy engine takes 1 to " + limit + ". Use " + nearest + ".";
+      case TensorMapRule::kBoxBytes:
+        return "the box has " + value + " bytes; a box has at most " + limit +
+               ", the shared memory of an SM. Split the tile.";
     }
     return "an unknown rule is broken.";
   }();
