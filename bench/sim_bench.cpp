@@ -86,7 +86,7 @@ void copy_tiles(benchmark::State& state, const std::string& schedule) {
   std::uint64_t bytes = 0;
   std::uint64_t switches = 0;
   for (auto _ : state) {
-    const TileCopyResult result = on_sim::tile_copy(problem, {.schedule = schedule}, source);
+    const TileCopyResult result = tile_copy<Target::kSim>(problem, {.schedule = schedule}, source);
     if (!result.outcome.ok()) return state.SkipWithError(result.outcome.report.c_str());
     bytes += result.outcome.copy_bytes;
     switches += result.outcome.thread_switches;

@@ -74,8 +74,13 @@ RunOutcome launch_copy(Device& device, const TileCopyProblem& problem, const Lau
 
 }  // namespace
 
-TileCopyResult tile_copy(const TileCopyProblem& problem, const RunOptions& options,
-                         const std::vector<unsigned char>& source) {
+}  // namespace heddle::inline HEDDLE_TARGET
+
+namespace heddle {
+
+template <>
+TileCopyResult tile_copy<kTarget>(const TileCopyProblem& problem, const RunOptions& options,
+                                  const std::vector<unsigned char>& source) {
   const TileCopyPlan plan = plan_tile_copy(problem);
   if (source.size() != plan.tensor_bytes) {
     throw InputError("tile copy: the source has " + std::to_string(source.size()) + " bytes; the tensor takes " +
@@ -121,6 +126,9 @@ TileCopyResult tile_copy(const TileCopyProblem& problem, const RunOptions& optio
   return result;
 }
 
-GpuList tile_copy_gpus() { return find_gpus(); }
+template <>
+GpuList tile_copy_gpus<kTarget>() {
+  return find_gpus();
+}
 
-}  // namespace heddle::inline HEDDLE_TARGET
+}  // namespace heddle

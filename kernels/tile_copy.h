@@ -64,6 +64,7 @@ struct TileCopy {
       pipeline.init_mbars(1, consumer_warps() * isa::cluster_nctarank());
       isa::fence_mbarrier_init();
     }
+    if (params.image[isa::cluster_ctarank()] != nullptr) clear(shared);
     isa::cluster_sync();
     if (isa::warp_idx() == 0) {
       load(params, shared, pipeline);
@@ -77,6 +78,15 @@ struct TileCopy {
   HEDDLE_DEVICE static std::uint32_t consumer_warps() { return isa::ntid_x() / isa::kWarpThreads - 1; }
   HEDDLE_DEVICE static std::uint32_t first_box() { return isa::clusterid().x; }
   HEDDLE_DEVICE static std::uint32_t box_step() { return isa::nctaid().x / isa::cluster_nctarank(); }
+
+  // An image shows all bytes of a tile. Where a box is narrower than the swizzle, copies leave gaps, which must
+  // have a value too.
+  HEDDLE_DEVICE static void clear(Shared& shared) {
+    for (std::uint32_t at = isa::tid_x() * 16; at < config.stages * config.stage_bytes; at += isa::ntid_x() * 16) {
+      isa::st_shared(reinterpret_cast<isa::Bytes16*>(shared.tiles.ptr(at)), {});
+    }
+    isa::fence_proxy_async_shared_cta();
+  }
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, Pipeline& pipeline) {
     isa::annotate_role("load");

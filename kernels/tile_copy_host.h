@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Running the tile copy from a host program: the same function for the simulated SM (on_sim) and for a GPU
-// (on_cuda, where the program was built with nvcc). The types are plain and shared by both.
+// Running the tile copy from a host program: the same function for the simulated SM and for a GPU. The types
+// are plain and shared by both.
 #pragma once
 
 #include <heddle/host/run_options.h>
 #include <heddle/isa/gpu_list.h>
+#include <heddle/isa/target.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -49,16 +50,23 @@ TileCopyPlan plan_tile_copy(const TileCopyProblem& problem);
 
 inline constexpr unsigned char kTileCopyPoison = 0xEE;
 
-// `source` holds plan.tensor_bytes. Outputs are poisoned before the kernel runs.
-namespace on_sim {
-GpuList tile_copy_gpus();  // none
+// `source` holds plan.tensor_bytes. Outputs are poisoned before the kernel runs. Target::kCuda exists only in
+// programs that were built with nvcc.
+template <Target target>
 TileCopyResult tile_copy(const TileCopyProblem& problem, const RunOptions& options,
                          const std::vector<unsigned char>& source);
-}
-namespace on_cuda {
-TileCopyResult tile_copy(const TileCopyProblem& problem, const RunOptions& options,
-                         const std::vector<unsigned char>& source);
-GpuList tile_copy_gpus();  // those that it was built for
-}
+
+// The GPUs that it can run on.
+template <Target target>
+GpuList tile_copy_gpus();
+
+template <>
+TileCopyResult tile_copy<Target::kSim>(const TileCopyProblem&, const RunOptions&, const std::vector<unsigned char>&);
+template <>
+TileCopyResult tile_copy<Target::kCuda>(const TileCopyProblem&, const RunOptions&, const std::vector<unsigned char>&);
+template <>
+GpuList tile_copy_gpus<Target::kSim>();
+template <>
+GpuList tile_copy_gpus<Target::kCuda>();
 
 }  // namespace heddle

@@ -58,11 +58,11 @@ TileCopyPlan plan_tile_copy(const TileCopyProblem& p) {
     if (d > 0) rows *= p.box[d];
   }
   const std::uint32_t row_bytes = p.box[0] * p.element_bytes;
-  plan.tx_bytes = static_cast<std::uint32_t>(rows * row_bytes);
-  plan.tile_bytes = static_cast<std::uint32_t>(rows * std::max(row_bytes, p.swizzle_bytes));
+  const std::uint64_t tile_bytes = rows * std::max(row_bytes, p.swizzle_bytes);
   const std::uint32_t room = TileCopyConfig{}.stage_bytes;
-  require(plan.tile_bytes <= room,
-          fmt::format("a box takes {} bytes of shared memory; a stage has {}", plan.tile_bytes, room));
+  require(tile_bytes <= room, fmt::format("a box takes {} bytes of shared memory; a stage has {}", tile_bytes, room));
+  plan.tx_bytes = static_cast<std::uint32_t>(rows * row_bytes);
+  plan.tile_bytes = static_cast<std::uint32_t>(tile_bytes);
   return plan;
 }
 

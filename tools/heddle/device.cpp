@@ -17,8 +17,8 @@ constexpr bool kHasCuda = HEDDLE_WITH_CUDA != 0;
 }  // namespace
 
 GpuList gpus() {
-  if constexpr (kHasCuda) return on_cuda::tile_copy_gpus();
-  return on_sim::tile_copy_gpus();
+  if constexpr (kHasCuda) return tile_copy_gpus<Target::kCuda>();
+  return tile_copy_gpus<Target::kSim>();
 }
 
 DeviceChoice parse_device(const std::string& name) {
@@ -57,10 +57,10 @@ TileCopyResult run_tile_copy(const DeviceChoice& device, const TileCopyProblem& 
     if (device.is_gpu) {
       RunOptions gpu_options = options;
       gpu_options.ordinal = device.ordinal;
-      return on_cuda::tile_copy(problem, gpu_options, source);
+      return tile_copy<Target::kCuda>(problem, gpu_options, source);
     }
   }
-  return on_sim::tile_copy(problem, options, source);
+  return tile_copy<Target::kSim>(problem, options, source);
 }
 
 }  // namespace heddle::tool

@@ -32,9 +32,17 @@
 #define HEDDLE_WATCHDOG 0
 #endif
 
+namespace heddle {
+
+// For host functions that exist once for each target in one program: template <Target> ... run(...).
+enum class Target : std::uint8_t { kSim, kCuda };
+
+}  // namespace heddle
+
 namespace heddle::inline HEDDLE_TARGET {
 
-inline constexpr bool kIsSimulated = HEDDLE_ON_CUDA == 0;
+inline constexpr Target kTarget = HEDDLE_ON_CUDA ? Target::kCuda : Target::kSim;
+inline constexpr bool kIsSimulated = kTarget == Target::kSim;
 
 #if HEDDLE_ON_CUDA
 
@@ -58,7 +66,7 @@ struct CallSite {
 
 #endif
 
-#if HEDDLE_ON_CUDA && HEDDLE_WATCHDOG == 0
+#if HEDDLE_ON_CUDA && HEDDLE_WATCHDOG == 0 && !defined(__CUDACC_DEBUG__)
 
 // What a pipeline, a role or a barrier is called in reports. Empty where no report can name it.
 struct Name {
