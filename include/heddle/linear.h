@@ -7,7 +7,8 @@
 //  - nvcc: the Obligation that the handle holds has a flag; every path on which the flag is wrong says
 //    something that ptxas cannot assemble and prints. Correct code folds the flag away and pays nothing.
 //    The compiler must see all uses, so a function that takes or returns a handle is HEDDLE_DEVICE.
-//  - clang: the attributes below, with -Wconsumed -Werror=consumed. It names the line.
+//  - clang: the attributes below, with -Wconsumed -Werror=consumed. It names the line. It follows local
+//    variables only: tests/compile_fail/README.md lists what it cannot judge.
 //  - run time: the same flag, in the simulated SM and in device debug builds (-G).
 //
 //   class HEDDLE_LINEAR Ticket {
@@ -46,11 +47,11 @@
 
 namespace heddle::inline HEDDLE_TARGET::detail {
 
-// clang's analysis walks the blocks of a function in an order in which the state at the function's end is taken
-// for the state at the start of a loop's body, so that it reports a handle that is held across a correct loop.
-// The order is right if the function can also be left from inside the loop. This temporary, whose destructor
-// does not return, is such a way out; it is in the default argument of every call that concerns a handle, and
-// no execution takes it.
+// clang's analysis walks the blocks of a function in an order in which it may take the state at the
+// function's end for the state at the start of a loop's body, and then reports a handle that is held across
+// a correct loop. The order is right if the function can be left before or inside the loop. This temporary,
+// whose destructor does not return, is such a way out: it is in the default argument of every call that
+// concerns a handle, and no execution takes it.
 struct WayOut {
   [[noreturn]] ~WayOut() { __builtin_trap(); }
   explicit operator bool() const { return true; }

@@ -26,8 +26,8 @@ namespace heddle::inline HEDDLE_TARGET {
 
 enum class PipelineSide : std::uint8_t { kProducer, kConsumer };
 
-// What a try found: whether `side` has done its part of the stage that the other side is to take next. It answers
-// a condition, and only the waits for the same side accept it.
+// What a try found: whether `side` has done its part of the stage that the other side is to take next. It
+// answers a condition, and only the waits for the same side accept it.
 template <PipelineSide side>
 class [[nodiscard]] Ready {
  public:
@@ -101,6 +101,7 @@ class ProducerConsumerPipeline {
   }
 
   // Scopes: as acquiring, and released when the block ends. consume_explicit leaves the arrive to its caller.
+  // The handle has a name in each, because clang takes a temporary that goes to a constructor for dropped.
   HEDDLE_DEVICE ProduceContext<num_stages, Backend> produce(SuspendHint hint = {}, CallSite site = HEDDLE_HERE) {
     auto stage = acquire_producer(hint, site);
     return {std::move(stage), site};
@@ -172,8 +173,8 @@ class ProducerConsumerPipeline {
     consumer_step();
   }
 
-  // The producer waits until the consumer has released every stage that was handed over. What a CTA does
-  // before it exits while peers still signal its barriers. The cursor stays, so producing can go on.
+  // The producer waits until the consumer has released every stage that was handed over: what a CTA does
+  // before it exits while peers may still signal its barriers. The cursor stays, so producing can go on.
   HEDDLE_DEVICE void drain_producer(SuspendHint hint = {}, CallSite site = HEDDLE_HERE) const {
     Cursor cursor = producer_;
     for (std::uint32_t i = 0; i < num_stages; ++i) {

@@ -29,6 +29,7 @@ class HEDDLE_LINEAR ProducerStage {
  public:
   ProducerStage(ProducerStage&&) noexcept = default;
   HEDDLE_ONLY_WHEN_ENDED ProducerStage& operator=(ProducerStage&&) noexcept = default;
+  // Spelt out, because nvcc does not see a defaulted destructor of an array's elements.
   HEDDLE_ONLY_WHEN_ENDED HEDDLE_DEVICE ~ProducerStage() {}
 
   HEDDLE_USES HEDDLE_DEVICE std::uint32_t index(CallSite site = HEDDLE_HERE) const& {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stage is carried from turn to turn, and the last is never released.
+// expect-nvcc: heddle_error_stage_dropped_without_release
+// expect-clang: method '~ConsumerStage' on object 'held' while it is in the 'unconsumed' state
+#include "snippet.h"
+
+HEDDLE_DEVICE void snippet(Pipeline& pipeline, const Args& args) {
+  auto held = pipeline.acquire_consumer();
+  for (std::uint32_t i = 1; i < args.turns; ++i) {
+    auto next = pipeline.acquire_consumer();
+    use(args, next.index());
+    std::move(held).release();
+    held = std::move(next);
+  }
+#ifndef MISUSE
+  std::move(held).release();
+#endif
+}

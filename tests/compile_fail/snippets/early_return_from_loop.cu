@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A return out of the middle of a loop.
+// expect-nvcc: heddle_error_stage_dropped_without_release
+// expect-clang: method '~ProducerStage' on object 'stage' while it is in the 'unconsumed' state
+#include "snippet.h"
+
+HEDDLE_DEVICE void snippet(Pipeline& pipeline, const Args& args) {
+  for (std::uint32_t i = 0; i < args.turns; ++i) {
+    auto stage = pipeline.acquire_producer();
+    fill(args, stage.mbar());
+    if (i == args.choice) {
+#ifndef MISUSE
+      std::move(stage).release();
+#endif
+      return;
+    }
+    std::move(stage).release();
+  }
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The consumer forgets to release.
+// expect-nvcc: heddle_error_stage_dropped_without_release
+// expect-clang: method '~ConsumerStage' on object 'stage' while it is in the 'unconsumed' state
+#include "snippet.h"
+
+HEDDLE_DEVICE void snippet(Pipeline& pipeline, const Args& args) {
+  auto stage = pipeline.acquire_consumer();
+  use(args, stage.index());
+#ifndef MISUSE
+  std::move(stage).release();
+#endif
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// A function takes an rvalue reference and does not release.
+// expect-nvcc: heddle_error_stage_dropped_without_release
+// clang-cannot-tell: a call with an rvalue reference counts as the end of the handle
+#include "snippet.h"
+
+HEDDLE_DEVICE void finish(const Args& args, ConsumerStage<4>&& stage) {
+  use(args, stage.index());
+#ifndef MISUSE
+  std::move(stage).release();
+#endif
+}
+
+HEDDLE_DEVICE void snippet(Pipeline& pipeline, const Args& args) {
+  auto stage = pipeline.acquire_consumer();
+  finish(args, std::move(stage));
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Used after it was moved to another handle.
+// expect-nvcc: heddle_error_stage_used_after_release
+// expect-clang: method 'index' on object 'stage' while it is in the 'consumed' state
+#include "snippet.h"
+
+HEDDLE_DEVICE void snippet(Pipeline& pipeline, const Args& args) {
+  auto stage = pipeline.acquire_consumer();
+#ifdef MISUSE
+  auto other = std::move(stage);
+#endif
+  use(args, stage.index());
+#ifndef MISUSE
+  auto other = std::move(stage);
+#endif
+  std::move(other).release();
+}
