@@ -20,7 +20,7 @@ namespace heddle::sim {
 // Fields of Event that a kind does not mention are unspecified. `address` is a cluster shared address:
 // CTA rank above bit 24, byte offset below. `barrier` is dense over the launch, in order of initialisation.
 enum class EventKind : std::uint8_t {
-  kCtaStart,         // cta
+  kCtaStart,         // cta, thread: how many, address: its rank, bytes: shared window, value: its cluster
   kCtaExit,          // cta
   kThreadExit,       // thread
   kBarrierInit,      // thread, barrier, address, value: expected arrivals
@@ -35,21 +35,29 @@ enum class EventKind : std::uint8_t {
   kNamedPass,        // thread, value: barrier id
   kClusterArrive,    // thread, value: 1 if it releases
   kClusterPass,      // thread
-  kWarpMeet,         // thread (of the lane that came last), value: lanes that met
+  kWarpMeet,         // thread (of the lane that came last), value: lanes that met; orders
   kSharedRead,       // thread, address, bytes
   kSharedWrite,      // thread, address, bytes
   kGlobalRead,       // thread, global, bytes
   kGlobalWrite,      // thread, global, bytes
   kFence,            // thread, value: a FenceKind
   kCopyIssue,        // copy, thread, address: shared side, bytes, barrier (loads), value: a CopyKind
-  kCopyReadShared,   // copy, address, bytes
-  kCopyWriteShared,  // copy, address, bytes
+  kCopyReadShared,   // copy, address, bytes: those that matter, piece by piece; barrier (copies to a peer)
+  kCopyWriteShared,  // copy, address, bytes: those that change, piece by piece; barrier that is told, value:
+                     // what a row takes up with its padding, a power of two; 0: there is none
   kCopyReadGlobal,   // copy, global, bytes
   kCopyWriteGlobal,  // copy, global, bytes
   kCopyDone,         // copy
   kGroupCommit,      // thread
   kGroupPass,        // thread, value: groups that may still be pending; scope kCta: sources read only
   kRole,             // thread, text: the role's name
+  kMmaIssue,         // copy: the operation, thread: lane 0 of a warp that issues it; each of four warps does
+  kMmaReadShared,    // copy: the operation, address, bytes: part of an operand, read through the async proxy
+  kMmaDone,          // copy: the operation
+  kMmaFence,         // thread: lane 0 of the warp
+  kMmaCommit,        // thread: lane 0 of the warp
+  kMmaPass,          // copy: an operation that a warp has waited for, thread: its lane 0, value: groups pending
+  kRegisterCount,    // thread: lane 0 of the warp, value: registers that each thread has now
   kCount
 };
 
@@ -70,6 +78,7 @@ enum class EventScope : std::uint8_t { kCta, kCluster };
 struct Event {
   EventKind kind;
   EventScope scope = EventScope::kCta;
+  bool orders = false;        // memory accesses of those who meet
   std::uint32_t cta = 0;      // linear index in the grid
   std::uint32_t thread = 0;   // linear index in the CTA
   std::uint32_t barrier = 0;
@@ -77,7 +86,7 @@ struct Event {
   std::uint32_t bytes = 0;
   std::uint64_t phase = 0;    // counted from 0; its parity is what a kernel sees
   std::uint64_t value = 0;
-  std::uint64_t copy = 0;     // counted from 1 over the launch
+  std::uint64_t copy = 0;     // counted from 1 over the launch, copies and MMA operations each on their own
   std::uint64_t global = 0;
   const char* text = "";
   CallSite site = {};

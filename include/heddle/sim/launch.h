@@ -30,6 +30,7 @@ struct LaunchOptions {
   std::string kernel = "kernel";     // what reports call it
   std::string again = {};            // the command that shows the run again; empty: the schedule alone is printed
   std::uint64_t max_steps = std::uint64_t{1} << 40;  // instructions before the run is stopped with a report
+  bool check_races = true;           // judge accesses by what happens before what; off: only what goes wrong is seen
   std::vector<Observer*> observers = {};
 };
 
@@ -39,11 +40,26 @@ struct KernelEntry {
   std::size_t shared_bytes;
   std::size_t shared_alignment;
   void (*run)(const void* params, void* shared);
+  std::uint32_t registers = 0;  // of each thread at the start; 0: not known
 };
 
 // Throws InputError for a launch that no GPU of that architecture would take; nothing is written then.
 Report launch_entry(const LaunchOptions& options, const LaunchShape& shape, const KernelEntry& entry,
                     const void* params);
+
+namespace detail {
+
+// What a kernel states as its kRegisters, for kernels that use setmaxnreg.
+template <Kernel K>
+constexpr std::uint32_t registers_of() {
+  if constexpr (requires { K::kRegisters; }) {
+    return K::kRegisters;
+  } else {
+    return 0;
+  }
+}
+
+}  // namespace detail
 
 template <Kernel K>
 Report launch(const LaunchOptions& options, const LaunchShape& shape, const typename K::Params& params) {
@@ -53,7 +69,8 @@ Report launch(const LaunchOptions& options, const LaunchShape& shape, const type
       .shared_alignment = alignof(typename K::Shared),
       .run = [](const void* p, void* shared) {
         K::run(*static_cast<const typename K::Params*>(p), *static_cast<typename K::Shared*>(shared));
-      }};
+      },
+      .registers = detail::registers_of<K>()};
   return launch_entry(options, shape, entry, &params);
 }
 

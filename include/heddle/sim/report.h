@@ -21,6 +21,7 @@ struct Stats {
   std::uint64_t instructions = 0;  // that went through the machine
   std::uint64_t copies = 0;
   std::uint64_t copy_bytes = 0;
+  std::uint64_t mmas = 0;
   std::uint64_t ctas = 0;
   std::uint64_t threads = 0;
 };

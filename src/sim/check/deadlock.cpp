@@ -104,7 +104,8 @@ class Explainer {
                            std::string, std::uint32_t>;
     std::map<Key, std::size_t> index;
     for (const Thread* thread : machine_.resident_threads()) {
-      const Wait& wait = thread->wait;
+      // A thread that runs keeps the place of its last wait, which says nothing.
+      const Wait wait = thread->state == ThreadState::kBlocked ? thread->wait : Wait{};
       const Key key{thread->cta->linear, thread->role,      static_cast<int>(wait.kind),
                     wait.barrier,        wait.phase,        wait.id,
                     wait.site.file,      wait.site.line};
@@ -137,6 +138,8 @@ class Explainer {
       case WaitKind::kClusterBarrier: return "waits on the cluster barrier";
       case WaitKind::kWarp: return fmt::format("waits for the other lanes of mask {:#010x}", wait.mask);
       case WaitKind::kBulkGroup: return "waits for its bulk copies";
+      case WaitKind::kWgmmaGroup: return "waits for wgmmas that not all warps of the warpgroup have issued";
+      case WaitKind::kRegisters: return "waits for registers";
       case WaitKind::kNone: break;
     }
     return "runs, but nothing it looks at changes";

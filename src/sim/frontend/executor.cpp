@@ -33,9 +33,10 @@ Executor::Executor(const LaunchOptions& options, const LaunchShape& shape, const
     : options_(options),
       entry_(entry),
       params_(params),
-      machine_(options, shape, entry.threads, entry.shared_bytes),
+      machine_(options, shape, entry.threads, entry.shared_bytes, entry.registers),
       strategy_(explore::make_strategy(options.schedule)) {
   machine_.add_observer(history_);
+  if (options.check_races) machine_.add_observer(races_.emplace(machine_));
 }
 
 Executor& Executor::current() {
@@ -56,6 +57,7 @@ Report Executor::run() {
     dispatch();
   }
   if (!diagnosis_) finish_copies();
+  take_finding();
   current_executor = outer;
   Report report;
   if (diagnosis_) report.diagnoses.push_back(std::move(*diagnosis_));
@@ -66,8 +68,8 @@ Report Executor::run() {
 
 void Executor::start_threads() {
   for (Thread* thread : machine_.start_clusters()) {
-    while (seats_.size() <= thread->slot) seats_.push_back(std::make_unique<Seat>());
-    Seat& seat = *seats_[thread->slot];
+    while (seats_.size() <= thread->slot) seats_.emplace_back();
+    Seat& seat = seats_[thread->slot];
     seat.executor = this;
     seat.thread = thread;
     seat.fiber.prepare(thread_main, &seat);
@@ -96,32 +98,28 @@ void Executor::thread_main(void* argument) {
   std::abort();  // an exited thread is never resumed
 }
 
-void Executor::dispatch() {
+Thread* Executor::next_thread() {
   for (;;) {
+    if (take_finding()) return nullptr;
     const std::size_t ready = machine_.ready().size();
-    const std::size_t copies = machine_.tma().in_flight();
-    if (ready == 0 && machine_.all_done()) return end_run();
+    const std::size_t copies = machine_.in_flight();
+    if (ready == 0 && machine_.all_done()) return nullptr;
     if (machine_.state_changes() != last_change_) {
       last_change_ = machine_.state_changes();
       quiet_ = 0;
     }
     if (copies == 0 && (ready == 0 || ++quiet_ > kQuietDecisions)) {
-      diagnosis_ = check::explain_deadlock(machine_, history_, options_);
-      return end_run();
+      explain_stop();
+      return nullptr;
     }
     const explore::Choice choice = strategy_->choose(ready, copies);
     if (choice.is_copy) {
-      if (!step_copy(choice)) return end_run();
+      if (!step_copy(choice)) return nullptr;
       continue;
     }
     Thread* next = machine_.ready()[choice.index];
-    Fiber& fiber = seats_[next->slot]->fiber;
-    if (&fiber == running_fiber_) return;
-    ++machine_.stats().thread_switches;
-    running_ = next;
-    Fiber* left = std::exchange(running_fiber_, &fiber);
-    left->switch_to(fiber);
-    return;
+    if (next != running_) ++machine_.stats().thread_switches;
+    return next;
   }
 }
 
@@ -132,6 +130,31 @@ bool Executor::step_copy(const explore::Choice& choice) {
   } catch (const Fault& fault) {
     record(fault);
     return false;
+  }
+}
+
+// An observer cannot stop the machine in the middle of an instruction; its finding ends the run before the next.
+bool Executor::take_finding() {
+  if (!races_ || !races_->finding()) return false;
+  if (!diagnosis_) {
+    const check::Finding& finding = *races_->finding();
+    diagnosis_ = check::make_diagnosis(finding.code, finding.headline, finding.details, options_);
+  }
+  return true;
+}
+
+bool Executor::take_last_finding() {
+  if (races_) races_->finish();
+  return take_finding();
+}
+
+void Executor::explain_stop() {
+  if (take_last_finding()) return;
+  try {
+    machine_.check_register_waits();
+    diagnosis_ = check::explain_deadlock(machine_, history_, options_);
+  } catch (const Fault& fault) {
+    record(fault);
   }
 }
 
@@ -147,25 +170,23 @@ void Executor::return_to_caller() {
 }
 
 void Executor::finish_copies() {
-  while (machine_.tma().in_flight() != 0) {
+  while (machine_.in_flight() != 0) {
     if (!step_copy({.is_copy = true, .index = 0, .entropy = 0})) return;
   }
 }
 
-void Executor::count_instruction(bool visible, CallSite site) {
+bool Executor::is_turn_over(bool visible, CallSite site) {
   const std::uint64_t count = ++machine_.stats().instructions;
+  if (take_finding()) end_run();
   if (count > options_.max_steps) {
     diagnosis_ = check::explain_budget(machine_, history_, options_, site);
     end_run();
   }
-  if (visible ? strategy_->preempts() : count % kLoadsPerTurn == 0) give_way();
+  return visible ? strategy_->preempts() : count % kLoadsPerTurn == 0;
 }
 
-void Executor::give_way() { dispatch(); }
-
-void Executor::suspend() { dispatch(); }
-
 void Executor::record(const Fault& fault) {
+  if (take_last_finding()) return;  // what was wrong before this
   diagnosis_ = check::make_diagnosis(fault.code, fault.headline, fault.details, options_);
 }
 

@@ -5,14 +5,17 @@
 #pragma once
 
 #include "sim/check/barrier_history.h"
+#include "sim/check/race.h"
 #include "sim/explore/strategy.h"
 #include "sim/frontend/fiber.h"
 #include "sim/machine/machine.h"
 
 #include <heddle/sim/launch.h>
 
+#include <deque>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim::frontend {
@@ -31,9 +34,11 @@ class Executor {
   void* pointer_to(machine::SharedAddress address);
 
   // Counts an instruction. `visible` ones may be preempted: other threads can tell when they happen.
-  void count_instruction(bool visible, CallSite site);
-  void suspend();              // the machine has blocked this thread
-  void give_way();             // let others go on, though this thread is not blocked
+  void count_instruction(bool visible, CallSite site) {
+    if (is_turn_over(visible, site)) give_way();
+  }
+  void suspend() { dispatch(); }   // the machine has blocked this thread
+  void give_way() { dispatch(); }  // let others go on, though this thread is not blocked
   bool wakes_early() { return strategy_->wakes_early(); }
   void record(const machine::Fault& fault);
   [[noreturn]] void abandon() noexcept;  // ends the run; this fiber is never resumed
@@ -48,19 +53,26 @@ class Executor {
 
   static void thread_main(void* seat);
   void start_threads();
-  void dispatch();  // leaves the running fiber for whatever goes next
+  bool is_turn_over(bool visible, CallSite site);
+  void dispatch();                // leaves the running fiber for whatever goes next
+  machine::Thread* next_thread();  // lets copies move until it is a thread's turn; null at the end of the run
   bool step_copy(const explore::Choice& choice);  // false if it found a mistake
+  // True if an observer has found a mistake, which is then the run's diagnosis.
+  bool take_finding();
+  bool take_last_finding();  // when nothing more can happen
   void end_run();
   void return_to_caller();
   void finish_copies();
+  void explain_stop();  // nothing can go on
 
   const LaunchOptions& options_;
   KernelEntry entry_;
   const void* params_;
   machine::Machine machine_;
   check::BarrierHistory history_;
+  std::optional<check::RaceChecker> races_;
   std::unique_ptr<explore::Strategy> strategy_;
-  std::vector<std::unique_ptr<Seat>> seats_;  // by thread slot
+  std::deque<Seat> seats_;  // by thread slot
   Fiber caller_;
   Fiber* running_fiber_ = nullptr;
   machine::Thread* running_ = nullptr;
@@ -70,10 +82,19 @@ class Executor {
   std::optional<Diagnosis> diagnosis_;
 };
 
+[[gnu::always_inline]] inline void Executor::dispatch() {
+  machine::Thread* next = next_thread();
+  ended_ = next == nullptr;
+  Fiber* fiber = next == nullptr ? &caller_ : &seats_[next->slot].fiber;
+  if (fiber == running_fiber_) return;
+  running_ = next;
+  std::exchange(running_fiber_, fiber)->switch_to(*fiber);
+}
+
 // What one instruction does: `body` runs on the machine; a mistake ends the run and never returns here. The
 // fiber is left only after the handler, since a handler that never ends would keep its exception for ever.
 template <class Body>
-decltype(auto) instruct(bool visible, CallSite site, Body&& body) {
+[[gnu::always_inline]] inline decltype(auto) instruct(bool visible, CallSite site, Body&& body) {
   Executor& executor = Executor::current();
   executor.count_instruction(visible, site);
   try {

@@ -25,11 +25,6 @@ constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr std::size_t kColours = 61;
 constexpr std::size_t kColourBytes = 320;
 
-struct Passage {
-  Fiber* from;
-  Fiber* to;
-};
-
 }  // namespace
 
 StackPool& StackPool::of_this_thread() {
@@ -65,30 +60,16 @@ Fiber::~Fiber() {
 }
 
 void Fiber::prepare(Entry entry, void* argument) {
-  if (stack_.bottom == nullptr) stack_ = StackPool::of_this_thread().take();
+  if (stack_.bottom == nullptr) {
+    stack_ = StackPool::of_this_thread().take();
+  } else {
+    SanitizerStack::reuse(stack_.bottom, stack_.bytes);  // the last thread on it never returned
+  }
   sanitizer_.destroy();
   sanitizer_.create();
   entry_ = entry;
   argument_ = argument;
   context_ = context::make_fcontext(static_cast<std::byte*>(stack_.bottom) + stack_.bytes, stack_.bytes, trampoline);
-}
-
-void Fiber::switch_to(Fiber& next) {
-  Passage passage{this, &next};
-  sanitizer_.leave_for(next.sanitizer_, next.stack_.bottom, next.stack_.bytes);
-  arrived(context::jump_fcontext(next.context_, &passage));
-}
-
-void Fiber::arrived(context::transfer_t transfer) {
-  const Passage passage = *static_cast<Passage*>(transfer.data);
-  passage.from->context_ = transfer.fctx;
-  const void* left_bottom = nullptr;
-  std::size_t left_bytes = 0;
-  passage.to->sanitizer_.entered(&left_bottom, &left_bytes);
-  // The stack that was not made here, the caller's, becomes known when it is left for the first time.
-  if (passage.from->stack_.bottom == nullptr && left_bytes != 0) {
-    passage.from->caller_stack(left_bottom, left_bytes);
-  }
 }
 
 void Fiber::trampoline(context::transfer_t transfer) {

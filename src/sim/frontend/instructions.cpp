@@ -390,10 +390,10 @@ void annotate_barriers(MbarPtr first, std::uint32_t count, Name pipeline, Barrie
 
 namespace {
 
-[[noreturn]] void stop_thread(const char* code, const std::string& headline, CallSite acquired) noexcept {
+[[noreturn]] void stop_thread(const char* code, const std::string& headline, CallSite site) noexcept {
   Executor& executor = Executor::current();
   try {
-    executor.machine().fault(&executor.thread(), acquired, code, headline);
+    executor.machine().fault(&executor.thread(), site, code, headline);
   } catch (const Fault& fault) {
     executor.record(fault);
   }
@@ -409,11 +409,10 @@ void fault_stage_dropped(Name pipeline, std::uint32_t stage, CallSite acquired) 
               acquired);
 }
 
-void fault_stage_used_after_release(Name pipeline, std::uint32_t stage, CallSite acquired) noexcept {
+void fault_stage_used_after_release(Name pipeline, std::uint32_t stage, CallSite site) noexcept {
   stop_thread("stage_used_after_release",
-              fmt::format("the handle of {}[{}], acquired here, was used or released again after its release",
-                          pipeline.text, stage),
-              acquired);
+              fmt::format("the handle of {}[{}] was used or released again after its release", pipeline.text, stage),
+              site);
 }
 
 }  // namespace heddle::on_sim::isa

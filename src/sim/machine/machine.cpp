@@ -24,11 +24,12 @@ const char* file_name(const char* path) {
 }  // namespace
 
 Machine::Machine(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t threads_per_cta,
-                 std::size_t shared_bytes)
+                 std::size_t shared_bytes, std::uint32_t registers)
     : options_(options),
       shape_(shape),
       threads_per_cta_(threads_per_cta),
       shared_bytes_(static_cast<std::uint32_t>(shared_bytes)),
+      registers_((registers + 7) / 8 * 8),
       cluster_size_(shape.cluster.x * shape.cluster.y * shape.cluster.z),
       grid_ctas_(std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z),
       cluster_count_(grid_ctas_ / cluster_size_),
@@ -52,6 +53,7 @@ Machine::Machine(const LaunchOptions& options, const LaunchShape& shape, std::ui
       cta->shared = cluster.arena + std::size_t{rank} * kArenaStride;
       cta->shared_end = kSharedBase + shared_bytes_;
       cta->warps.resize((threads_per_cta_ + 31) / 32);
+      cta->warpgroups.resize(threads_per_cta_ / kWarpgroupThreads);
       cta->barrier_at.resize((cta->shared_end + 7) / 8);
       cta->threads = &threads_[std::size_t{cta->slot} * threads_per_cta_];
       for (NamedBarrier& barrier : cta->named) barrier.lanes.resize(cta->warps.size());
@@ -66,7 +68,7 @@ Machine::~Machine() {
 }
 
 void Machine::add_observer(Observer& observer) {
-  observers_.push_back(&observer);
+  observers_.push_back({&observer, observer.wants()});
   wanted_ |= observer.wants();
 }
 
@@ -109,6 +111,13 @@ void Machine::start_cluster(Cluster& cluster, std::uint32_t index) {
     std::fill(cta->barrier_at.begin(), cta->barrier_at.end(), 0);
     std::memset(cta->shared, kUninitialised, cta->shared_end);
     for (NamedBarrier& barrier : cta->named) barrier.reset();
+    cta->free_registers = 0;
+    for (std::uint32_t g = 0; g < cta->warpgroups.size(); ++g) {
+      cta->warpgroups[g] = Warpgroup{};
+      cta->warpgroups[g].cta = cta;
+      cta->warpgroups[g].index = g;
+      for (WgmmaWarp& warp : cta->warpgroups[g].warps) warp.registers = registers_;
+    }
     for (std::uint32_t w = 0; w < cta->warps.size(); ++w) {
       const std::uint32_t lanes = std::min(32u, threads_per_cta_ - 32 * w);
       cta->warps[w].meetings.clear();
@@ -124,7 +133,14 @@ void Machine::start_cluster(Cluster& cluster, std::uint32_t index) {
     }
     ++stats_.ctas;
     stats_.threads += threads_per_cta_;
-    if (wants(EventKind::kCtaStart)) emit({.kind = EventKind::kCtaStart, .cta = cta->linear});
+    if (wants(EventKind::kCtaStart)) {
+      emit({.kind = EventKind::kCtaStart,
+            .cta = cta->linear,
+            .thread = threads_per_cta_,
+            .address = cta->rank << kRankShift,
+            .bytes = cta->shared_end,
+            .value = index});
+    }
   }
   resident_threads_ += cluster.threads;
 }
@@ -154,6 +170,7 @@ void Machine::block(Thread& thread, const Wait& wait) {
 }
 
 void Machine::thread_exit(Thread& thread) {
+  check_wgmma_at_exit(thread);
   remove_ready(ready_, thread);
   thread.state = ThreadState::kExited;
   changed();
@@ -177,6 +194,7 @@ void Machine::thread_exit(Thread& thread) {
 
 void Machine::cta_exit(Cta& cta) {
   cta.exited = true;
+  check_registers_at_exit(cta);
   if (const Copy* copy = tma_.touching(cta); copy != nullptr) {
     fault(nullptr, copy->site, "exit_in_flight",
           fmt::format("{} exits while a {} of {} bytes is in flight on its shared memory",
@@ -289,7 +307,11 @@ void Machine::fault(const Thread* thread, CallSite site, std::string code, std::
 
 void Machine::step_copy(std::size_t index, std::uint64_t entropy) {
   changed();
-  tma_.step(index, entropy);
+  if (index < tma_.in_flight()) {
+    tma_.step(index, entropy);
+  } else {
+    step_mma(index - tma_.in_flight());
+  }
 }
 
 }  // namespace heddle::sim::machine

@@ -14,6 +14,7 @@
 #include "sim/machine/named_barrier.h"
 #include "sim/machine/tma.h"
 #include "sim/machine/warp.h"
+#include "sim/machine/wgmma.h"
 
 #include <heddle/isa/annotate.h>
 #include <heddle/isa/sreg.h>
@@ -56,20 +57,38 @@ struct Barrier {
   Thread* first_waiter = nullptr;
 };
 
-enum class WaitKind : std::uint8_t { kNone, kMbarrier, kNamedBarrier, kClusterBarrier, kWarp, kBulkGroup };
+enum class WaitKind : std::uint8_t {
+  kNone,
+  kMbarrier,
+  kNamedBarrier,
+  kClusterBarrier,
+  kWarp,
+  kBulkGroup,
+  kWgmmaGroup,
+  kRegisters
+};
 
 struct Wait {
   WaitKind kind = WaitKind::kNone;
   Barrier* barrier = nullptr;
-  std::uint64_t phase = 0;   // mbarrier: the awaited phase; cluster barrier: the awaited round
+  std::uint64_t phase = 0;   // mbarrier: the awaited phase; cluster barrier: the awaited round; wgmma: the
+                             // operations of the warpgroup that must be done
   std::uint32_t id = 0;      // named barrier
   std::uint32_t mask = 0;    // warp: the lanes that must meet
-  std::uint32_t groups = 0;  // bulk groups that may stay pending
+  std::uint32_t groups = 0;  // that may stay pending; setmaxnreg: registers that are wanted
   bool read_only = false;
   CallSite site = {};
 };
 
 enum class ThreadState : std::uint8_t { kReady, kBlocked, kExited };
+
+// What a thread hands over with a stmatrix or ldmatrix.
+struct MatrixOperands {
+  SharedAddress row = 0;  // only of the lanes that have one
+  std::uint32_t* registers = nullptr;
+  std::uint32_t count = 0;  // matrices
+  bool transposed = false;
+};
 
 struct Thread {
   Cta* cta = nullptr;
@@ -84,6 +103,8 @@ struct Thread {
   std::uint64_t cluster_arrivals = 0;
   std::uint64_t cluster_waits = 0;
   BulkGroups groups;
+  const WgmmaOperands* wgmma = nullptr;    // of the instruction it is at
+  const MatrixOperands* matrix = nullptr;  // likewise
 
   std::uint32_t warp() const { return tid / 32; }
   std::uint32_t lane() const { return tid % 32; }
@@ -122,6 +143,8 @@ struct Cta {
   bool exited = false;
   std::array<NamedBarrier, 16> named;
   std::vector<Warp> warps;
+  std::deque<Warpgroup> warpgroups;  // the whole ones
+  std::uint32_t free_registers = 0;
   std::vector<std::uint32_t> barrier_at;  // by address / 8: barrier id + 1
   std::vector<std::uint32_t> barrier_ids;  // of all it has initialised
   std::vector<NamedRange> names;
@@ -138,7 +161,7 @@ struct BarrierName {
 class Machine {
  public:
   Machine(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t threads_per_cta,
-          std::size_t shared_bytes);
+          std::size_t shared_bytes, std::uint32_t registers = 0);
   ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -151,6 +174,9 @@ class Machine {
   const std::vector<Thread*>& ready() const { return ready_; }
   TmaEngine& tma() { return tma_; }
   const TmaEngine& tma() const { return tma_; }
+
+  // Asynchronous operations that can go on: copies, then warpgroups whose oldest MMA has been issued.
+  std::size_t in_flight() const { return tma_.in_flight() + mma_ready_.size(); }
   void step_copy(std::size_t index, std::uint64_t entropy);
 
   // Special registers and addresses.
@@ -211,6 +237,25 @@ class Machine {
   void bulk_commit_group(Thread& thread, CallSite site);
   bool bulk_wait_group(Thread& thread, std::uint32_t pending, bool read_only, CallSite site);
 
+  // Warps and matrices. Those that return false go on when the rest of the warp has come.
+  bool stmatrix(Thread& thread, const MatrixOperands& operands, CallSite site);
+  bool ldmatrix(Thread& thread, const MatrixOperands& operands, CallSite site);
+
+  // wgmma. The operands, and the registers that they point to, stay in place: the operands until the warp has
+  // met, the accumulators until they were waited for.
+  bool wgmma_fence(Thread& thread, CallSite site);
+  bool wgmma_mma_async(Thread& thread, const WgmmaOperands& operands, CallSite site);
+  bool wgmma_commit_group(Thread& thread, CallSite site);
+  // The warp meets, then each of its threads waits, again if it was blocked.
+  bool wgmma_wait_arrive(Thread& thread, std::uint32_t pending, CallSite site);
+  bool wgmma_wait_group(Thread& thread, std::uint32_t pending, CallSite site);
+
+  // The warp meets, then each of its threads waits, again if it was blocked.
+  bool setmaxnreg(Thread& thread, bool increases, std::uint32_t count, CallSite site);
+  bool setmaxnreg_wait(Thread& thread, CallSite site);
+  // When nothing can go on: faults if a thread waits for registers.
+  void check_register_waits() const;
+
   // Names.
   void annotate_role(Thread& thread, const char* role);
   void annotate_barriers(Thread& thread, SharedAddress first, std::uint32_t count, const char* pipeline,
@@ -232,8 +277,8 @@ class Machine {
 
   bool wants(EventKind kind) const { return (wanted_ & mask_of(kind)) != 0; }
   void emit(const Event& event) {
-    for (Observer* observer : observers_) {
-      if ((observer->wants() & mask_of(event.kind)) != 0) observer->on_event(event);
+    for (const Listener& listener : observers_) {
+      if ((listener.wants & mask_of(event.kind)) != 0) listener.observer->on_event(event);
     }
   }
   // `internal` observers of the launcher, beside the user's.
@@ -246,6 +291,11 @@ class Machine {
                           std::vector<std::string> details = {}) const;
 
  private:
+  struct Listener {
+    Observer* observer;
+    EventMask wants;
+  };
+
   void start_cluster(Cluster& cluster, std::uint32_t index);
   void make_ready(Thread& thread);
   void block(Thread& thread, const Wait& wait);
@@ -264,6 +314,14 @@ class Machine {
                          CallSite site) const;
   void issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const TensorMapSpec& spec,
                    std::span<const std::int32_t> coords, std::uint32_t offset, CallSite site);
+  Warpgroup& whole_warpgroup(const Thread& thread, CallSite site, const char* instruction) const;
+  bool meet_at_matrix(Thread& thread, WarpOp op, const MatrixOperands& operands, CallSite site);
+  void issue_wgmma(Warpgroup& group, const Thread& thread, const WgmmaOperands& operands, CallSite site);
+  WgmmaAccumulator& use_accumulator(WgmmaWarp& warp, const Thread& thread, const WgmmaOperands& operands,
+                                    CallSite site);
+  void step_mma(std::size_t index);
+  void check_wgmma_at_exit(const Thread& thread) const;
+  void check_registers_at_exit(const Cta& cta) const;
   void finish_cluster_round(Cluster& cluster);
   void cta_exit(Cta& cta);
 
@@ -271,6 +329,7 @@ class Machine {
   LaunchShape shape_;
   std::uint32_t threads_per_cta_;
   std::uint32_t shared_bytes_;
+  std::uint32_t registers_;  // of each thread at the start, as they are handed out; 0: not known
   std::uint32_t cluster_size_;
   std::uint64_t grid_ctas_;
   std::uint64_t cluster_count_;
@@ -280,7 +339,7 @@ class Machine {
 
   GlobalMemory no_memory_;
   const GlobalMemory* global_;
-  std::vector<Observer*> observers_;
+  std::vector<Listener> observers_;
   EventMask wanted_ = 0;
 
   std::vector<Cluster> clusters_;  // resident slots
@@ -289,6 +348,8 @@ class Machine {
   std::vector<Thread*> ready_;
   std::deque<Barrier> barriers_;
   TmaEngine tma_;
+  std::vector<Warpgroup*> mma_ready_;
+  std::uint64_t next_mma_id_ = 1;
   Stats stats_;
 };
 

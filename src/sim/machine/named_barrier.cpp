@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace heddle::sim::machine {
@@ -44,8 +45,10 @@ void Machine::named_arrive(Thread& thread, std::uint32_t id, std::uint32_t threa
   Cta& cta = *thread.cta;
   NamedBarrier& barrier = cta.named[id];
   barrier.threads = threads;
-  barrier.lanes[thread.warp()] |= 1u << thread.lane();
-  ++barrier.arrived;
+  const std::uint32_t lanes = barrier.lanes[thread.warp()] |= 1u << thread.lane();
+  // The hardware counts warps, so one that is not full is 32 threads all the same.
+  const std::uint32_t exist = std::min(32u, threads_per_cta_ - 32 * thread.warp());
+  barrier.arrived += static_cast<std::uint32_t>(std::popcount(lanes)) == exist ? 33 - exist : 1;
   changed();
   if (wants(EventKind::kNamedArrive)) {
     emit({.kind = EventKind::kNamedArrive, .cta = cta.linear, .thread = thread.tid, .value = id, .site = site});

@@ -280,6 +280,41 @@ CopyFault BoxCopy::load_rows(std::uint64_t first, std::uint64_t count, const Glo
   return {};
 }
 
+// The first `bytes` of the row at `address`, joined to the range before where the two meet. The swizzle moves
+// 16-byte chunks within the row's span, so that a row as wide as the span stays where it is.
+void BoxCopy::add_row(std::vector<SharedRange>& ranges, std::uint32_t address, std::uint32_t bytes) const {
+  const std::uint32_t pattern = bytes == row_pitch_ ? 0 : swizzle_of(address);
+  const std::uint32_t step = pattern == 0 ? bytes : kChunkBytes;
+  for (std::uint32_t at = 0; at < bytes; at += step) {
+    const std::uint32_t from = (address + at) ^ pattern;
+    const std::uint32_t size = std::min(step, bytes - at);
+    if (!ranges.empty() && ranges.back().address + ranges.back().bytes == from) {
+      ranges.back().bytes += size;
+    } else {
+      ranges.push_back({from, size});
+    }
+  }
+}
+
+std::vector<SharedRange> BoxCopy::load_ranges(std::uint64_t first, std::uint64_t count) const {
+  const auto address = static_cast<std::uint32_t>(shared_address_ + first * row_pitch_);
+  if (row_bytes_ == row_pitch_) return {{address, static_cast<std::uint32_t>(count) * row_pitch_}};
+  std::vector<SharedRange> ranges;
+  for (std::uint32_t row = 0; row < count; ++row) add_row(ranges, address + row * row_pitch_, row_bytes_);
+  return ranges;
+}
+
+std::vector<SharedRange> BoxCopy::store_ranges(std::uint64_t first, std::uint64_t count) const {
+  std::vector<SharedRange> ranges;
+  if (hull_.is_empty) return ranges;
+  const auto address = static_cast<std::uint32_t>(shared_address_ + first * row_pitch_);
+  Walk walk(*this, first);
+  for (std::uint32_t row = 0; row < count; ++row, walk.next()) {
+    if (walk.is_inside()) add_row(ranges, address + row * row_pitch_, inside_end_);
+  }
+  return ranges;
+}
+
 template <class Send>
 CopyFault BoxCopy::send_rows(std::uint64_t first, std::uint64_t count, GlobalWriter& global,
                              const Send& send) const {

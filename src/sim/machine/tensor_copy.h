@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace heddle::sim::machine {
 
@@ -60,6 +61,11 @@ struct CopyFault {
   explicit operator bool() const { return kind != CopyFaultKind::kNone; }
 };
 
+struct SharedRange {
+  std::uint32_t address = 0;
+  std::uint32_t bytes = 0;
+};
+
 // The box of a map at some coordinates (innermost first), and its place in shared memory. `shared_address`
 // counts from the start of the CTA's shared memory, without a CTA rank; the swizzle depends on it. `shared`
 // in the functions below is that memory from address 0 on. The map must have passed check().
@@ -74,6 +80,11 @@ class BoxCopy {
   // Bytes of shared memory from the start of one row to the next, and from the first to past the last.
   std::uint32_t row_pitch() const { return row_pitch_; }
   std::uint64_t shared_bytes() const { return rows_ * row_pitch_; }
+
+  // The shared memory that rows [first, first + count) stand for: what a load writes, and what a store or a
+  // reduction sends. Without what lies between narrow rows, and what a store clips.
+  std::vector<SharedRange> load_ranges(std::uint64_t first, std::uint64_t count) const;
+  std::vector<SharedRange> store_ranges(std::uint64_t first, std::uint64_t count) const;
 
   // What can be known before anything moves. Global bounds show up in the functions that move rows.
   CopyFault load_fault(std::uint64_t shared_size) const;
@@ -103,6 +114,7 @@ class BoxCopy {
   void measure_hull();
   std::uint32_t swizzle_of(std::uint32_t address) const { return patterns_[address / swizzle_line_bytes % 8]; }
   CopyFault outside(std::uint64_t address, std::uint64_t bytes) const;
+  void add_row(std::vector<SharedRange>& ranges, std::uint32_t address, std::uint32_t bytes) const;
   template <class Send>
   CopyFault send_rows(std::uint64_t first, std::uint64_t count, GlobalWriter& global, const Send& send) const;
 

@@ -143,26 +143,30 @@ void TmaEngine::land_load(Copy& copy, const Piece& piece) {
   Cta& target = *piece.target;
   const Reader reader(machine_.global());
   std::uint32_t bytes = static_cast<std::uint32_t>(piece.count);
-  std::uint32_t written_at = copy.shared + static_cast<std::uint32_t>(piece.first);
-  std::uint32_t written = bytes;
   if (copy.box) {
     const CopyFault fault = copy.box->load_rows(piece.first, piece.count, reader, shared_of(target));
     if (fault) global_fault(copy, static_cast<std::uint64_t>(fault.value));
     bytes = static_cast<std::uint32_t>(piece.count) * copy.box->row_bytes();
-    written_at = copy.shared + static_cast<std::uint32_t>(piece.first) * copy.box->row_pitch();
-    written = static_cast<std::uint32_t>(piece.count) * copy.box->row_pitch();
   } else {
     const std::byte* source = reader.readable(copy.global + piece.first, piece.count);
     if (source == nullptr) global_fault(copy, copy.global + piece.first);
-    std::memcpy(target.shared + written_at, source, piece.count);
+    std::memcpy(target.shared + copy.shared + piece.first, source, piece.count);
   }
-  if (machine_.wants(EventKind::kCopyWriteShared)) {
-    machine_.emit({.kind = EventKind::kCopyWriteShared,
-                   .cta = target.linear,
-                   .address = written_at | target.rank << kRankShift,
-                   .bytes = written,
-                   .copy = copy.id,
-                   .site = copy.site});
+  const Barrier* barrier = machine_.find_barrier(target, copy.barrier);
+  if (machine_.wants(EventKind::kCopyWriteShared) && barrier != nullptr) {
+    const SharedRange flat{copy.shared + static_cast<std::uint32_t>(piece.first), bytes};
+    const bool has_gaps = copy.box && copy.box->row_bytes() != copy.box->row_pitch();
+    for (const SharedRange& range :
+         copy.box ? copy.box->load_ranges(piece.first, piece.count) : std::vector<SharedRange>{flat}) {
+      machine_.emit({.kind = EventKind::kCopyWriteShared,
+                     .cta = target.linear,
+                     .barrier = barrier->id,
+                     .address = range.address | target.rank << kRankShift,
+                     .bytes = range.bytes,
+                     .value = has_gaps ? copy.box->row_pitch() : 0,
+                     .copy = copy.id,
+                     .site = copy.site});
+    }
   }
   machine_.complete_tx(target, copy.barrier, bytes, copy.id, copy.site);
 }
@@ -173,8 +177,10 @@ void TmaEngine::land_in_peer(Copy& copy, const Piece& piece) {
   const auto count = static_cast<std::uint32_t>(piece.count);
   const auto destination = static_cast<std::uint32_t>(copy.global);
   std::memcpy(target.shared + destination + first, copy.cta->shared + copy.shared + first, count);
+  const Barrier* barrier = machine_.find_barrier(target, copy.barrier);
   Event event{.kind = EventKind::kCopyReadShared,
               .cta = copy.cta_linear,
+              .barrier = barrier == nullptr ? 0 : barrier->id,
               .address = (copy.shared + first) | copy.cta->rank << kRankShift,
               .bytes = count,
               .copy = copy.id,
@@ -194,12 +200,18 @@ void TmaEngine::read_source(Copy& copy) {
   std::memcpy(copy.staged.data() + keep, copy.cta->shared + copy.shared, length);
   copy.source_was_read = true;
   if (machine_.wants(EventKind::kCopyReadShared)) {
-    machine_.emit({.kind = EventKind::kCopyReadShared,
-                   .cta = copy.cta_linear,
-                   .address = copy.shared | copy.cta->rank << kRankShift,
-                   .bytes = static_cast<std::uint32_t>(length),
-                   .copy = copy.id,
-                   .site = copy.site});
+    // The box lies where the buffer has it, as far from the start of a swizzle pattern as the source.
+    const std::uint32_t moved = copy.box ? copy.shared - keep : 0;
+    const SharedRange flat{copy.shared, copy.bytes};
+    for (const SharedRange& range :
+         copy.box ? copy.box->store_ranges(0, copy.box->rows()) : std::vector<SharedRange>{flat}) {
+      machine_.emit({.kind = EventKind::kCopyReadShared,
+                     .cta = copy.cta_linear,
+                     .address = (range.address + moved) | copy.cta->rank << kRankShift,
+                     .bytes = range.bytes,
+                     .copy = copy.id,
+                     .site = copy.site});
+    }
   }
   if (copy.issuer->cta->linear == copy.cta_linear) {
     copy.issuer->groups.read_done(copy.group);

@@ -100,7 +100,7 @@ void check_flat(const Machine& machine, const Thread& thread, std::uint64_t glob
   require(bytes, "a size of");
   require(offset, "the shared address");
   require(global, "the other address");
-  if (offset < kSharedBase || offset + bytes > thread.cta->shared_end) {
+  if (offset < kSharedBase || std::uint64_t{offset} + bytes > thread.cta->shared_end) {
     machine.fault(&thread, site, "shared_out_of_bounds",
                   fmt::format("{} of {} bytes at shared address {:#x}, outside of the CTA's shared memory "
                               "[{:#x}, {:#x})",
@@ -241,7 +241,8 @@ void Machine::bulk_to_peer(Thread& thread, SharedAddress destination, SharedAddr
   Cta& target = cta_of(thread, destination, site, kInstruction);
   check_own_source(*this, thread, source, site, kInstruction);
   check_flat(*this, thread, destination & kOffsetMask, source & kOffsetMask, bytes, site, kInstruction);
-  if ((destination & kOffsetMask) < kSharedBase || (destination & kOffsetMask) + bytes > target.shared_end) {
+  if ((destination & kOffsetMask) < kSharedBase ||
+      std::uint64_t{destination & kOffsetMask} + bytes > target.shared_end) {
     fault(&thread, site, "shared_out_of_bounds",
           fmt::format("{} of {} bytes to shared address {:#x}, outside of the peer's shared memory [{:#x}, {:#x})",
                       kInstruction, bytes, destination & kOffsetMask, kSharedBase, target.shared_end));

@@ -19,6 +19,13 @@ const char* name_of(WarpOp op) {
     case WarpOp::kShflDown: return "shfl.sync.down";
     case WarpOp::kShflBfly: return "shfl.sync.bfly";
     case WarpOp::kBallot: return "vote.sync.ballot";
+    case WarpOp::kStmatrix: return "stmatrix";
+    case WarpOp::kLdmatrix: return "ldmatrix";
+    case WarpOp::kWgmmaFence: return "wgmma.fence";
+    case WarpOp::kWgmmaMma: return "wgmma.mma_async";
+    case WarpOp::kWgmmaCommit: return "wgmma.commit_group";
+    case WarpOp::kWgmmaWait: return "wgmma.wait_group";
+    case WarpOp::kSetmaxnreg: return "setmaxnreg";
   }
   return "";
 }
@@ -102,6 +109,7 @@ bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint
   }
   if (wants(EventKind::kWarpMeet)) {
     emit({.kind = EventKind::kWarpMeet,
+          .orders = op == WarpOp::kSync,
           .cta = cta.linear,
           .thread = thread.tid,
           .value = meeting->arrived,

@@ -11,7 +11,22 @@
 
 namespace heddle::sim::machine {
 
-enum class WarpOp : std::uint8_t { kSync, kElect, kShflIdx, kShflUp, kShflDown, kShflBfly, kBallot };
+enum class WarpOp : std::uint8_t {
+  kSync,
+  kElect,
+  kShflIdx,
+  kShflUp,
+  kShflDown,
+  kShflBfly,
+  kBallot,
+  kStmatrix,
+  kLdmatrix,
+  kWgmmaFence,
+  kWgmmaMma,
+  kWgmmaCommit,
+  kWgmmaWait,
+  kSetmaxnreg
+};
 
 const char* name_of(WarpOp op);
 

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/check/order.h"
+
+#include <bit>
+
+namespace heddle::sim::check {
+
+namespace {
+
+Component add_components(ClusterOrder& cluster, std::uint32_t count) {
+  const Component first = cluster.components;
+  cluster.components += count;
+  return first;
+}
+
+// The components of a warp's marks are made when one of its lanes sets the first.
+void mark(const ThreadOrder& thread, Component& block) {
+  if (block == 0) block = add_components(*thread.warp->cta->cluster, 32);
+}
+
+bool is_store(CopyKind kind) { return kind == CopyKind::kStore || kind == CopyKind::kReduce; }
+
+}  // namespace
+
+EventMask Order::wants() {
+  return mask_of({EventKind::kCtaStart, EventKind::kCtaExit, EventKind::kBarrierInit, EventKind::kBarrierArrive,
+                  EventKind::kBarrierPhase, EventKind::kBarrierPass, EventKind::kNamedArrive, EventKind::kNamedPass,
+                  EventKind::kClusterArrive, EventKind::kClusterPass, EventKind::kWarpMeet, EventKind::kFence,
+                  EventKind::kCopyIssue, EventKind::kCopyDone, EventKind::kGroupCommit, EventKind::kGroupPass,
+                  EventKind::kRole, EventKind::kMmaIssue, EventKind::kMmaDone, EventKind::kMmaPass});
+}
+
+void Order::on_event(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kCtaStart: return start(event);
+    case EventKind::kCtaExit: return exit(event);
+    case EventKind::kBarrierInit: return init(event);
+    case EventKind::kBarrierArrive: return arrive(event);
+    case EventKind::kBarrierPhase: return end_phase(event);
+    case EventKind::kBarrierPass: return pass(event);
+    case EventKind::kNamedArrive: {
+      ThreadOrder& from = thread(event);
+      return release(from, from.warp->cta->named[event.value].arriving);
+    }
+    case EventKind::kNamedPass: {
+      ThreadOrder& to = thread(event);
+      CtaOrder::Named& named = to.warp->cta->named[event.value];
+      // The machine lets all of a round pass before anyone arrives in the next.
+      if (!named.arriving.is_empty()) named.passed = named.arriving.finish(pool_);
+      to.known = named.passed;  // includes what it knew when it arrived
+      return;
+    }
+    case EventKind::kClusterArrive: return arrive_in_cluster(event);
+    case EventKind::kClusterPass: return pass_cluster(event);
+    case EventKind::kWarpMeet:
+      if (event.orders) meet(event);
+      return;
+    case EventKind::kFence: return fence(event);
+    case EventKind::kCopyIssue: return issue(event);
+    case EventKind::kCopyDone: copies_[event.copy - 1].known = {}; return;
+    case EventKind::kGroupCommit: ++thread(event).commits; return;
+    case EventKind::kGroupPass: return pass_groups(event);
+    case EventKind::kRole: thread(event).role = event.text; return;
+    case EventKind::kMmaIssue: return issue_mma(event);
+    case EventKind::kMmaDone:
+      for (IssuedMma::Part& part : mmas_[event.copy - 1].parts) part.known = {};
+      return;
+    case EventKind::kMmaPass: return pass_mma(event);
+    default: return;
+  }
+}
+
+void Order::start(const Event& event) {
+  std::unique_ptr<ClusterOrder>& cluster = clusters_[event.value];
+  if (cluster == nullptr) cluster = std::make_unique<ClusterOrder>();
+  cluster->number = event.value;
+  const std::uint32_t threads = event.thread;
+  auto cta = std::make_unique<CtaOrder>();
+  cta->cluster = cluster.get();
+  cta->linear = event.cta;
+  cta->rank = event.address >> 24;
+  cta->threads.resize(threads);
+  for (std::uint32_t t = 0; t < threads; ++t) {
+    if (t % 32 == 0) {
+      WarpOrder& warp = cta->warps.emplace_back();
+      warp.index = add_components(*cluster, 32) / 32;
+      warp.cta = cta.get();
+      warp.first_thread = t;
+      cluster->warps.push_back(&warp);
+    }
+    cta->threads[t].warp = &cta->warps.back();
+    cta->threads[t].lane = t % 32;
+  }
+  if (ctas_.size() <= event.cta) ctas_.resize(event.cta + 1);
+  ctas_[event.cta] = cta.get();
+  if (cluster->ctas.size() <= cta->rank) cluster->ctas.resize(cta->rank + 1);
+  cluster->ctas[cta->rank] = std::move(cta);
+  ++cluster->running;
+}
+
+void Order::exit(const Event& event) {
+  ClusterOrder& cluster = *ctas_[event.cta]->cluster;
+  if (--cluster.running != 0) return;
+  for (const std::unique_ptr<CtaOrder>& cta : cluster.ctas) {
+    for (std::uint32_t id : cta->barriers) barriers_[id] = {};
+    ctas_[cta->linear] = nullptr;
+  }
+  clusters_.erase(cluster.number);
+}
+
+// What the thread knows and has done goes to the gather.
+void Order::give(const ThreadOrder& thread, Gather& gather) {
+  const WarpOrder& warp = *thread.warp;
+  gather.add(pool_, thread.known);
+  gather.add(warp.component(thread.lane), warp.now);
+  if (thread.proxy_fence != 0) gather.add(warp.proxy_fences + thread.lane, thread.proxy_fence);
+  if (thread.init_fence != 0) gather.add(warp.init_fences + thread.lane, thread.init_fence);
+}
+
+void Order::release(ThreadOrder& thread, Gather& gather) {
+  give(thread, gather);
+  thread.last_release = thread.warp->now++;
+}
+
+void Order::acquire(ThreadOrder& thread, const Clock& clock) {
+  WarpOrder& warp = *thread.warp;
+  if (!warp.joined_with.is_same(thread.known) || !warp.joined_from.is_same(clock)) {
+    warp.joined_with = thread.known;
+    warp.joined_from = clock;
+    warp.joined = pool_.join(thread.known, clock);
+  }
+  thread.known = warp.joined;
+}
+
+// PTX: bar.warp.sync orders memory among the lanes that take part. Elections, shuffles and votes do not.
+void Order::meet(const Event& event) {
+  CtaOrder& cta = *ctas_[event.cta];
+  const std::uint32_t first = event.thread / 32 * 32;
+  WarpOrder& warp = *cta.threads[first].warp;
+  for (auto lanes = static_cast<std::uint32_t>(event.value); lanes != 0; lanes &= lanes - 1) {
+    ThreadOrder& thread = cta.threads[first + static_cast<std::uint32_t>(std::countr_zero(lanes))];
+    give(thread, meeting_);
+    thread.last_release = warp.now;
+  }
+  const Clock met = meeting_.finish(pool_);
+  for (auto lanes = static_cast<std::uint32_t>(event.value); lanes != 0; lanes &= lanes - 1) {
+    cta.threads[first + static_cast<std::uint32_t>(std::countr_zero(lanes))].known = met;
+  }
+  ++warp.now;
+}
+
+void Order::fence(const Event& event) {
+  ThreadOrder& by = thread(event);
+  WarpOrder& warp = *by.warp;
+  switch (static_cast<FenceKind>(event.value)) {
+    case FenceKind::kProxyAsync:
+    case FenceKind::kProxyAsyncSharedCta:
+      mark(by, warp.proxy_fences);
+      by.proxy_fence = warp.now++;
+      return;
+    case FenceKind::kMbarrierInit:
+      mark(by, warp.init_fences);
+      by.init_fence = warp.now++;
+      return;
+    case FenceKind::kAcqRelCluster:
+    case FenceKind::kAcqRelGpu: {
+      Gather gather;
+      release(by, gather);
+      by.fenced = gather.finish(pool_);
+      return;
+    }
+    case FenceKind::kAcqRelCta:
+    case FenceKind::kProxyAsyncGlobal: return;
+  }
+}
+
+// A relaxed arrival hands over what fences before it have released, and that the thread was here.
+void Order::arrive_in_cluster(const Event& event) {
+  ThreadOrder& from = thread(event);
+  WarpOrder& warp = *from.warp;
+  ClusterOrder::Round& round = warp.cta->cluster->rounds[++from.cluster_rounds % 2];
+  if (round.number != from.cluster_rounds) {
+    round.number = from.cluster_rounds;
+    round.arriving.clear();
+    round.passed = {};
+  }
+  if (event.value != 0) return release(from, round.arriving);
+  mark(from, warp.relaxed_arrivals);
+  round.arriving.add(warp.relaxed_arrivals + from.lane, warp.now);
+  round.arriving.add(pool_, from.fenced);
+  if (from.init_fence != 0) round.arriving.add(warp.init_fences + from.lane, from.init_fence);
+  ++warp.now;
+}
+
+void Order::pass_cluster(const Event& event) {
+  ThreadOrder& to = thread(event);
+  ClusterOrder::Round& round = to.warp->cta->cluster->rounds[to.cluster_rounds % 2];
+  if (!round.arriving.is_empty()) round.passed = round.arriving.finish(pool_);
+  acquire(to, round.passed);
+}
+
+void Order::init(const Event& event) {
+  if (barriers_.size() <= event.barrier) barriers_.resize(event.barrier + 1);
+  ThreadOrder& by = thread(event);
+  CtaOrder& cta = *by.warp->cta;
+  BarrierOrder& barrier = barriers_[event.barrier];
+  barrier = {};
+  barrier.id = event.barrier;
+  barrier.cta = &cta;
+  barrier.place = static_cast<std::uint32_t>(cta.barriers.size());
+  cta.barriers.push_back(event.barrier);
+  barrier.time = &cta.cluster->barrier_times[event.address];
+  if (barrier.time->component == 0) barrier.time->component = add_components(*cta.cluster, 1);
+  barrier.time->barrier = event.barrier;
+  barrier.initialiser = &by;
+  barrier.initialised = by.warp->now;
+  barrier.site = event.site;
+}
+
+void Order::arrive(const Event& event) {
+  ThreadOrder& from = thread(event);
+  BarrierOrder& barrier = barriers_[event.barrier];
+  if (from.warp->cta == barrier.cta) {
+    release(from, barrier.own);
+  } else if (event.scope == EventScope::kCluster) {
+    release(from, barrier.remote);
+  }
+}
+
+// An arrival is an update of the barrier that later ones build on, so that what was released to earlier
+// phases is known as well. Copies release their own bytes, which the barrier's component stands for.
+void Order::end_phase(const Event& event) {
+  BarrierOrder& barrier = barriers_[event.barrier];
+  barrier.own.add(barrier.time->component, ++barrier.time->reached);
+  barrier.own.add(pool_, barrier.passed_own);
+  barrier.passed_own = barrier.own.finish(pool_);
+  if (!barrier.remote.is_empty()) {
+    barrier.remote.add(pool_, barrier.passed_remote);
+    barrier.passed_remote = barrier.remote.finish(pool_);
+  }
+  barrier.passed_all = pool_.join(barrier.passed_own, barrier.passed_remote);
+}
+
+void Order::pass(const Event& event) {
+  const std::uint64_t phase = event.phase + 1;
+  if (phase == 0) return;  // the phase before the first, which no one had to end
+  ThreadOrder& to = thread(event);
+  const BarrierOrder& barrier = barriers_[event.barrier];
+  if (to.turns.size() <= barrier.place) to.turns.resize(barrier.cta->barriers.size());
+  ThreadOrder::Turn& turn = to.turns[barrier.place];
+  if (turn.phase != phase) {
+    turn = {.phase = phase, .released_before = to.last_release};
+  } else if (turn.released_before != to.last_release) {
+    turn.is_stale = true;
+  }
+  if (event.scope == EventScope::kCluster) {
+    acquire(to, barrier.passed_all);
+  } else if (to.known[barrier.time->component] < barrier.time->reached) {
+    acquire(to, barrier.passed_own);
+  }
+}
+
+// The copy comes after what its issuer has done so far, and what the issuer does next is not before it.
+void Order::issue(const Event& event) {
+  ThreadOrder& by = thread(event);
+  IssuedCopy& copy = copies_.emplace_back();
+  copy.cluster = by.warp->cta->cluster;
+  copy.issuer = &by;
+  copy.known = by.known;
+  copy.issued = by.warp->now++;
+  copy.proxy_fence = by.proxy_fence;
+  copy.init_fence = by.init_fence;
+  copy.bytes = event.bytes;
+  copy.kind = static_cast<CopyKind>(event.value);
+  copy.site = event.site;
+  if (is_store(copy.kind)) {
+    if (by.groups == 0) by.groups = add_components(*copy.cluster, 1);
+    copy.group = by.commits + 1;
+  }
+}
+
+void Order::pass_groups(const Event& event) {
+  ThreadOrder& to = thread(event);
+  if (to.groups == 0 || event.value >= to.commits) return;
+  const Epoch done = to.commits - static_cast<Epoch>(event.value);
+  if (to.known[to.groups] >= done) return;
+  Gather gather;
+  gather.add(pool_, to.known);
+  gather.add(to.groups, done);
+  to.known = gather.finish(pool_);
+}
+
+// The instruction makes the lanes of a warp meet, and its operands are read by none of them in particular:
+// it is enough that one of them knows.
+void Order::issue_mma(const Event& event) {
+  ThreadOrder& first = thread(event);
+  WarpOrder& warp = *first.warp;
+  CtaOrder& cta = *warp.cta;
+  if (event.copy > mmas_.size()) {
+    const std::size_t warpgroup = event.thread / 128;
+    if (cta.mma_times.size() <= warpgroup) cta.mma_times.resize(warpgroup + 1);
+    CtaOrder::MmaTime& time = cta.mma_times[warpgroup];
+    if (time.component == 0) time.component = add_components(*cta.cluster, 1);
+    mmas_.push_back({.issuer = &first, .component = time.component, .number = ++time.issued, .parts = {}, .site = event.site});
+  }
+  for (std::uint32_t lane = 0; lane < 32; ++lane) give(cta.threads[event.thread + lane], meeting_);
+  mmas_[event.copy - 1].parts.push_back({&warp, warp.now++, meeting_.finish(pool_)});
+}
+
+void Order::pass_mma(const Event& event) {
+  CtaOrder& cta = *ctas_[event.cta];
+  const IssuedMma& mma = mmas_[event.copy - 1];
+  meeting_.add(mma.component, mma.number);
+  const Clock over = meeting_.finish(pool_);
+  for (std::uint32_t lane = 0; lane < 32; ++lane) acquire(cta.threads[event.thread + lane], over);
+}
+
+}  // namespace heddle::sim::check

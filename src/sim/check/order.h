@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happens before what. Follows every instruction that synchronises, and keeps for each thread a clock
+// of what it knows: its own past, and the past of others as far as barriers have handed it over. A copy
+// knows what its issuer knew when it was issued. Two accesses are ordered if whoever makes the second knows
+// the first.
+//
+// Clusters of one launch never synchronise with each other, so each has clocks of its own.
+//
+// PTX: Memory Consistency Model: Causality order; Async proxy.
+#pragma once
+
+#include "sim/check/clocks.h"
+
+#include <heddle/sim/event.h>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace heddle::sim::check {
+
+struct ClusterOrder;
+struct CtaOrder;
+
+// A warp counts time for its lanes: an access is at the warp's epoch `now`, which moves on whenever one of
+// its lanes has released something. Component `32 * index + lane` is what others know of a lane.
+struct WarpOrder {
+  std::uint32_t index = 0;  // in the cluster
+  Epoch now = 1;
+  CtaOrder* cta = nullptr;
+  std::uint32_t first_thread = 0;
+
+  // The first of 32 components each, or 0: what others know of the lanes' fences and relaxed arrivals.
+  Component proxy_fences = 0;
+  Component init_fences = 0;
+  Component relaxed_arrivals = 0;
+
+  // The last join that one of its lanes made; the others make the same.
+  Clock joined_with, joined_from, joined;
+
+  Component component(std::uint32_t lane) const { return 32 * index + lane; }
+};
+
+struct ThreadOrder {
+  // The last wait of this thread on a barrier of its CTA.
+  struct Turn {
+    std::uint64_t phase = 0;  // plus 1
+    Epoch released_before = 0;
+    bool is_stale = false;    // it waited for the same phase as the time before, and had released since
+  };
+
+  Clock known;  // of others; its own past is known by itself
+  WarpOrder* warp = nullptr;
+  std::uint32_t lane = 0;
+  const char* role = "";
+  Epoch proxy_fence = 0;  // accesses up to here are ordered against the async proxy
+  Epoch init_fence = 0;   // and initialisations of barriers up to here against the cluster
+  Epoch last_release = 0;
+  Component groups = 0;   // counts its bulk groups, if it ever had one
+  Epoch commits = 0;
+  std::uint64_t cluster_rounds = 0;
+  Clock fenced;              // what its last fence.acq_rel of cluster scope released
+  std::vector<Turn> turns;   // by the barrier's place in the CTA
+};
+
+struct CtaOrder {
+  struct Named {
+    Gather arriving;
+    Clock passed;
+  };
+  // Counts the MMA operations of a warpgroup, which complete in order.
+  struct MmaTime {
+    Component component = 0;
+    Epoch issued = 0;
+  };
+
+  ClusterOrder* cluster = nullptr;
+  std::uint32_t linear = 0;
+  std::uint32_t rank = 0;
+  std::vector<std::uint32_t> barriers;  // their ids
+  std::deque<WarpOrder> warps;
+  std::vector<ThreadOrder> threads;
+  std::vector<MmaTime> mma_times;  // by warpgroup
+  std::array<Named, 16> named;
+};
+
+struct ClusterOrder {
+  struct Round {
+    std::uint64_t number = 0;
+    Gather arriving;
+    Clock passed;
+  };
+  struct BarrierTime {
+    Component component = 0;
+    Epoch reached = 0;  // phases that are over, of all barriers that have been at this place
+    std::uint32_t barrier = 0;  // the id of the newest
+  };
+
+  std::uint64_t number = 0;  // in the launch
+  std::vector<std::unique_ptr<CtaOrder>> ctas;  // by rank
+  std::uint32_t running = 0;
+  Component components = 0;
+  std::vector<WarpOrder*> warps;  // by index
+  std::array<Round, 2> rounds;    // of the cluster barrier: nobody is two rounds ahead of another
+  std::unordered_map<std::uint32_t, BarrierTime> barrier_times;  // by shared address
+};
+
+struct BarrierOrder {
+  std::uint32_t id = 0;
+  CtaOrder* cta = nullptr;
+  std::uint32_t place = 0;  // among the barriers of its CTA
+  ClusterOrder::BarrierTime* time = nullptr;
+  const ThreadOrder* initialiser = nullptr;
+  Epoch initialised = 0;
+  CallSite site = {};
+  // Those in the barrier's own CTA release to it at either scope; others only at cluster scope, and only to
+  // those who wait at cluster scope.
+  Gather own, remote;
+  Clock passed_own, passed_remote, passed_all;
+};
+
+// A copy, as it was issued.
+struct IssuedCopy {
+  ClusterOrder* cluster = nullptr;
+  const ThreadOrder* issuer = nullptr;
+  Clock known;
+  Epoch issued = 0;
+  Epoch proxy_fence = 0;
+  Epoch init_fence = 0;
+  Epoch group = 0;
+  std::uint32_t bytes = 0;
+  CopyKind kind = CopyKind::kLoad;
+  CallSite site = {};
+};
+
+// An MMA operation, as the warps of its warpgroup have issued it. Each warp multiplies its own rows, and must
+// know the operands; that one warp has waited for the operation shows that it is over for all.
+struct IssuedMma {
+  struct Part {
+    const WarpOrder* warp;
+    Epoch issued;
+    Clock known;  // by any lane of the warp
+  };
+
+  const ThreadOrder* issuer = nullptr;  // lane 0 of the warp that came first
+  Component component = 0;
+  Epoch number = 0;
+  std::vector<Part> parts;
+  CallSite site = {};
+};
+
+// Somebody at some time: a thread now, a copy at its issue, or a warp that issues an MMA.
+struct View {
+  const Clock* known;
+  Component self;  // of the thread, or of the issuer
+  Epoch self_time;
+  Epoch self_proxy_fence;
+  Epoch self_init_fence;
+
+  static View of(const ThreadOrder& thread) {
+    return {&thread.known, thread.warp->component(thread.lane), ~Epoch{0}, thread.proxy_fence, thread.init_fence};
+  }
+  static View of(const IssuedCopy& copy) {
+    return {&copy.known, copy.issuer->warp->component(copy.issuer->lane), copy.issued, copy.proxy_fence,
+            copy.init_fence};
+  }
+  static View of(const IssuedMma::Part& part) { return {&part.known, ~Component{0}, 0, 0, 0}; }
+
+  bool knows(Component component, Epoch epoch) const {
+    return component == self ? epoch <= self_time : (*known)[component] >= epoch;
+  }
+  bool knows(const WarpOrder& warp, std::uint32_t lane, Epoch epoch) const {
+    return knows(warp.component(lane), epoch);
+  }
+  bool knows_proxy_fence(const WarpOrder& warp, std::uint32_t lane, Epoch epoch) const {
+    return knows_mark(warp, lane, warp.proxy_fences, self_proxy_fence, epoch);
+  }
+  bool knows_init_fence(const WarpOrder& warp, std::uint32_t lane, Epoch epoch) const {
+    return knows_mark(warp, lane, warp.init_fences, self_init_fence, epoch);
+  }
+  // Met the thread at a relaxed cluster barrier, which hands nothing over.
+  bool has_met(const WarpOrder& warp, std::uint32_t lane, Epoch epoch) const {
+    return knows_mark(warp, lane, warp.relaxed_arrivals, 0, epoch);
+  }
+
+ private:
+  bool knows_mark(const WarpOrder& warp, std::uint32_t lane, Component block, Epoch own, Epoch epoch) const {
+    if (warp.component(lane) == self) return own >= epoch;
+    return block != 0 && (*known)[block + lane] >= epoch;
+  }
+};
+
+class Order {
+ public:
+  static EventMask wants();
+  void on_event(const Event& event);
+
+  ThreadOrder& thread(const Event& event) { return ctas_[event.cta]->threads[event.thread]; }
+  CtaOrder& cta(std::uint32_t linear) { return *ctas_[linear]; }
+  BarrierOrder& barrier(std::uint32_t id) { return barriers_[id]; }
+  const IssuedCopy& copy(std::uint64_t id) const { return copies_[id - 1]; }
+  const IssuedMma& mma(std::uint64_t id) const { return mmas_[id - 1]; }
+
+ private:
+  void start(const Event& event);
+  void exit(const Event& event);
+  void give(const ThreadOrder& thread, Gather& gather);
+  void release(ThreadOrder& thread, Gather& gather);
+  void acquire(ThreadOrder& thread, const Clock& clock);
+  void meet(const Event& event);
+  void fence(const Event& event);
+  void arrive_in_cluster(const Event& event);
+  void pass_cluster(const Event& event);
+  void init(const Event& event);
+  void arrive(const Event& event);
+  void end_phase(const Event& event);
+  void pass(const Event& event);
+  void issue(const Event& event);
+  void pass_groups(const Event& event);
+  void issue_mma(const Event& event);
+  void pass_mma(const Event& event);
+
+  ClockPool pool_;  // outlives every clock below
+  std::unordered_map<std::uint64_t, std::unique_ptr<ClusterOrder>> clusters_;
+  std::vector<CtaOrder*> ctas_;  // by linear index
+  std::deque<BarrierOrder> barriers_;
+  std::deque<IssuedCopy> copies_;
+  std::deque<IssuedMma> mmas_;
+  Gather meeting_;
+};
+
+}  // namespace heddle::sim::check

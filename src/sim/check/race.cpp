@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/check/race.h"
+
+#include "sim/machine/machine.h"
+
+#include <algorithm>
+
+namespace heddle::sim::check {
+
+using machine::kOffsetMask;
+using machine::kRankShift;
+
+namespace {
+
+std::uint16_t mask_in_granule(std::uint32_t begin, std::uint32_t end) {
+  return static_cast<std::uint16_t>(((1u << (end - begin)) - 1) << begin % kGranule);
+}
+
+}  // namespace
+
+EventMask RaceChecker::wants() const {
+  return Order::wants() | mask_of({EventKind::kSharedRead, EventKind::kSharedWrite, EventKind::kGlobalRead,
+                                   EventKind::kGlobalWrite, EventKind::kCopyReadShared,
+                                   EventKind::kCopyWriteShared, EventKind::kBarrierExpect,
+                                   EventKind::kBarrierComplete, EventKind::kBarrierBlock, EventKind::kBarrierInval,
+                                   EventKind::kMmaReadShared});
+}
+
+void RaceChecker::on_event(const Event& event) {
+  if (finding_) return;
+  switch (event.kind) {
+    case EventKind::kSharedRead: return thread_reads(event);
+    case EventKind::kSharedWrite: return thread_writes(event, event.bytes);
+    case EventKind::kGlobalRead: return thread_in_global(event, false);
+    case EventKind::kGlobalWrite: return thread_in_global(event, true);
+    case EventKind::kCopyReadShared: return copy_in_shared(event, false);
+    case EventKind::kCopyWriteShared: return copy_in_shared(event, true);
+    case EventKind::kMmaReadShared: return mma_in_shared(event);
+    case EventKind::kBarrierInit:
+      thread_writes(event, sizeof(SharedMemBarrier));
+      break;
+    case EventKind::kBarrierArrive:
+    case EventKind::kBarrierExpect:
+    case EventKind::kBarrierPass:
+    case EventKind::kBarrierBlock:
+    case EventKind::kBarrierInval:
+      use_barrier(event);
+      break;
+    case EventKind::kBarrierComplete: return event.copy == 0 ? use_barrier(event) : complete_on_barrier(event);
+    case EventKind::kCtaStart: return start(event);
+    case EventKind::kCtaExit: return exit(event);
+    default: break;
+  }
+  order_.on_event(event);
+}
+
+RaceChecker::Home RaceChecker::target_of(const Event& event) {
+  const Home& home = home_of(event);
+  const std::uint32_t rank = event.address >> kRankShift;
+  if (rank == home.cta->rank) return home;
+  CtaOrder& peer = *home.cta->cluster->ctas[rank];
+  return {peer.linear, &peer, memories_[peer.linear].get()};
+}
+
+void RaceChecker::start(const Event& event) {
+  order_.on_event(event);
+  if (memories_.size() <= event.cta) memories_.resize(event.cta + 1);
+  memories_[event.cta].reset(new Memory{Shadow(event.bytes), {}});
+}
+
+void RaceChecker::exit(const Event& event) {
+  const CtaOrder& cta = order_.cta(event.cta);
+  Memory& memory = memory_of(cta);
+  if (!memory.unwritten.empty()) return report_unwritten(cta, memory.unwritten.front().offset / kGranule);
+  memories_[event.cta].reset();
+  home_ = {};
+  order_.on_event(event);
+}
+
+void RaceChecker::thread_reads(const Event& event) {
+  const Home target = target_of(event);
+  const ThreadOrder& thread = home_.cta->threads[event.thread];
+  const CtaOrder& cta = *target.cta;
+  Memory& memory = *target.memory;
+  const std::uint32_t offset = event.address & kOffsetMask;
+  Granule& granule = memory.shadow.at(offset);
+  const Access access = Access::of(thread, offset, event.bytes, false, sites_.number(event.site));
+  if (granule.read.includes(access)) return;
+  const View view = View::of(thread);
+  memory.shadow.find(granule, access.bytes, true, [&](const Access& write) {
+    const std::optional<std::uint32_t> lane = write.unknown_to(view, access.bytes);
+    if (lane) {
+      finding_ = report_.conflict({write, *lane}, {access, thread.lane}, cta, offset, granule);
+    }
+    return lane.has_value();
+  });
+  if (finding_) return;
+  if ((access.bytes & ~granule.written) != 0) {
+    note_unwritten(memory, granule, offset, access.bytes, {access, thread.lane});
+  }
+  memory.shadow.record_read(granule, access, view);
+}
+
+void RaceChecker::thread_writes(const Event& event, std::uint32_t bytes) {
+  const Home target = target_of(event);
+  const ThreadOrder& thread = home_.cta->threads[event.thread];
+  const CtaOrder& cta = *target.cta;
+  Memory& memory = *target.memory;
+  const std::uint32_t offset = event.address & kOffsetMask;
+  Granule& granule = memory.shadow.at(offset);
+  const Access access = Access::of(thread, offset, bytes, true, sites_.number(event.site));
+  const View view = View::of(thread);
+  memory.shadow.find(granule, access.bytes, false, [&](const Access& before) {
+    const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
+    if (lane) {
+      finding_ = report_.conflict({before, *lane}, {access, thread.lane}, cta, offset, granule);
+    }
+    return lane.has_value();
+  });
+  if (finding_) return;
+  if ((granule.read_unwritten & access.bytes) != 0) return report_unwritten(cta, offset / kGranule);
+  memory.shadow.record_write(granule, access);
+}
+
+void RaceChecker::thread_in_global(const Event& event, bool is_write) {
+  const ThreadOrder& thread = order_.thread(event);
+  const auto offset = static_cast<std::uint32_t>(event.global % kGranule);
+  const Access access = Access::of(thread, offset, event.bytes, is_write, sites_.number(event.site));
+  const View view = View::of(thread);
+  GlobalShadow::Records& records = global_.at(event.global);
+  const std::uint64_t cluster = thread.warp->cta->cluster->number;
+  for (const GlobalShadow::Record& before : records) {
+    if ((before.access.bytes & access.bytes) == 0 || !(before.access.is_write || is_write)) continue;
+    if (before.cluster == cluster && !before.access.unknown_to(view, access.bytes)) continue;
+    finding_ = report_.global_conflict(before, {access, thread.lane}, event);
+    return;
+  }
+  GlobalShadow::record(records, {access, cluster, event.cta, thread.role}, view);
+}
+
+// A generic write that reached this copy, but without a fence of the writer between the proxies.
+// Model: PTX asks for the fence somewhere on the way from the write to the copy. Here it must be in the thread
+// that wrote, after the write: what every published kernel does, and a fence in another thread orders that
+// thread's writes on all readings of the manual and the writer's only on some.
+bool RaceChecker::is_unfenced(const Access& write, std::uint16_t bytes, const View& view,
+                              const ClusterOrder& cluster, std::uint32_t& lane) const {
+  if (write.is_async() || !write.is_write) return false;
+  for (std::uint32_t left = write.lanes_at(bytes); left != 0; left &= left - 1) {
+    lane = static_cast<std::uint32_t>(std::countr_zero(left));
+    if (!view.knows_proxy_fence(*cluster.warps[write.who], lane, write.epoch)) return true;
+  }
+  return false;
+}
+
+void RaceChecker::copy_in_shared(const Event& event, bool is_write) {
+  const IssuedCopy& copy = order_.copy(event.copy);
+  Access access{.lanes = static_cast<std::uint32_t>(event.copy), .by = By::kCopy, .is_write = is_write};
+  if (copy.kind == CopyKind::kStore || copy.kind == CopyKind::kReduce) {
+    access.epoch = copy.group;
+    access.who = copy.issuer->groups;
+  } else {
+    const ClusterOrder::BarrierTime& time = *order_.barrier(event.barrier).time;
+    access.epoch = time.reached + 1;
+    access.who = time.component;
+  }
+  const View view = View::of(copy);
+  async_in_shared(event, access, *copy.cluster, {&view, 1});
+}
+
+void RaceChecker::mma_in_shared(const Event& event) {
+  const IssuedMma& mma = order_.mma(event.copy);
+  const Access access{.epoch = mma.number,
+                      .lanes = static_cast<std::uint32_t>(event.copy),
+                      .who = mma.component,
+                      .by = By::kMma};
+  std::vector<View> views;
+  for (const IssuedMma::Part& part : mma.parts) views.push_back(View::of(part));
+  async_in_shared(event, access, *mma.issuer->warp->cta->cluster, views);
+}
+
+// PTX: generic writes need fence.proxy.async before the async proxy reads or overwrites the bytes; generic
+// reads need none before they are overwritten, and what the async proxy wrote needs none once its completion
+// has been waited for.
+void RaceChecker::async_in_shared(const Event& event, Access access, const ClusterOrder& cluster,
+                                  std::span<const View> views) {
+  const CtaOrder& cta = *cluster.ctas[event.address >> kRankShift];
+  Memory& memory = memory_of(cta);
+  const std::uint32_t begin = event.address & kOffsetMask;
+  const std::uint32_t end = begin + event.bytes;
+  for (std::uint32_t at = begin; at < end; at = at / kGranule * kGranule + kGranule) {
+    Granule& granule = memory.shadow.at(at);
+    access.bytes = mask_in_granule(at, std::min(end, at / kGranule * kGranule + kGranule));
+    memory.shadow.find(granule, access.bytes, !access.is_write, [&](const Access& before) {
+      if (before.by == access.by && before.lanes == access.lanes) return false;
+      for (const View& view : views) {
+        if (const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes)) {
+          finding_ = report_.conflict({before, *lane}, {access, 0}, cta, at, granule);
+        } else if (std::uint32_t writer = 0; is_unfenced(before, access.bytes, view, cluster, writer)) {
+          finding_ = report_.missing_proxy_fence({before, writer}, {access, 0}, cta, at);
+        }
+        if (finding_) return true;
+      }
+      return false;
+    });
+    if (finding_) return;
+    if (access.is_write) {
+      if ((granule.read_unwritten & access.bytes) != 0) return report_unwritten(cta, at / kGranule, &access);
+      memory.shadow.record_write(granule, access);
+    } else {
+      if ((access.bytes & ~granule.written) != 0) note_unwritten(memory, granule, at, access.bytes, {access, 0});
+      memory.shadow.record_read(granule, access, views.front());
+    }
+  }
+  if (access.is_write && event.value != 0) fill_gaps(memory, begin, end, static_cast<std::uint32_t>(event.value));
+}
+
+// Model: what lies between the rows of a box counts as written once the rows have landed, though with what is
+// not known. A kernel that moves whole tiles about reads it, and does no harm.
+void RaceChecker::fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t end, std::uint32_t row) {
+  const std::uint32_t last = (end + row - 1) / row * row;
+  for (std::uint32_t at = begin / row * row; at < last; at += kGranule) memory.shadow.at(at).written = 0xffff;
+}
+
+void RaceChecker::note_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
+                                 const Side& by) {
+  const auto fresh = static_cast<std::uint16_t>(bytes & ~granule.written & ~granule.read_unwritten);
+  if (fresh == 0) return;
+  granule.read_unwritten |= fresh;
+  memory.unwritten.push_back({offset, fresh, by});
+}
+
+void RaceChecker::report_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write) {
+  for (const UnwrittenRead& read : memory_of(cta).unwritten) {
+    if (read.offset / kGranule != granule) continue;
+    finding_ = write != nullptr && write->by == By::kCopy ? report_.read_too_early(read.by, {*write, 0}, cta, read.offset)
+                                                  : report_.unwritten(read.by, cta, read.offset, read.bytes);
+    return;
+  }
+}
+
+void RaceChecker::finish() {
+  for (std::uint32_t linear = 0; linear < memories_.size() && !finding_; ++linear) {
+    if (memories_[linear] == nullptr || memories_[linear]->unwritten.empty()) continue;
+    report_unwritten(order_.cta(linear), memories_[linear]->unwritten.front().offset / kGranule);
+  }
+}
+
+// Orders: an initialisation must be known to whoever uses the barrier. fence.mbarrier_init makes it known to
+// those who meet the thread at a relaxed cluster barrier, too.
+void RaceChecker::use_barrier(const Event& event) {
+  const BarrierOrder& barrier = order_.barrier(event.barrier);
+  const ThreadOrder& init = *barrier.initialiser;
+  const ThreadOrder& user = order_.thread(event);
+  if (&user == &init) return;
+  const View view = View::of(user);
+  if (view.knows(*init.warp, init.lane, barrier.initialised)) return;
+  if (view.knows_init_fence(*init.warp, init.lane, barrier.initialised)) return;
+  finding_ = report_.init_not_visible(barrier, event, view.has_met(*init.warp, init.lane, barrier.initialised));
+}
+
+// PTX: mbarrier.init must be visible to the copy engine: fence.mbarrier_init, or fence.proxy.async, as older
+// code has it, before the synchronisation that leads to the copy.
+void RaceChecker::complete_on_barrier(const Event& event) {
+  const BarrierOrder& barrier = order_.barrier(event.barrier);
+  const IssuedCopy& copy = order_.copy(event.copy);
+  const WarpOrder& warp = *barrier.initialiser->warp;
+  const std::uint32_t lane = barrier.initialiser->lane;
+  const View view = View::of(copy);
+  if (view.knows_init_fence(warp, lane, barrier.initialised)) return;
+  const bool is_known = view.knows(warp, lane, barrier.initialised);
+  if (is_known && view.knows_proxy_fence(warp, lane, barrier.initialised)) return;
+  finding_ = report_.init_not_fenced(barrier, event, copy,
+                                     is_known || view.has_met(warp, lane, barrier.initialised));
+}
+
+}  // namespace heddle::sim::check

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds accesses that conflict and are not ordered, whatever the schedule made of them in this run: races in
+// shared and global memory, missing fences between the generic and the async proxy, barriers used before
+// their initialisation is visible, and reads of shared memory that nobody has written.
+//
+// Model: what copies do to global memory is not compared with anything: threads that read or write the same
+// bytes in one launch are found only among themselves.
+#pragma once
+
+#include "sim/check/order.h"
+#include "sim/check/race_report.h"
+#include "sim/check/shadow.h"
+
+#include <heddle/sim/event.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace heddle::sim::machine {
+class Machine;
+}
+
+namespace heddle::sim::check {
+
+class RaceChecker final : public Observer {
+ public:
+  explicit RaceChecker(const machine::Machine& machine) : report_(machine, order_, sites_) {}
+
+  EventMask wants() const override;
+  void on_event(const Event& event) override;
+
+  // The first mistake. Nothing is looked at after it.
+  const std::optional<Finding>& finding() const { return finding_; }
+
+  // The run will not go on: reads of what nobody had written are judged as they stand.
+  void finish();
+
+ private:
+  // A read of bytes that nobody had written by then. Which mistake that is shows later: if a write follows
+  // that is not ordered after it, the two race; if a copy does that is, the stage was read too early; otherwise
+  // the bytes had nothing in them.
+  struct UnwrittenRead {
+    std::uint32_t offset;
+    std::uint16_t bytes;
+    Side by;
+  };
+  struct Memory {
+    Shadow shadow;
+    std::vector<UnwrittenRead> unwritten;
+  };
+
+  Memory& memory_of(const CtaOrder& cta) { return *memories_[cta.linear]; }
+  // The CTA of the thread, which mostly is the one of the last event, too.
+  struct Home {
+    std::uint32_t linear = ~std::uint32_t{0};
+    CtaOrder* cta = nullptr;
+    Memory* memory = nullptr;
+  };
+  const Home& home_of(const Event& event) {
+    if (home_.linear != event.cta) {
+      home_ = {event.cta, &order_.cta(event.cta), memories_[event.cta].get()};
+    }
+    return home_;
+  }
+  // Where an access of the thread goes.
+  Home target_of(const Event& event);
+  void start(const Event& event);
+  void exit(const Event& event);
+  void thread_reads(const Event& event);
+  void thread_writes(const Event& event, std::uint32_t bytes);
+  void thread_in_global(const Event& event, bool is_write);
+  void copy_in_shared(const Event& event, bool is_write);
+  void mma_in_shared(const Event& event);
+  void async_in_shared(const Event& event, Access access, const ClusterOrder& cluster, std::span<const View> views);
+  void use_barrier(const Event& event);
+  void complete_on_barrier(const Event& event);
+  void fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t end, std::uint32_t row);
+  void note_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes, const Side& by);
+  void report_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write = nullptr);
+  bool is_unfenced(const Access& write, std::uint16_t bytes, const View& view, const ClusterOrder& cluster,
+                   std::uint32_t& lane) const;
+
+  Order order_;
+  Sites sites_;
+  RaceReport report_;
+  std::vector<std::unique_ptr<Memory>> memories_;  // by linear index of the CTA
+  Home home_;
+  GlobalShadow global_;
+  std::optional<Finding> finding_;
+};
+
+}  // namespace heddle::sim::check

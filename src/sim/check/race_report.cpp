@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/check/race_report.h"
+
+#include "sim/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace heddle::sim::check {
+
+using machine::kSharedBase;
+using machine::Machine;
+
+namespace {
+
+std::string place(CallSite site) {
+  const char* slash = std::strrchr(site.file, '/');
+  return fmt::format("{}:{}", slash == nullptr ? site.file : slash + 1, site.line);
+}
+
+// "a bulk load", "an st.shared"
+std::string some(const std::string& what) {
+  const bool is_spoken_as_vowel = what.starts_with("st.") || what.starts_with("ld.");
+  return (is_spoken_as_vowel ? "an " : "a ") + what;
+}
+
+constexpr const char* kMma = "wgmma.mma_async";
+constexpr const char* kNoMmaWait =
+    "likely: wgmma_commit_group() and a wgmma_wait_group that covers it are missing before the operands are handed on";
+constexpr const char* kNoOrder = "likely: nothing is between the two; ";
+constexpr const char* kCtaScope =
+    "likely: the issuer waits at CTA scope, and the readers are in another CTA; arrive and wait at cluster scope "
+    "(mbarrier_arrive_cluster, mbarrier_try_wait_parity_cluster)";
+
+}  // namespace
+
+std::uint16_t Sites::find(CallSite site, std::size_t key) {
+  const auto known = std::find_if(sites_.begin(), sites_.end(), [&](const CallSite& other) {
+    return other.file == site.file && other.line == site.line;
+  });
+  auto number = static_cast<std::size_t>(known - sites_.begin());
+  if (known == sites_.end()) {
+    // A kernel with more places than fit keeps the first of them; later ones are reported as unknown.
+    if (sites_.size() > UINT16_MAX) return 0;
+    number = sites_.size();
+    sites_.push_back(site);
+  }
+  recent_[key] = static_cast<std::uint16_t>(number);
+  return recent_[key];
+}
+
+const ThreadOrder& RaceReport::thread_of(const Side& side, const ClusterOrder& cluster) const {
+  if (side.access.by == By::kCopy) return *order_.copy(side.access.lanes).issuer;
+  if (side.access.by == By::kMma) return *order_.mma(side.access.lanes).issuer;
+  const WarpOrder& warp = *cluster.warps[side.access.who];
+  return warp.cta->threads[warp.first_thread + side.lane];
+}
+
+const BarrierOrder* RaceReport::barrier_of(const Side& copy, const CtaOrder& cta) const {
+  for (const auto& [address, time] : cta.cluster->barrier_times) {
+    if (time.component == copy.access.who) return &order_.barrier(time.barrier);
+  }
+  return nullptr;
+}
+
+std::string RaceReport::block(std::uint32_t linear) const {
+  const isa::Dim3 grid = machine_.grid();
+  if (grid.y == 1 && grid.z == 1) return fmt::format("block {}", linear);
+  return fmt::format("block ({},{},{})", linear % grid.x, linear / grid.x % grid.y, linear / grid.x / grid.y);
+}
+
+std::string RaceReport::name_of(const ThreadOrder& thread) const {
+  const std::string where = machine_.has_one_cta() ? std::string() : block(thread.warp->cta->linear) + ", ";
+  const std::string role = *thread.role == '\0' ? std::string() : std::string(thread.role) + ", ";
+  return fmt::format("{}{}warp {}, lane {}", where, role, thread.warp->first_thread / 32, thread.lane);
+}
+
+std::string RaceReport::name_of(const BarrierOrder& barrier) const {
+  return machine_.describe(machine_.barriers()[barrier.id]);
+}
+
+std::string RaceReport::bytes_at(const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const {
+  const std::uint32_t base = offset / kGranule * kGranule - kSharedBase;
+  const auto first = static_cast<std::uint32_t>(std::countr_zero(bytes));
+  const auto last = static_cast<std::uint32_t>(std::bit_width(bytes)) - 1;
+  const std::string which =
+      first == last ? fmt::format("byte {}", base + first) : fmt::format("bytes {} to {}", base + first, base + last);
+  return fmt::format("{} of the shared memory{}", which,
+                     machine_.has_one_cta() ? std::string() : " of " + block(cta.linear));
+}
+
+// The stage that the copy fills, by the name of its barrier.
+std::string RaceReport::stage_of(const Side& copy, const CtaOrder& cta, std::uint32_t offset) const {
+  if (const BarrierOrder* barrier = barrier_of(copy, cta); barrier != nullptr) {
+    const machine::Barrier& state = machine_.barriers()[barrier->id];
+    const machine::BarrierName name = machine_.name_of(*state.cta, state.offset);
+    if (*name.pipeline != '\0') {
+      return fmt::format("{}[{}]{}", name.pipeline, name.stage,
+                         machine_.has_one_cta() ? std::string() : " of " + block(cta.linear));
+    }
+  }
+  return bytes_at(cta, offset, copy.access.bytes);
+}
+
+std::string RaceReport::deed(const Side& side) const {
+  const Access& access = side.access;
+  if (access.by == By::kMma) return kMma;
+  if (access.by == By::kCopy) {
+    const IssuedCopy& copy = order_.copy(access.lanes);
+    return fmt::format("{} of {} bytes", machine::name_of(copy.kind), copy.bytes);
+  }
+  const int bytes = access.width != 0 ? int{access.width} : std::popcount(access.bytes);
+  return fmt::format("{} of {} {}", access.is_write ? "st.shared" : "ld.shared", bytes, bytes == 1 ? "byte" : "bytes");
+}
+
+std::string RaceReport::line(const ThreadOrder& thread, const std::string& what, CallSite site) const {
+  return fmt::format("{:<62} {}", fmt::format("{}: {}", name_of(thread), what), place(site));
+}
+
+std::string RaceReport::line(const Side& side, const ClusterOrder& cluster) const {
+  const CallSite site = side.access.by == By::kCopy  ? order_.copy(side.access.lanes).site
+                        : side.access.by == By::kMma ? order_.mma(side.access.lanes).site
+                                                     : sites_.of(side.access.site);
+  return line(thread_of(side, cluster), deed(side), site);
+}
+
+bool RaceReport::knows_issue(const View& view, const Side& side) const {
+  if (side.access.by == By::kCopy) {
+    const IssuedCopy& copy = order_.copy(side.access.lanes);
+    return view.knows(*copy.issuer->warp, copy.issuer->lane, copy.issued);
+  }
+  for (const IssuedMma::Part& part : order_.mma(side.access.lanes).parts) {
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      if (view.knows(*part.warp, lane, part.issued)) return true;
+    }
+  }
+  return false;
+}
+
+// Which mistake a conflict shows. A copy that fills a stage and a read of it: if the reader has never taken
+// the stage, or only by a wait for a phase that it had taken before, it reads too early. Otherwise it has the
+// last fill, and the next one comes too early.
+RaceReport::Mistake RaceReport::judge(const Side& before, const Side& now, const CtaOrder& cta,
+                                      const Granule& granule) const {
+  const Side& write = now.access.is_write ? now : before;
+  const Side& other = &write == &now ? before : now;
+  const ThreadOrder& by = thread_of(other, *cta.cluster);
+  if (!write.access.is_async()) {
+    if (!other.access.is_async() || other.access.is_write) return Mistake::kRace;
+    // The source of a copy, or an operand. Who knows of its use and writes all the same has not waited for it.
+    if (other.access.by == By::kMma) {
+      for (const IssuedMma::Part& part : order_.mma(other.access.lanes).parts) {
+        if (part.warp->index != write.access.who) continue;
+        return write.access.epoch > part.issued ? Mistake::kSourceOverwritten : Mistake::kRace;
+      }
+    }
+    return knows_issue(View::of(thread_of(write, *cta.cluster)), other) ? Mistake::kSourceOverwritten : Mistake::kRace;
+  }
+  const IssuedCopy& filling = order_.copy(write.access.lanes);
+  if (other.access.is_write) {
+    return other.access.by == By::kCopy && other.access.who == write.access.who ? Mistake::kOverwritten
+                                                                                : Mistake::kRace;
+  }
+  if (other.access.by == By::kCopy) {
+    const IssuedCopy& draining = order_.copy(other.access.lanes);
+    if (View::of(filling).knows(*by.warp, by.lane, draining.issued)) return Mistake::kOverwritten;
+    const bool is_early = View::of(draining).knows(*filling.issuer->warp, filling.issuer->lane, filling.issued);
+    return is_early ? Mistake::kReadBeforeFull : Mistake::kRace;
+  }
+  const Component fills = write.access.who;
+  if (by.known[fills] == 0) {
+    const bool read_something_else = &other == &before && (granule.write.bytes & other.access.bytes) != 0 &&
+                                     granule.write.who != fills;
+    return read_something_else ? Mistake::kOverwritten : Mistake::kReadBeforeFull;
+  }
+  const BarrierOrder* barrier = barrier_of(write, cta);
+  const bool is_stale = barrier != nullptr && barrier->cta == by.warp->cta && barrier->place < by.turns.size() &&
+                        by.turns[barrier->place].is_stale;
+  return is_stale ? Mistake::kReadBeforeFull : Mistake::kOverwritten;
+}
+
+Finding RaceReport::conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
+                             const Granule& granule) const {
+  const Side& write = now.access.is_write ? now : before;
+  const Side& other = &write == &now ? before : now;
+  const auto both = static_cast<std::uint16_t>(before.access.bytes & now.access.bytes);
+  const std::string where = bytes_at(cta, offset, both);
+  Finding finding;
+  switch (judge(before, now, cta, granule)) {
+    case Mistake::kReadBeforeFull: return read_too_early(other, write, cta, offset);
+    case Mistake::kOverwritten:
+      finding.code = "write_while_read";
+      finding.headline =
+          fmt::format("a copy overwrites {} {}", stage_of(write, cta, offset),
+                      other.access.is_write ? "before anybody was told of its last fill" : "while it may still be read");
+      finding.details = {line(write, *cta.cluster), line(other, *cta.cluster),
+                         likely_overwritten(write, other, cta)};
+      break;
+    case Mistake::kSourceOverwritten:
+      finding.code = "write_while_read";
+      finding.headline = fmt::format("{} are written while a {} may still read them", where,
+                                     other.access.by == By::kMma ? "multiplication" : "copy");
+      finding.details = {line(write, *cta.cluster), line(other, *cta.cluster),
+                         likely_source_overwritten(write, other, cta)};
+      break;
+    case Mistake::kRace:
+      finding.code = "race";
+      finding.headline = fmt::format("{} and {} touch {}, and nothing orders them", some(deed(before)),
+                                     some(deed(now)), where);
+      finding.details = {line(before, *cta.cluster), line(now, *cta.cluster), likely_race(before, now, cta)};
+      break;
+  }
+  return finding;
+}
+
+Finding RaceReport::read_too_early(const Side& reader, const Side& copy, const CtaOrder& cta,
+                                   std::uint32_t offset) const {
+  return {.code = "read_before_full",
+          .headline = fmt::format("{} is read before the copy that fills it is known to be complete",
+                                  stage_of(copy, cta, offset)),
+          .details = {line(reader, *cta.cluster), line(copy, *cta.cluster), likely_too_early(reader, copy, cta)}};
+}
+
+std::string RaceReport::likely_too_early(const Side& reader, const Side& copy, const CtaOrder& cta) const {
+  const BarrierOrder* barrier = barrier_of(copy, cta);
+  const std::string full = barrier == nullptr ? "the copy's barrier" : name_of(*barrier);
+  const ThreadOrder& by = thread_of(reader, *cta.cluster);
+  if (barrier != nullptr && reader.access.by != By::kCopy && barrier->cta == by.warp->cta &&
+      barrier->place < by.turns.size() && by.turns[barrier->place].is_stale) {
+    return fmt::format("likely: it waited for phase {} of {} a second time; the parity to wait for does not flip",
+                       (by.turns[barrier->place].phase - 1) & 1, full);
+  }
+  return fmt::format("likely: no wait for {} before the read, or it comes after", full);
+}
+
+std::string RaceReport::likely_source_overwritten(const Side& write, const Side& reader, const CtaOrder& cta) const {
+  if (reader.access.by == By::kMma) return kNoMmaWait;
+  const IssuedCopy& copy = order_.copy(reader.access.lanes);
+  if (copy.kind == CopyKind::kSharedToPeer) return "likely: no wait for the barrier that the copy completes on";
+  if (&thread_of(write, *cta.cluster) == copy.issuer) {
+    return "likely: cp_async_bulk_commit_group() and cp_async_bulk_wait_group_read<0>() are missing between the two";
+  }
+  return "likely: the thread that issued the copy does not wait for it (cp_async_bulk_wait_group_read) before it lets "
+         "others write; a wait in another thread waits for nothing";
+}
+
+std::string RaceReport::likely_overwritten(const Side& copy, const Side& reader, const CtaOrder& cta) const {
+  const IssuedCopy& filling = order_.copy(copy.access.lanes);
+  const View view = View::of(filling);
+  const ThreadOrder& by = thread_of(reader, *cta.cluster);
+  if (reader.access.by == By::kMma && knows_issue(view, reader)) return kNoMmaWait;
+  if (!reader.access.is_async()) {
+    const WarpOrder& warp = *by.warp;
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      if (lane == reader.lane || !view.knows(warp, lane, reader.access.epoch)) continue;
+      return fmt::format("likely: lane {} arrived for its warp before the other lanes were done; syncwarp() before "
+                         "an elected arrive",
+                         lane);
+    }
+    if (&cta != filling.issuer->warp->cta) return kCtaScope;
+    const BarrierOrder* barrier = barrier_of(copy, cta);
+    if (barrier != nullptr && barrier->place < by.turns.size()) {
+      const Epoch taken = by.turns[barrier->place].released_before;
+      if (view.knows(warp, reader.lane, taken + 1)) {
+        return "likely: the stage is released before its last read, or read again without a wait for its next fill";
+      }
+    }
+  }
+  if (&cta != filling.issuer->warp->cta) return kCtaScope;
+  return "likely: the copy is issued without a wait for the barrier on which the readers release the stage";
+}
+
+std::string RaceReport::likely_race(const Side& before, const Side& now, const CtaOrder& cta) const {
+  const ThreadOrder& a = thread_of(before, *cta.cluster);
+  const ThreadOrder& b = thread_of(now, *cta.cluster);
+  if (before.access.is_async() && now.access.is_async()) {
+    return std::string(kNoOrder) + "wait for the first to complete before the second is issued";
+  }
+  if (a.warp->cta != b.warp->cta) {
+    return std::string(kNoOrder) +
+           "threads of different CTAs are ordered at cluster scope only: a cluster barrier that releases, or "
+           "mbarrier_arrive_cluster with mbarrier_try_wait_parity_cluster";
+  }
+  if (before.access.is_async() || now.access.is_async()) {
+    return std::string(kNoOrder) + "a barrier must lead from the thread's access to the threads that issue the "
+                                   "asynchronous one, or from its completion to the thread";
+  }
+  if (a.warp == b.warp) return std::string(kNoOrder) + "lanes of a warp are ordered by syncwarp()";
+  return std::string(kNoOrder) + "bar_sync(), or an mbarrier on which one arrives and for which the other waits";
+}
+
+Finding RaceReport::global_conflict(const GlobalShadow::Record& before, const Side& now, const Event& event) const {
+  const auto both = static_cast<std::uint16_t>(before.access.bytes & now.access.bytes);
+  const std::uint64_t address =
+      event.global / kGranule * kGranule + static_cast<std::uint64_t>(std::countr_zero(both));
+  const auto verb = [](const Access& access) { return access.is_write ? "st.global" : "ld.global"; };
+  const std::uint32_t warps = (machine_.threads_per_cta() + 31) / 32;
+  const std::uint32_t lanes = before.access.lanes_at(now.access.bytes);
+  const bool is_self = before.cluster == order_.thread(event).warp->cta->cluster->number &&
+                       before.access.who == now.access.who;
+  const std::uint32_t others = is_self ? lanes & ~(1u << now.lane) : lanes;
+  const std::string who = fmt::format("{}{}{}warp {}, lane {}: {}",
+                                      machine_.has_one_cta() ? std::string() : block(before.cta) + ", ", before.role,
+                                      *before.role == '\0' ? "" : ", ", before.access.who % warps,
+                                      std::countr_zero(others == 0 ? lanes : others), verb(before.access));
+  Finding finding;
+  finding.code = "global_race";
+  finding.headline = fmt::format("{} and {} touch {}, and nothing orders them", some(verb(before.access)),
+                                 some(verb(now.access)), machine_.global().describe(address));
+  finding.details = {fmt::format("{:<62} {}", who, place(sites_.of(before.access.site))),
+                     line(order_.thread(event), verb(now.access), event.site),
+                     before.cta == event.cta
+                         ? std::string(kNoOrder) + "bar_sync() orders threads of a CTA"
+                         : "likely: two CTAs work on the same output; nothing orders CTAs of different clusters in "
+                           "one launch"};
+  return finding;
+}
+
+Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, const CtaOrder& cta,
+                                        std::uint32_t offset) const {
+  const bool is_copy = copy.access.by == By::kCopy;
+  const auto both = static_cast<std::uint16_t>(write.access.bytes & copy.access.bytes);
+  Finding finding;
+  finding.code = "missing_proxy_fence";
+  finding.headline = fmt::format("a {} {} {} after an st.shared, without fence.proxy.async in the thread that wrote",
+                                 is_copy ? machine::name_of(order_.copy(copy.access.lanes).kind) : kMma,
+                                 copy.access.is_write ? "overwrites" : "reads", bytes_at(cta, offset, both));
+  finding.details = {line(write, *cta.cluster), line(copy, *cta.cluster)};
+  const ThreadOrder& issuer = thread_of(copy, *cta.cluster);
+  if (is_copy && issuer.proxy_fence != 0 && &thread_of(write, *cta.cluster) != &issuer) {
+    finding.details.push_back("the fence of the thread that issues the copy orders that thread's own writes");
+  }
+  finding.details.push_back("likely: fence_proxy_async_shared_cta() is missing, in every thread that writes, after "
+                            "its writes and before the barrier that hands them over");
+  return finding;
+}
+
+Finding RaceReport::unwritten(const Side& read, const CtaOrder& cta, std::uint32_t offset,
+                              std::uint16_t bytes) const {
+  return {.code = "uninitialised_read",
+          .headline = fmt::format("{} reads {}, which nobody has written", some(deed(read)),
+                                  bytes_at(cta, offset, bytes)),
+          .details = {line(read, *cta.cluster),
+                      "likely: fewer bytes were written than are read; shared memory starts with arbitrary contents"}};
+}
+
+Finding RaceReport::init_not_visible(const BarrierOrder& barrier, const Event& use, bool met_relaxed) const {
+  const ThreadOrder& user = order_.thread(use);
+  const bool is_peer = user.warp->cta != barrier.cta;
+  Finding finding;
+  finding.code = met_relaxed ? "missing_init_fence" : "init_not_visible";
+  finding.headline = met_relaxed
+                         ? fmt::format("{} is used after a relaxed cluster barrier, without fence.mbarrier_init before it",
+                                       name_of(barrier))
+                         : fmt::format("{} is used by a thread to which its initialisation is not known to be visible",
+                                       name_of(barrier));
+  finding.details = {line(*barrier.initialiser, "mbarrier.init", barrier.site), line(user, "uses it", use.site)};
+  if (met_relaxed) {
+    finding.details.push_back("likely: fence_mbarrier_init() is missing after the initialisation");
+  } else {
+    finding.details.push_back(fmt::format("likely: {} is missing between the two",
+                                          is_peer ? "a cluster barrier" : "syncthreads(), or a cluster barrier,"));
+  }
+  return finding;
+}
+
+Finding RaceReport::init_not_fenced(const BarrierOrder& barrier, const Event& use, const IssuedCopy& copy,
+                                    bool is_ordered) const {
+  Finding finding;
+  finding.code = is_ordered ? "missing_init_fence" : "init_not_visible";
+  finding.headline =
+      is_ordered ? fmt::format("a {} completes on {}, which was initialised without fence.mbarrier_init after it",
+                               machine::name_of(copy.kind), name_of(barrier))
+                 : fmt::format("a {} completes on {}, whose initialisation is not known to be visible to its issuer",
+                               machine::name_of(copy.kind), name_of(barrier));
+  finding.details = {line(*barrier.initialiser, "mbarrier.init", barrier.site),
+                     line(*copy.issuer, fmt::format("{} of {} bytes", machine::name_of(copy.kind), copy.bytes), use.site),
+                     is_ordered ? "likely: fence_mbarrier_init() is missing after the initialisation, in the same thread"
+                                : "likely: syncthreads(), or a cluster barrier for a peer's barrier, is missing between "
+                                  "the two"};
+  return finding;
+}
+
+}  // namespace heddle::sim::check

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The words for what the race checker finds: which code, both sides with role, warp and line, and one cause.
+#pragma once
+
+#include "sim/check/order.h"
+#include "sim/check/shadow.h"
+
+#include <heddle/sim/event.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::sim::machine {
+class Machine;
+}
+
+namespace heddle::sim::check {
+
+// A mistake that an observer found; whoever drives the run makes a diagnosis of it.
+struct Finding {
+  std::string code;
+  std::string headline;
+  std::vector<std::string> details;
+};
+
+// Source places by number, so that a recorded access stays small.
+class Sites {
+ public:
+  std::uint16_t number(CallSite site) {
+    const std::size_t key = (reinterpret_cast<std::uintptr_t>(site.file) / 8 + site.line) % recent_.size();
+    const std::uint16_t recent = recent_[key];
+    const CallSite& known = sites_[recent];
+    return known.file == site.file && known.line == site.line ? recent : find(site, key);
+  }
+  CallSite of(std::uint16_t number) const { return sites_[number]; }
+
+ private:
+  std::uint16_t find(CallSite site, std::size_t key);
+
+  std::vector<CallSite> sites_{1};
+  std::array<std::uint16_t, 256> recent_{};
+};
+
+// One side of a conflict: an access, and the lane that made it.
+struct Side {
+  Access access;
+  std::uint32_t lane;
+};
+
+class RaceReport {
+ public:
+  RaceReport(const machine::Machine& machine, Order& order, const Sites& sites)
+      : machine_(machine), order_(order), sites_(sites) {}
+
+  // Two accesses to the bytes at `offset` of the CTA's shared memory; `now` was made second.
+  Finding conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
+                   const Granule& granule) const;
+  Finding global_conflict(const GlobalShadow::Record& before, const Side& now, const Event& event) const;
+  Finding missing_proxy_fence(const Side& write, const Side& copy, const CtaOrder& cta, std::uint32_t offset) const;
+  Finding read_too_early(const Side& reader, const Side& copy, const CtaOrder& cta, std::uint32_t offset) const;
+  Finding unwritten(const Side& read, const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const;
+  Finding init_not_visible(const BarrierOrder& barrier, const Event& use, bool met_relaxed) const;
+  Finding init_not_fenced(const BarrierOrder& barrier, const Event& use, const IssuedCopy& copy,
+                          bool is_ordered) const;
+
+ private:
+  enum class Mistake : std::uint8_t { kRace, kReadBeforeFull, kOverwritten, kSourceOverwritten };
+
+  Mistake judge(const Side& before, const Side& now, const CtaOrder& cta, const Granule& granule) const;
+  bool knows_issue(const View& view, const Side& side) const;  // of a copy or an MMA
+  std::string likely_source_overwritten(const Side& write, const Side& reader, const CtaOrder& cta) const;
+  std::string likely_overwritten(const Side& copy, const Side& reader, const CtaOrder& cta) const;
+  std::string likely_too_early(const Side& reader, const Side& copy, const CtaOrder& cta) const;
+  std::string likely_race(const Side& before, const Side& now, const CtaOrder& cta) const;
+
+  const ThreadOrder& thread_of(const Side& side, const ClusterOrder& cluster) const;
+  const BarrierOrder* barrier_of(const Side& copy, const CtaOrder& cta) const;
+  std::string block(std::uint32_t linear) const;
+  std::string name_of(const ThreadOrder& thread) const;
+  std::string name_of(const BarrierOrder& barrier) const;
+  std::string stage_of(const Side& copy, const CtaOrder& cta, std::uint32_t offset) const;
+  std::string bytes_at(const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const;
+  std::string deed(const Side& side) const;
+  std::string line(const Side& side, const ClusterOrder& cluster) const;
+  std::string line(const ThreadOrder& thread, const std::string& what, CallSite site) const;
+
+  const machine::Machine& machine_;
+  Order& order_;
+  const Sites& sites_;
+};
+
+}  // namespace heddle::sim::check

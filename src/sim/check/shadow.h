@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who touched memory last: for every 16 bytes the accesses that a later one might conflict with. An access
+// that a later one by somebody who knows it has covered is forgotten: whoever is ordered after the later one
+// is ordered after both.
+#pragma once
+
+#include "sim/check/order.h"
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace heddle::sim::check {
+
+inline constexpr std::uint32_t kGranule = 16;
+
+enum class By : std::uint8_t { kThread, kCopy, kMma };
+
+// One access, or those of several lanes of a warp at one epoch.
+struct Access {
+  Epoch epoch = 0;
+  std::uint32_t lanes = 0;   // threads: which lanes; otherwise the number of the copy or the MMA
+  std::uint32_t who = 0;     // threads: the warp's index; otherwise the component that counts its completion
+  std::uint16_t bytes = 0;   // which of the 16; 0: no access
+  std::uint16_t site = 0;
+  std::int8_t first = 0;     // width not 0: byte b was touched by lane first + b / width alone
+  std::uint8_t width = 0;    // 0: every lane touched all of the bytes
+  By by = By::kThread;
+  bool is_write = false;
+
+  bool is_async() const { return by != By::kThread; }
+
+  static Access of(const ThreadOrder& thread, std::uint32_t offset, std::uint32_t bytes, bool is_write,
+                   std::uint16_t site) {
+    const std::uint32_t at = offset % kGranule;
+    const bool is_whole = bytes == kGranule;
+    return {.epoch = thread.warp->now,
+            .lanes = 1u << thread.lane,
+            .who = thread.warp->index,
+            .bytes = static_cast<std::uint16_t>(((1u << bytes) - 1) << at),
+            .site = site,
+            .first = is_whole ? std::int8_t{0}
+                          : static_cast<std::int8_t>(thread.lane - (at >> std::countr_zero(bytes))),
+            .width = static_cast<std::uint8_t>(is_whole ? 0 : bytes),
+            .by = By::kThread,
+            .is_write = is_write};
+  }
+
+  // The lanes that touched some of these bytes.
+  std::uint32_t lanes_at(std::uint16_t some) const {
+    if (width == 0) return lanes;
+    std::uint32_t found = 0;
+    const std::uint32_t touched = bytes & some;
+    for (std::uint32_t b = 0; b < kGranule; b += width) {
+      if ((touched >> b & ((1u << width) - 1)) != 0) found |= 1u << (first + static_cast<int>(b / width));
+    }
+    return found;
+  }
+
+  // A lane that touched some of these bytes without `view` knowing (0 if it is no thread), if there is one.
+  std::optional<std::uint32_t> unknown_to(const View& view, std::uint16_t some) const {
+    if (is_async()) return view.knows(who, epoch) ? std::nullopt : std::optional<std::uint32_t>(0);
+    for (std::uint32_t left = lanes_at(some); left != 0; left &= left - 1) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
+      if (!view.knows(32 * who + lane, epoch)) return lane;
+    }
+    return std::nullopt;
+  }
+
+  // Takes in another access, if one record can stand for both exactly.
+  bool merge(const Access& other) {
+    if (who != other.who || epoch != other.epoch || is_write != other.is_write) return false;
+    if (is_async() || other.is_async()) return false;
+    if (width == other.width && first == other.first && width != 0) {
+      bytes |= other.bytes;
+      lanes |= other.lanes;
+    } else if (bytes == other.bytes && (width == 0 || std::has_single_bit(lanes)) &&
+               (other.width == 0 || std::has_single_bit(other.lanes))) {
+      width = 0;
+      lanes |= other.lanes;
+    } else {
+      return false;
+    }
+    site = other.site;
+    return true;
+  }
+
+  // Whether it includes all of `other`, so that recording the other changes nothing.
+  bool includes(const Access& other) const {
+    return who == other.who && epoch == other.epoch && !is_async() && !other.is_async() &&
+           (bytes & other.bytes) == other.bytes &&
+           (width == 0 ? (lanes & other.lanes) == other.lanes : width == other.width && first == other.first);
+  }
+};
+
+struct Granule {
+  Access write;  // the newest
+  Access read;
+  std::uint32_t more = 0;           // 1 + the place of further accesses
+  std::uint16_t written = 0;        // bytes that somebody has written
+  std::uint16_t read_unwritten = 0; // bytes that were read before
+};
+
+// The shared memory of one CTA.
+class Shadow {
+ public:
+  explicit Shadow(std::uint32_t bytes) : granules_((bytes + kGranule - 1) / kGranule) {}
+
+  Granule& at(std::uint32_t offset) { return granules_[offset / kGranule]; }
+  std::vector<Access>* more(const Granule& granule) {
+    return granule.more == 0 ? nullptr : &more_[granule.more - 1];
+  }
+
+  // Calls found(access) for every recorded access that touches the bytes, until it returns true. Reads come
+  // first: of a stage that is overwritten, a report names the reader rather than the fill before.
+  template <class Found>
+  bool find(const Granule& granule, std::uint16_t bytes, bool writes_only, const Found& found) {
+    if (!writes_only && (granule.read.bytes & bytes) != 0 && found(granule.read)) return true;
+    if (granule.more != 0) {
+      for (const Access& access : more_[granule.more - 1]) {
+        if ((access.bytes & bytes) != 0 && (access.is_write || !writes_only) && found(access)) return true;
+      }
+    }
+    return (granule.write.bytes & bytes) != 0 && found(granule.write);
+  }
+
+  // After the access was compared with those before it. `view` is of who makes it.
+  void record_read(Granule& granule, const Access& access, const View& view);
+  void record_write(Granule& granule, const Access& access);
+
+ private:
+  std::vector<Access>& more_of(Granule& granule);
+  void give_back(Granule& granule);
+
+  std::vector<Granule> granules_;
+  std::vector<std::vector<Access>> more_;
+  std::vector<std::uint32_t> free_;
+};
+
+// Global memory, as far as threads touched it. Accesses of different clusters are never ordered.
+class GlobalShadow {
+ public:
+  struct Record {
+    Access access;
+    std::uint64_t cluster;
+    std::uint32_t cta;
+    const char* role;
+  };
+  using Records = std::vector<Record>;
+
+  Records& at(std::uint64_t address);
+
+  // After the access was compared with those before it.
+  static void record(Records& records, const Record& fresh, const View& view);
+
+ private:
+  static constexpr std::uint64_t kPage = 4096;
+  using Page = std::vector<Records>;
+
+  std::unordered_map<std::uint64_t, Page> pages_;
+  std::uint64_t last_number_ = ~std::uint64_t{0};
+  Page* last_ = nullptr;
+};
+
+}  // namespace heddle::sim::check

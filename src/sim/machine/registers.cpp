@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: setmaxnreg.
+//
+// Model: a CTA's pool holds what its warps have given back, and nothing at the start. Where the kernel does not
+// state its registers, only the operands are checked, and that whole warpgroups execute the instruction.
+#include "sim/machine/machine.h"
+
+#include <heddle/isa/registers.h>
+#include <heddle/isa/warp.h>
+
+#include <fmt/format.h>
+
+namespace heddle::sim::machine {
+
+namespace {
+
+const char* direction(bool increases) { return increases ? "inc" : "dec"; }
+
+}  // namespace
+
+bool Machine::setmaxnreg(Thread& thread, bool increases, std::uint32_t count, CallSite site) {
+  if (!isa::is_register_count(count)) {
+    fault(&thread, site, "register_budget",
+          fmt::format("setmaxnreg.{} {}; 24 to 256 registers, a multiple of 8", direction(increases), count));
+  }
+  Warpgroup& group = whole_warpgroup(thread, site, "setmaxnreg");
+  const std::uint32_t value = count | (increases ? 1u << 16 : 0u);
+  if (!warp_meet(thread, WarpOp::kSetmaxnreg, isa::kFullMask, value, 0, site)) return false;
+  WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
+  if (warp.register_changes == group.register_changes.size()) group.register_changes.push_back({increases, count});
+  const RegisterChange& first = group.register_changes[warp.register_changes++];
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    if (thread.cta->threads[thread.warp() * 32 + l].result == value && first.increases == increases &&
+        first.count == count) {
+      continue;
+    }
+    fault(&thread, site, "divergence",
+          fmt::format("setmaxnreg.{} {} in warp {}, but others of its warpgroup execute another one; all of them "
+                      "execute the same",
+                      direction(increases), count, thread.warp()));
+  }
+  if (warp.registers != 0 && (increases ? warp.registers > count : warp.registers < count)) {
+    fault(&thread, site, "register_budget",
+          fmt::format("setmaxnreg.{} {} in a warp that has {} registers for each thread; {} {} would pass",
+                      direction(increases), count, warp.registers, increases ? "at least" : "at most",
+                      warp.registers));
+  }
+  warp.wanted_registers = count;
+  return true;
+}
+
+bool Machine::setmaxnreg_wait(Thread& thread, CallSite site) {
+  Cta& cta = *thread.cta;
+  WgmmaWarp& warp = cta.warpgroups[thread.warp() / kWarpgroupWarps].warps[thread.warp() % kWarpgroupWarps];
+  // The first lane that passes does so for its warp.
+  if (warp.registers == warp.wanted_registers || registers_ == 0) return true;
+  if (warp.wanted_registers > warp.registers) {
+    const std::uint32_t needed = 32 * (warp.wanted_registers - warp.registers);
+    if (cta.free_registers < needed) {
+      block(thread, {.kind = WaitKind::kRegisters, .groups = warp.wanted_registers, .site = site});
+      return false;
+    }
+    cta.free_registers -= needed;
+  } else {
+    cta.free_registers += 32 * (warp.registers - warp.wanted_registers);
+    for (std::uint32_t t = 0; t < threads_per_cta_; ++t) {
+      Thread& waiter = cta.threads[t];
+      if (waiter.state == ThreadState::kBlocked && waiter.wait.kind == WaitKind::kRegisters) make_ready(waiter);
+    }
+  }
+  warp.registers = warp.wanted_registers;
+  changed();
+  if (wants(EventKind::kRegisterCount)) {
+    emit({.kind = EventKind::kRegisterCount,
+          .cta = cta.linear,
+          .thread = thread.warp() * 32,
+          .value = warp.registers,
+          .site = site});
+  }
+  return true;
+}
+
+void Machine::check_register_waits() const {
+  for (const Thread& thread : threads_) {
+    if (thread.cta == nullptr || thread.state != ThreadState::kBlocked || thread.wait.kind != WaitKind::kRegisters) {
+      continue;
+    }
+    const Cta& cta = *thread.cta;
+    std::string held;
+    std::uint32_t asked = 0;
+    for (const Warpgroup& group : cta.warpgroups) {
+      const WgmmaWarp& warp = group.warps.front();
+      const std::uint32_t wanted = warp.wanted_registers == 0 ? warp.registers : warp.wanted_registers;
+      held += fmt::format("{}{}", held.empty() ? "" : " + ", wanted);
+      asked += wanted;
+    }
+    const std::size_t groups = cta.warpgroups.size();
+    fault(&thread, thread.wait.site, "register_budget",
+          fmt::format("setmaxnreg.inc {} waits for registers that nobody gives back: the warpgroups ask for {} = {}, "
+                      "but the CTA has {} * {} = {}",
+                      thread.wait.groups, held, asked, groups, registers_, groups * registers_),
+          {fmt::format("likely: let the sum of all setmaxnreg be {} or less", groups * registers_)});
+  }
+}
+
+void Machine::check_registers_at_exit(const Cta& cta) const {
+  for (const Warpgroup& group : cta.warpgroups) {
+    for (std::uint32_t w = 0; w < kWarpgroupWarps; ++w) {
+      if (group.warps[w].register_changes == group.register_changes.size()) continue;
+      fault(nullptr, {}, "divergence",
+            fmt::format("warp {} has executed {} setmaxnreg, but its warpgroup {}; all four warps execute each",
+                        group.index * kWarpgroupWarps + w, group.warps[w].register_changes,
+                        group.register_changes.size()));
+    }
+  }
+}
+
+}  // namespace heddle::sim::machine

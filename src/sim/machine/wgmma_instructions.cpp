@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: wgmma.fence, wgmma.mma_async, wgmma.commit_group, wgmma.wait_group.
+//
+// Model: the lanes of a warp meet at each of these, as .sync asks; the four warps do not wait for one another.
+// A warp that comes first leaves its part of the operation behind, and the multiplication can run when the
+// last warp has come. Hardware may hold the first warps back; a kernel must not rely on it.
+#include "sim/machine/machine.h"
+
+#include <heddle/isa/warp.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace heddle::sim::machine {
+
+namespace {
+
+constexpr const char* kMma = "wgmma.mma_async";
+
+std::string text_of(const WgmmaShape& shape) {
+  const auto type_name = [](OperandType type) {
+    switch (type) {
+      case OperandType::kF16: return "f16";
+      case OperandType::kBf16: return "bf16";
+      case OperandType::kTf32: return "tf32";
+      case OperandType::kE4m3: return "e4m3";
+      case OperandType::kE5m2: return "e5m2";
+      default: return "other";
+    }
+  };
+  return fmt::format("m64n{}k{}.{}.{}.{}", shape.n, shape.k(), shape.d == AccumulatorType::kF16 ? "f16" : "f32",
+                     type_name(shape.a), type_name(shape.b));
+}
+
+std::string text_of(const WgmmaOperands& operands) {
+  const std::string a = operands.a_in_registers ? "registers" : fmt::format("{:#x}", operands.a_descriptor);
+  return fmt::format("{} (A {}, B {:#x}, scale-d {})", text_of(operands.shape), a, operands.b_descriptor,
+                     operands.scale_d ? 1 : 0);
+}
+
+std::string place(CallSite site) {
+  const char* slash = std::strrchr(site.file, '/');
+  return fmt::format("{}:{}", slash == nullptr ? site.file : slash + 1, site.line);
+}
+
+void check_shape(const Machine& machine, const Thread& thread, const WgmmaOperands& operands, CallSite site) {
+  switch (check(operands.shape)) {
+    case WgmmaShapeFault::kNone: break;
+    case WgmmaShapeFault::kN:
+      machine.fault(&thread, site, "bad_shape",
+                    fmt::format("{} with N = {}; N is 8 to 256, a multiple of 8", kMma, operands.shape.n));
+    case WgmmaShapeFault::kOperandTypes:
+      machine.fault(&thread, site, "bad_shape",
+                    fmt::format("{}: A and B are both bf16, both f16, both tf32, or any mix of e4m3 and e5m2",
+                                text_of(operands.shape)));
+    case WgmmaShapeFault::kAccumulatorType:
+      machine.fault(&thread, site, "bad_shape",
+                    fmt::format("{}: D is f32; for f16, e4m3 and e5m2 operands it may be f16",
+                                text_of(operands.shape)));
+    case WgmmaShapeFault::kMajor:
+      machine.fault(&thread, site, "bad_descriptor",
+                    fmt::format("{} with an MN-major operand; operands of 8 or 32 bits are K-major",
+                                text_of(operands.shape)));
+  }
+  if (operands.a_in_registers && operands.shape.a_major != Major::kK) {
+    machine.fault(&thread, site, "bad_descriptor",
+                  fmt::format("{} with an MN-major A in registers, where A is always K-major", kMma));
+  }
+}
+
+// Everything that a descriptor can get wrong, found before anything is read through it.
+void check_descriptor(const Machine& machine, const Thread& thread, char operand, std::uint64_t descriptor,
+                      Major major, OperandType type, std::uint32_t rows, CallSite site) {
+  const DecodedSmemDescriptor decoded = decode_wgmma_descriptor(descriptor);
+  const SmemDescriptor& fields = decoded.fields;
+  const auto refuse = [&](const std::string& why, const char* likely) {
+    std::vector<std::string> details;
+    if (*likely != '\0') details.push_back(fmt::format("likely: {}", likely));
+    machine.fault(&thread, site, "bad_descriptor",
+                  fmt::format("{} with the descriptor {:#018x} of {}: {}", kMma, descriptor, operand, why),
+                  std::move(details));
+  };
+  if (!decoded.is_well_formed()) {
+    refuse(fmt::format("the reserved bits {:#x} are set; bits 14-15, 30-31, 46-48 and 52-61 are 0",
+                       decoded.wrong_bits),
+           descriptor == ~std::uint64_t{0}
+               ? "it was built from a field that does not fit: addresses and offsets are multiples of 16 below 2^18"
+           : decode_tcgen05_descriptor(descriptor).is_well_formed() ? "it is a tcgen05 descriptor"
+                                                                    : "a byte count was not divided by 16");
+  }
+  if (fields.base_offset >= std::max(repeat_lines(fields.swizzle), 1u) ||
+      (fields.swizzle == Swizzle::kNone && fields.base_offset != 0)) {
+    refuse(fields.swizzle == Swizzle::kNone
+               ? fmt::format("base offset {} without a swizzle; 0 would pass", fields.base_offset)
+               : fmt::format("base offset {}, but a {}-byte swizzle repeats after {} lines; 0 to {} would pass",
+                             fields.base_offset, span_bytes(fields.swizzle), repeat_lines(fields.swizzle),
+                             repeat_lines(fields.swizzle) - 1),
+           "");
+  }
+  const Cta& cta = *thread.cta;
+  const std::string shared = fmt::format("the CTA's shared memory is [{:#x}, {:#x})", kSharedBase, cta.shared_end);
+  if (fields.start_address < kSharedBase || fields.start_address >= cta.shared_end) {
+    refuse(fmt::format("the start address is {:#x}; {}", fields.start_address, shared),
+           "the address is a pointer's and not that of shared_address()");
+  }
+  const SharedRange extent = operand_extent(fields, major, type, rows);
+  if (extent.address < kSharedBase || extent.address + extent.bytes > cta.shared_end) {
+    refuse(fmt::format("with start address {:#x}, leading byte offset {} and stride byte offset {} its {} x {} "
+                       "elements reach to {:#x}; {}",
+                       fields.start_address, fields.leading_bytes, fields.stride_bytes, rows,
+                       32 / stored_bytes(type), extent.address + extent.bytes, shared),
+           "");
+  }
+}
+
+// Of the warp's threads that have just met; they still stand at the instruction.
+std::span<Thread, 32> lanes_of(const Thread& thread) {
+  return std::span<Thread, 32>(thread.cta->threads + std::size_t{thread.warp()} * 32, 32);
+}
+
+// A warp that has issued the operation.
+std::uint32_t first_warp(const Warpgroup& group, const WgmmaOperation& operation) {
+  return group.index * kWarpgroupWarps + static_cast<std::uint32_t>(std::countr_zero(operation.arrived));
+}
+
+}  // namespace
+
+Warpgroup& Machine::whole_warpgroup(const Thread& thread, CallSite site, const char* instruction) const {
+  const std::uint32_t index = thread.warp() / kWarpgroupWarps;
+  if ((index + 1) * kWarpgroupThreads > threads_per_cta_) {
+    fault(&thread, site, "divergence",
+          fmt::format("{} in warp {}, whose warpgroup has {} of 128 threads; a CTA of {} threads would pass",
+                      instruction, thread.warp(), threads_per_cta_ - index * kWarpgroupThreads,
+                      (index + 1) * kWarpgroupThreads));
+  }
+  return thread.cta->warpgroups[index];
+}
+
+bool Machine::wgmma_fence(Thread& thread, CallSite site) {
+  Warpgroup& group = whole_warpgroup(thread, site, "wgmma.fence");
+  if (!warp_meet(thread, WarpOp::kWgmmaFence, isa::kFullMask, 0, 0, site)) return false;
+  WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
+  warp.has_fenced = true;
+  std::erase_if(warp.accumulators, [](const auto& accumulator) { return !accumulator->in_flight; });
+  if (wants(EventKind::kMmaFence)) {
+    emit({.kind = EventKind::kMmaFence, .cta = thread.cta->linear, .thread = thread.warp() * 32, .site = site});
+  }
+  return true;
+}
+
+bool Machine::wgmma_commit_group(Thread& thread, CallSite site) {
+  Warpgroup& group = whole_warpgroup(thread, site, "wgmma.commit_group");
+  if (!warp_meet(thread, WarpOp::kWgmmaCommit, isa::kFullMask, 0, 0, site)) return false;
+  WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
+  warp.groups.push_back(warp.issued);
+  if (wants(EventKind::kMmaCommit)) {
+    emit({.kind = EventKind::kMmaCommit, .cta = thread.cta->linear, .thread = thread.warp() * 32, .site = site});
+  }
+  return true;
+}
+
+bool Machine::wgmma_mma_async(Thread& thread, const WgmmaOperands& operands, CallSite site) {
+  if (options_.arch != Arch::kSm90) {
+    fault(&thread, site, "unsupported",
+          fmt::format("{} on sm_100; the instruction exists on sm_90a only, and tcgen05.mma takes its place", kMma));
+  }
+  Warpgroup& group = whole_warpgroup(thread, site, kMma);
+  check_shape(*this, thread, operands, site);
+  thread.wgmma = &operands;
+  if (!warp_meet(thread, WarpOp::kWgmmaMma, isa::kFullMask, 0, 0, site)) return false;
+  for (const Thread& lane : lanes_of(thread)) {
+    if (is_same_instruction(*lane.wgmma, operands)) continue;
+    fault(&thread, site, "divergence",
+          fmt::format("{} differs within a warp: {} in lane {}, {} in lane {}", kMma, text_of(operands),
+                      thread.lane(), text_of(*lane.wgmma), lane.lane()));
+  }
+  issue_wgmma(group, thread, operands, site);
+  return true;
+}
+
+void Machine::issue_wgmma(Warpgroup& group, const Thread& thread, const WgmmaOperands& operands, CallSite site) {
+  const std::uint32_t in_group = thread.warp() % kWarpgroupWarps;
+  WgmmaWarp& warp = group.warps[in_group];
+  for (std::uint32_t w = 0; w < kWarpgroupWarps; ++w) {
+    const std::uint32_t other = group.index * kWarpgroupWarps + w;
+    if (thread.cta->warps[other].live == 0 && group.warps[w].issued <= warp.issued) {
+      fault(&thread, site, "divergence",
+            fmt::format("{} in warp {}, but warp {} of the same warpgroup has exited without it", kMma,
+                        thread.warp(), other),
+            {"likely: a warp returns early; all four warps of a warpgroup execute it"});
+    }
+  }
+  const std::size_t place = warp.issued - group.done;
+  if (place == group.operations.size()) {
+    const WgmmaShape& shape = operands.shape;
+    if (!operands.a_in_registers) {
+      check_descriptor(*this, thread, 'A', operands.a_descriptor, shape.a_major, shape.a, kWgmmaM, site);
+    }
+    check_descriptor(*this, thread, 'B', operands.b_descriptor, shape.b_major, shape.b, shape.n, site);
+    WgmmaOperation operation;
+    operation.id = next_mma_id_++;
+    operation.operands = operands;
+    operation.site = site;
+    if (operands.a_in_registers) operation.a.resize(std::size_t{kWgmmaM} * 32);
+    group.operations.push_back(std::move(operation));
+    ++stats_.mmas;
+  } else if (const WgmmaOperation& other = group.operations[place];
+             !is_same_instruction(other.operands, operands)) {
+    fault(&thread, site, "divergence",
+          fmt::format("{} differs within a warpgroup: {} in warp {}, {} in warp {}", kMma, text_of(operands),
+                      thread.warp(), text_of(other.operands), first_warp(group, other)),
+          {"likely: the warps of the warpgroup run through different stages or steps"});
+  }
+  WgmmaOperation& operation = group.operations[place];
+  operation.d[in_group] = &use_accumulator(warp, thread, operands, site);
+  operation.arrived |= 1u << in_group;
+  if (operands.a_in_registers) {
+    for (const Thread& lane : lanes_of(thread)) {
+      place_fragment(operands.shape.a, lane.lane(), lane.wgmma->a,
+                     operation.a.data() + std::size_t{in_group} * kWarpRows * 32);
+    }
+  }
+  warp.ids.push_back(operation.id);
+  warp.last_issue = site;
+  ++warp.issued;
+  changed();
+  if (wants(EventKind::kMmaIssue)) {
+    emit({.kind = EventKind::kMmaIssue,
+          .cta = thread.cta->linear,
+          .thread = thread.warp() * 32,
+          .copy = operation.id,
+          .site = site});
+  }
+  if (place == 0 && group.can_step()) mma_ready_.push_back(&group);
+}
+
+WgmmaAccumulator& Machine::use_accumulator(WgmmaWarp& warp, const Thread& thread, const WgmmaOperands& operands,
+                                           CallSite site) {
+  auto used = std::make_unique<WgmmaAccumulator>();
+  used->n = operands.shape.n;
+  used->type = operands.shape.d;
+  for (const Thread& lane : lanes_of(thread)) used->registers[lane.lane()] = lane.wgmma->d;
+  if (!warp.has_fenced) {
+    fault(&thread, site, "missing_wgmma_fence",
+          fmt::format("{} in a warp that has executed no wgmma.fence; the first one comes before the first {}", kMma,
+                      kMma));
+  }
+  for (const std::unique_ptr<WgmmaAccumulator>& known : warp.accumulators) {
+    if (!known->overlaps(*used)) continue;
+    if (known->in_flight && known->has_registers_of(*used)) {
+      // Operations on the same registers are ordered by the hardware.
+      known->end = warp.issued + 1;
+      known->site = site;
+      return *known;
+    }
+    if (known->in_flight) {
+      fault(&thread, site, "accumulator_in_flight",
+            fmt::format("{} {} with registers that another {} still adds to, as accumulators of another shape",
+                        kMma, text_of(operands.shape), kMma),
+            {fmt::format("the other: {}", place(known->site)), "likely: no wgmma_wait_group between the two"});
+    }
+    // Given back, and not fenced since. Whoever overwrites a result has read it, or it was for nothing.
+    if (!operands.scale_d || !known->equals_registers()) {
+      fault(&thread, site, "missing_wgmma_fence",
+            fmt::format("{} {} that wgmma.wait_group gave back, with no wgmma.fence since", kMma,
+                        operands.scale_d ? "adds to accumulators, changed by other code," : "overwrites accumulators"),
+            {fmt::format("given back at {}", place(known->site))});
+    }
+  }
+  std::erase_if(warp.accumulators, [&](const auto& known) { return known->overlaps(*used); });
+  used->values.resize(std::size_t{kWarpRows} * used->n);
+  if (operands.scale_d) used->take_registers();
+  used->poison_registers();
+  used->end = warp.issued + 1;
+  used->site = site;
+  warp.accumulators.push_back(std::move(used));
+  return *warp.accumulators.back();
+}
+
+bool Machine::wgmma_wait_arrive(Thread& thread, std::uint32_t pending, CallSite site) {
+  whole_warpgroup(thread, site, "wgmma.wait_group");
+  if (!warp_meet(thread, WarpOp::kWgmmaWait, isa::kFullMask, pending, 0, site)) return false;
+  for (const Thread& lane : lanes_of(thread)) {
+    if (lane.result == pending) continue;
+    fault(&thread, site, "divergence",
+          fmt::format("wgmma.wait_group differs within a warp: {} in lane {}, {} in lane {}", pending, thread.lane(),
+                      lane.result, lane.lane()));
+  }
+  return true;
+}
+
+bool Machine::wgmma_wait_group(Thread& thread, std::uint32_t pending, CallSite site) {
+  Warpgroup& group = thread.cta->warpgroups[thread.warp() / kWarpgroupWarps];
+  WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
+  // The first lane that passes does so for its warp; the others find nothing left to wait for.
+  if (warp.groups.size() <= pending) return true;
+  const std::size_t covered = warp.groups.size() - pending;
+  const std::uint64_t end = warp.groups[covered - 1];
+  if (group.done < end) {
+    block(thread, {.kind = WaitKind::kWgmmaGroup, .phase = end, .groups = pending, .site = site});
+    return false;
+  }
+  warp.groups.erase(warp.groups.begin(), warp.groups.begin() + static_cast<std::ptrdiff_t>(covered));
+  for (; warp.waited < end; ++warp.waited) {
+    if (wants(EventKind::kMmaPass)) {
+      emit({.kind = EventKind::kMmaPass,
+            .cta = thread.cta->linear,
+            .thread = thread.warp() * 32,
+            .value = pending,
+            .copy = warp.ids.front(),
+            .site = site});
+    }
+    warp.ids.pop_front();
+  }
+  for (const std::unique_ptr<WgmmaAccumulator>& accumulator : warp.accumulators) {
+    if (!accumulator->in_flight || accumulator->end > end) continue;
+    accumulator->give_registers();
+    accumulator->in_flight = false;
+    accumulator->site = site;
+  }
+  return true;
+}
+
+void Machine::step_mma(std::size_t index) {
+  Warpgroup& group = *mma_ready_[index];
+  const WgmmaOperation& operation = group.operations.front();
+  const WgmmaOperands& operands = operation.operands;
+  const WgmmaShape& shape = operands.shape;
+  const Cta& cta = *group.cta;
+  const SmemDescriptor a_fields = decode_wgmma_descriptor(operands.a_descriptor).fields;
+  const SmemDescriptor b_fields = decode_wgmma_descriptor(operands.b_descriptor).fields;
+  if (wants(EventKind::kMmaReadShared)) {
+    const auto tell = [&](const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows) {
+      for (const SharedRange& range : operand_ranges(fields, major, type, rows)) {
+        emit({.kind = EventKind::kMmaReadShared,
+              .cta = cta.linear,
+              .address = range.address | cta.rank << kRankShift,
+              .bytes = range.bytes,
+              .copy = operation.id,
+              .site = operation.site});
+      }
+    };
+    if (!operands.a_in_registers) tell(a_fields, shape.a_major, shape.a, kWgmmaM);
+    tell(b_fields, shape.b_major, shape.b, shape.n);
+  }
+  const std::vector<std::byte> a_rows =
+      operands.a_in_registers ? operation.a : read_operand(cta.shared, a_fields, shape.a_major, shape.a, kWgmmaM);
+  const std::vector<std::byte> b_rows = read_operand(cta.shared, b_fields, shape.b_major, shape.b, shape.n);
+  const MmaOperand a(MmaOperand::Side::kA, shape.a, shape.negate_a, kWgmmaM, shape.k(), a_rows.data());
+  const MmaOperand b(MmaOperand::Side::kB, shape.b, shape.negate_b, shape.n, shape.k(), b_rows.data());
+  const MmaArithmetic arithmetic = mma_arithmetic(options_.arch, shape.a);
+  for (std::uint32_t warp = 0; warp < kWarpgroupWarps; ++warp) {
+    std::vector<std::uint32_t>& values = operation.d[warp]->values;
+    if (!operands.scale_d) std::fill(values.begin(), values.end(), 0);
+    multiply_add(arithmetic, a, warp * kWarpRows, kWarpRows, b, shape.d, values.data());
+  }
+  if (wants(EventKind::kMmaDone)) {
+    emit({.kind = EventKind::kMmaDone, .cta = cta.linear, .copy = operation.id, .site = operation.site});
+  }
+  group.operations.pop_front();
+  ++group.done;
+  if (!group.can_step()) mma_ready_.erase(mma_ready_.begin() + static_cast<std::ptrdiff_t>(index));
+  for (std::uint32_t t = 0; t < kWarpgroupThreads; ++t) {
+    Thread& waiter = cta.threads[group.index * kWarpgroupThreads + t];
+    if (waiter.state == ThreadState::kBlocked && waiter.wait.kind == WaitKind::kWgmmaGroup &&
+        waiter.wait.phase <= group.done) {
+      make_ready(waiter);
+    }
+  }
+}
+
+void Machine::check_wgmma_at_exit(const Thread& thread) const {
+  const std::size_t index = thread.warp() / kWarpgroupWarps;
+  if (index >= thread.cta->warpgroups.size()) return;
+  const Warpgroup& group = thread.cta->warpgroups[index];
+  const WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
+  if (warp.issued > warp.waited) {
+    const bool committed = !warp.groups.empty() && warp.groups.back() == warp.issued;
+    fault(&thread, warp.last_issue, "exit_in_flight",
+          fmt::format("a thread exits while {} {} of its warpgroup have not been waited for",
+                      warp.issued - warp.waited, kMma),
+          {committed ? "likely: no wgmma_wait_group<0>() before the end"
+                     : "likely: no wgmma_commit_group() behind them, so that no wgmma_wait_group covers them"});
+  }
+  if (group.done + group.operations.size() > warp.issued) {
+    const WgmmaOperation& other = group.operations[warp.issued - group.done];
+    fault(&thread, other.site, "divergence",
+          fmt::format("warp {} exits without a {} that warp {} of the same warpgroup has issued", thread.warp(), kMma,
+                      first_warp(group, other)));
+  }
+}
+
+}  // namespace heddle::sim::machine
