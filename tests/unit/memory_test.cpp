@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <heddle/host/error.h>
+#include <heddle/isa/cluster.h>
+#include <heddle/isa/memory.h>
+#include <heddle/isa/warp.h>
+#include <heddle/sim/global_memory.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+#include "../support/tiny_kernel.h"
+
+namespace heddle::test {
+namespace {
+
+using isa::Bytes16;
+
+struct Shared {
+  unsigned char bytes[256];
+};
+
+template <class T>
+T* at(Shared& shared, std::ptrdiff_t offset) {
+  return reinterpret_cast<T*>(shared.bytes + offset);
+}
+
+void clear(Shared& shared) {
+  for (std::ptrdiff_t offset = 0; offset < 256; offset += 16) isa::st_shared(at<Bytes16>(shared, offset), {});
+}
+
+// One thread reads or writes a T at `offset` of its 256 bytes of shared memory.
+template <class T>
+sim::Report load_at(std::ptrdiff_t offset) {
+  return run_kernel<Shared>({.threads = 1}, [=](Shared& shared) {
+    clear(shared);
+    (void)isa::ld_shared(at<T>(shared, offset));
+  });
+}
+
+template <class T>
+sim::Report store_at(std::ptrdiff_t offset) {
+  return run_kernel<Shared>({.threads = 1}, [=](Shared& shared) { isa::st_shared(at<T>(shared, offset), T{}); });
+}
+
+TEST(SharedMemory, KeepsWhatIsStoredAtEveryWidth) {
+  Bytes16 back{};
+  EXPECT_TRUE(is_silent(run_kernel<Shared>({.threads = 1}, [&](Shared& shared) {
+    isa::st_shared(at<std::uint64_t>(shared, 16), 0x1122334455667788u);
+    isa::st_shared(at<std::uint32_t>(shared, 24), 0x99aabbccu);
+    isa::st_shared(at<std::uint16_t>(shared, 28), 0xddeeu);
+    isa::st_shared(at<std::uint8_t>(shared, 30), 0xffu);
+    isa::st_shared(at<std::uint8_t>(shared, 31), 0x42u);
+    back = isa::ld_shared(at<Bytes16>(shared, 16));
+  })));
+  EXPECT_EQ(back, (Bytes16{{0x55667788, 0x11223344, 0x99aabbcc, 0x42ffddee}}));
+}
+
+TEST(SharedMemory, IsNotZeroBeforeItIsWritten) {
+  std::uint64_t word = 0;
+  EXPECT_TRUE(is_silent(run_kernel<Shared>({.threads = 1, .check_races = false}, [&](Shared& shared) {
+    word = isa::ld_shared(at<std::uint64_t>(shared, 128));
+  })));
+  EXPECT_EQ(word, 0xa5a5a5a5a5a5a5a5u);
+}
+
+TEST(SharedMemory, IsFreshForEveryCta) {
+  // One SM, so the second CTA gets the first one's place.
+  std::array<std::uint32_t, 2> found{};
+  EXPECT_TRUE(is_silent(
+      run_kernel<Shared>({.threads = 1, .grid = {2}, .sms = 1, .check_races = false}, [&](Shared& shared) {
+        found[isa::ctaid().x] = isa::ld_shared(at<std::uint32_t>(shared, 0));
+        isa::st_shared(at<std::uint32_t>(shared, 0), 1);
+      })));
+  EXPECT_EQ(found[1], found[0]);
+}
+
+TEST(SharedMemory, EndsWithItsLastByte) {
+  EXPECT_TRUE(
+      faults_with(load_at<std::uint8_t>(256), "shared_out_of_bounds",
+                  "[shared_out_of_bounds] ld.shared of 1 bytes at shared address 0x500, outside of the CTA's "
+                  "shared memory [0x400, 0x500)"));
+  EXPECT_TRUE(is_silent(load_at<std::uint8_t>(255)));
+  EXPECT_TRUE(
+      faults_with(store_at<Bytes16>(256), "shared_out_of_bounds",
+                  "[shared_out_of_bounds] st.shared of 16 bytes at shared address 0x500, outside of the CTA's "
+                  "shared memory [0x400, 0x500)"));
+  EXPECT_TRUE(is_silent(store_at<Bytes16>(240)));
+}
+
+TEST(SharedMemory, BeginsBehindWhatTheSystemKeeps) {
+  EXPECT_TRUE(
+      faults_with(load_at<std::uint32_t>(-4), "shared_out_of_bounds",
+                  "[shared_out_of_bounds] ld.shared of 4 bytes at shared address 0x3fc, outside of the CTA's "
+                  "shared memory [0x400, 0x500)"));
+  EXPECT_TRUE(is_silent(load_at<std::uint32_t>(0)));
+}
+
+TEST(SharedMemory, AccessThatIsNotAlignedToItsWidthIsReported) {
+  EXPECT_TRUE(
+      faults_with(load_at<std::uint64_t>(12), "misaligned",
+                  "[misaligned] ld.shared of 8 bytes at shared address 0x40c; the address must be a multiple "
+                  "of 8"));
+  EXPECT_TRUE(is_silent(load_at<std::uint32_t>(12)));
+  EXPECT_TRUE(
+      faults_with(store_at<Bytes16>(8), "misaligned",
+                  "[misaligned] st.shared of 16 bytes at shared address 0x408; the address must be a multiple "
+                  "of 16"));
+  EXPECT_TRUE(is_silent(store_at<std::uint64_t>(8)));
+}
+
+TEST(SharedMemory, PointerThatLeadsElsewhereIsReported) {
+  static std::uint32_t outside = 0;
+  enum class To { kShared, kHost, kNowhere };
+  const auto load = [](To to) {
+    return run_kernel<Shared>({.threads = 1}, [=](Shared& shared) {
+      clear(shared);
+      (void)isa::ld_shared(to == To::kShared ? at<std::uint32_t>(shared, 0)
+                           : to == To::kHost ? &outside
+                                             : nullptr);
+    });
+  };
+  EXPECT_TRUE(faults_with(load(To::kHost), "not_shared",
+                          "[not_shared] a pointer where shared memory was expected, which does not point there"));
+  EXPECT_TRUE(faults_with(load(To::kNowhere), "not_shared",
+                          "[not_shared] a null pointer where shared memory was expected"));
+  EXPECT_TRUE(is_silent(load(To::kShared)));
+}
+
+// Two arrays with a gap between them, of which only the first may be written.
+class GlobalMemoryTest : public ::testing::Test {
+ protected:
+  GlobalMemoryTest() {
+    memory_.add("output", bytes_ + 64, 64);
+    memory_.add_read_only("input", bytes_ + 192, 64);
+  }
+
+  template <class T>
+  sim::Report load_at(std::ptrdiff_t offset) {
+    return run_kernel<NoShared>({.threads = 1, .memory = &memory_}, [=, this](NoShared&) {
+      (void)isa::ld_global(reinterpret_cast<const T*>(bytes_ + 64 + offset));
+    });
+  }
+
+  template <class T>
+  sim::Report store_at(std::ptrdiff_t offset) {
+    return run_kernel<NoShared>({.threads = 1, .memory = &memory_}, [=, this](NoShared&) {
+      isa::st_global(reinterpret_cast<T*>(bytes_ + 64 + offset), T{});
+    });
+  }
+
+  alignas(64) unsigned char bytes_[320] = {};
+  sim::GlobalMemory memory_;
+};
+
+TEST_F(GlobalMemoryTest, KeepsWhatIsStored) {
+  bytes_[192] = 77;
+  std::uint32_t read = 0;
+  EXPECT_TRUE(is_silent(run_kernel<NoShared>({.threads = 1, .memory = &memory_}, [&](NoShared&) {
+    read = isa::ld_global(bytes_ + 192);
+    isa::st_global(reinterpret_cast<std::uint32_t*>(bytes_ + 124), 0xdeadbeefu);
+  })));
+  EXPECT_EQ(read, 77u);
+  std::uint32_t written = 0;
+  std::memcpy(&written, bytes_ + 124, 4);
+  EXPECT_EQ(written, 0xdeadbeefu);
+}
+
+TEST_F(GlobalMemoryTest, EndsWithTheArray) {
+  EXPECT_TRUE(faults_with(load_at<std::uint32_t>(64), "global_out_of_bounds",
+                          "[global_out_of_bounds] ld.global of 4 bytes at 0 bytes behind the end of output"));
+  EXPECT_TRUE(is_silent(load_at<std::uint32_t>(60)));
+  EXPECT_TRUE(faults_with(store_at<std::uint32_t>(96), "global_out_of_bounds",
+                          "[global_out_of_bounds] st.global of 4 bytes at 32 bytes behind the end of output"));
+  EXPECT_TRUE(is_silent(store_at<std::uint32_t>(60)));
+}
+
+TEST_F(GlobalMemoryTest, AccessAcrossTheEndIsReported) {
+  EXPECT_TRUE(faults_with(load_at<Bytes16>(56), "global_out_of_bounds",
+                          "[global_out_of_bounds] ld.global of 16 bytes at output + 56 (of 64 bytes)"));
+  EXPECT_TRUE(is_silent(load_at<Bytes16>(48)));
+}
+
+TEST_F(GlobalMemoryTest, BeginsWithTheFirstArray) {
+  EXPECT_TRUE(faults_with(load_at<std::uint8_t>(-3), "global_out_of_bounds",
+                          "[global_out_of_bounds] ld.global of 1 bytes at 3 bytes before output"));
+  EXPECT_TRUE(is_silent(load_at<std::uint8_t>(0)));
+}
+
+TEST_F(GlobalMemoryTest, StoreToReadOnlyMemoryIsReportedAndWritesNothing) {
+  bytes_[192 + 8] = 9;
+  EXPECT_TRUE(
+      faults_with(store_at<std::uint32_t>(128 + 8), "global_read_only",
+                  "[global_read_only] st.global of 4 bytes at input + 8 (of 64 bytes), which is read-only"));
+  EXPECT_EQ(bytes_[192 + 8], 9);
+  EXPECT_TRUE(is_silent(load_at<std::uint32_t>(128 + 8)));
+}
+
+TEST_F(GlobalMemoryTest, AccessThatIsNotAlignedToItsWidthIsReported) {
+  EXPECT_TRUE(faults_with(store_at<std::uint64_t>(4), "misaligned",
+                          "[misaligned] st.global of 8 bytes at output + 4 (of 64 bytes); the address must be a "
+                          "multiple of 8"));
+  EXPECT_TRUE(is_silent(store_at<std::uint32_t>(4)));
+  EXPECT_TRUE(faults_with(load_at<Bytes16>(8), "misaligned",
+                          "[misaligned] ld.global of 16 bytes at output + 8 (of 64 bytes); the address must be a "
+                          "multiple of 16"));
+  EXPECT_TRUE(is_silent(load_at<std::uint64_t>(8)));
+}
+
+TEST_F(GlobalMemoryTest, LaunchWithoutMemoryTouchesNone) {
+  const auto load = [&](const sim::GlobalMemory* memory) {
+    return run_kernel<NoShared>({.threads = 1, .memory = memory},
+                                [&](NoShared&) { (void)isa::ld_global(bytes_ + 64); });
+  };
+  EXPECT_TRUE(
+      faults_with(load(nullptr), "global_out_of_bounds",
+                  "[global_out_of_bounds] ld.global of 1 bytes at an address, but the launch was given no "
+                  "global memory"));
+  EXPECT_TRUE(is_silent(load(&memory_)));
+}
+
+std::string refusal_of(sim::GlobalMemory& memory, const char* name, void* host, std::size_t bytes) {
+  try {
+    memory.add(name, host, bytes);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(GlobalMemoryTest, ArraysThatOverlapAreRefused) {
+  EXPECT_EQ(refusal_of(memory_, "second", bytes_ + 127, 8), "global memory: 'second' overlaps 'output'");
+  EXPECT_EQ(refusal_of(memory_, "second", bytes_ + 60, 5), "global memory: 'second' overlaps 'output'");
+  EXPECT_EQ(refusal_of(memory_, "second", bytes_ + 130, 63), "global memory: 'second' overlaps 'input'");
+  EXPECT_EQ(refusal_of(memory_, "second", bytes_ + 128, 64), "");
+}
+
+TEST_F(GlobalMemoryTest, NullArrayIsRefusedUnlessItIsEmpty) {
+  EXPECT_EQ(refusal_of(memory_, "nothing", nullptr, 16),
+            "global memory: 'nothing' is a null pointer with 16 bytes");
+  EXPECT_EQ(refusal_of(memory_, "nothing", nullptr, 0), "");
+}
+
+}  // namespace
+}  // namespace heddle::test
