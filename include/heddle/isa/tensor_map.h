@@ -296,10 +296,8 @@ HEDDLE_HOST_DEVICE constexpr TensorMapFault check_box(const TensorMapSpec& spec)
     }
   }
   std::uint64_t bits = bits_per_element(spec.type);
-  for (std::uint32_t d = 0; d < spec.rank; ++d) {
-    const bool is_strided = d > 0 || spec.interleave != Interleave::kNone;
-    bits *= is_strided ? (spec.box[d] + spec.element_strides[d] - 1) / spec.element_strides[d] : spec.box[d];
-  }
+  // As the driver counts: rounded down, and by the stride of dimension 0 too, which a copy ignores.
+  for (std::uint32_t d = 0; d < spec.rank; ++d) bits *= spec.box[d] / spec.element_strides[d];
   if (bits / 8 > max_box_bytes) return {Rule::kBoxBytes, -1, bits / 8, max_box_bytes, max_box_bytes};
   return {};
 }
