@@ -14,7 +14,8 @@ nlohmann-json3-dev: --json output"
 test_packages="\
 $run_packages
 clang: the second compiler, and the lint for handles
-libgtest-dev: unit tests"
+libgtest-dev: unit tests
+libbenchmark-dev: benchmarks"
 
 say() { printf '%s\n' "$*" >&2; }
 

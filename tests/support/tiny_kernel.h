@@ -9,6 +9,7 @@
 //   EXPECT_TRUE(faults_with(report, "bad_parity", "[bad_parity] a wait for parity 2 on ..."));
 #pragma once
 
+#include <heddle/isa/arch.h>
 #include <heddle/isa/entry.h>
 #include <heddle/isa/fence.h>
 #include <heddle/isa/mbarrier.h>
@@ -29,7 +30,7 @@ struct TinyLaunch {
   isa::Dim3 cluster = {};
   const sim::GlobalMemory* memory = nullptr;
   sim::Schedule schedule = {};
-  sim::Arch arch = sim::Arch::kSm90;
+  Arch arch = Arch::kSm90;
   std::uint32_t sms = 4;
   std::uint64_t max_steps = std::uint64_t{1} << 40;
   bool check_races = true;

@@ -125,17 +125,22 @@ TEST(Cluster, BarrierDoesNotWaitForThreadsThatHaveExited) {
 }
 
 TEST(Cluster, ThreadMayArriveAndExitWithoutWaiting) {
-  for (const sim::Schedule& schedule : some_schedules()) {
+  for (const sim::Schedule& schedule : some_schedules(40)) {
+    std::uint32_t arrived = 0;
     std::uint32_t passed = 0;
+    bool too_early = false;
     const sim::Report report =
         run_kernel<NoShared>({.threads = 32, .grid = {2}, .cluster = {2}, .schedule = schedule}, [&](NoShared&) {
+          ++arrived;
           isa::barrier_cluster_arrive();
           if (isa::laneid() == 0) return;
           isa::barrier_cluster_wait();
+          too_early |= arrived < 64;
           isa::cluster_sync();
           ++passed;
         });
     EXPECT_TRUE(is_silent(report));
+    EXPECT_FALSE(too_early) << "those that left have arrived, and count once";
     EXPECT_EQ(passed, 62u);
   }
 }

@@ -156,6 +156,76 @@ TEST(RaceChecker, NamesBothSidesOfAMissingProxyFence) {
   EXPECT_NE(text.find("likely: fence_proxy_async_shared_cta() is missing"), std::string::npos) << text;
 }
 
+// One thread stores from two buffers in turn, and keeps one store under way.
+struct TwoBuffers {
+  struct Params {
+    std::uint32_t* out;
+    std::uint32_t rewrites;  // which buffer, while the second store may be under way
+  };
+  struct Shared {
+    alignas(128) isa::Bytes16 buffer[2];
+  };
+  static constexpr std::uint32_t kThreads = 32;
+
+  static void run(const Params& p, Shared& s) {
+    if (isa::tid_x() != 0) return;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      isa::st_shared(&s.buffer[i], isa::Bytes16{});
+      isa::fence_proxy_async_shared_cta();
+      isa::cp_async_bulk_store(p.out + 4 * i, &s.buffer[i], 16);
+      isa::cp_async_bulk_commit_group();
+    }
+    isa::cp_async_bulk_wait_group_read<1>();
+    isa::st_shared(&s.buffer[p.rewrites], isa::Bytes16{});
+    isa::cp_async_bulk_wait_group_read<0>();
+  }
+};
+
+TEST(RaceChecker, CountsTheGroupsThatMayStayPending) {
+  Host host;
+  expect_silent<TwoBuffers>(host, {.grid = {1}}, {host.words.data(), 0});
+  expect_found<TwoBuffers>(host, {.grid = {1}}, {host.words.data(), 1}, {"write_while_read"});
+}
+
+// A thread writes a word and then issues a copy; another waits for the copy and reads the word.
+struct WordBesideCopy {
+  struct Params {
+    const std::uint32_t* source;
+    bool issuer_arrives;
+  };
+  struct Shared {
+    alignas(128) isa::Bytes16 tile;
+    std::uint32_t word;
+    SharedMemBarrier full;
+  };
+  static constexpr std::uint32_t kThreads = 64;
+
+  static void run(const Params& p, Shared& s) {
+    if (isa::tid_x() == 0) {
+      isa::mbarrier_init(&s.full, 1);
+      isa::fence_mbarrier_init();
+    }
+    isa::syncthreads();
+    if (isa::tid_x() == 0) {
+      isa::st_shared(&s.word, 1u);
+      if (p.issuer_arrives) isa::mbarrier_arrive_expect_tx(&s.full, 16);
+      isa::cp_async_bulk_load(&s.tile, p.source, 16, &s.full);
+    }
+    if (isa::tid_x() == 32) {
+      if (!p.issuer_arrives) isa::mbarrier_arrive_expect_tx(&s.full, 16);
+      wait(&s.full, 0);
+      isa::ld_shared(&s.tile);
+      isa::ld_shared(&s.word);
+    }
+  }
+};
+
+TEST(RaceChecker, LetsACopyReleaseItsOwnBytesOnly) {
+  Host host;
+  expect_silent<WordBesideCopy>(host, {.grid = {1}}, {host.source.data(), true});
+  expect_found<WordBesideCopy>(host, {.grid = {1}}, {host.source.data(), false}, {"race"});
+}
+
 // A tile is used by ordinary accesses first, and then filled by a copy.
 struct ReuseForLoad {
   struct Params {

@@ -69,7 +69,7 @@ TEST(RaceChecker, FollowsOperandsThatThreadsWrite) {
 
 // A warp loads operands, a warpgroup multiplies them and gives the stage back.
 struct LoadAndMultiply {
-  enum class Flaw : std::uint8_t { kNone, kNoFullWait, kOneWarpWaits, kReleaseBeforeWait };
+  enum class Flaw : std::uint8_t { kNone, kNoFullWait, kOneWarpWaits, kOneWarpDoesNot, kReleaseBeforeWait };
   struct Params {
     const std::uint32_t* source;
     int tiles;
@@ -114,7 +114,9 @@ struct LoadAndMultiply {
     WgmmaAccumulators<kShape> d;
     for (int k = 0; k < p.tiles; ++k) {
       const auto parity = static_cast<std::uint32_t>(k & 1);
-      const bool waits = p.flaw == Flaw::kOneWarpWaits ? isa::warp_idx() == 0 : p.flaw != Flaw::kNoFullWait;
+      const bool waits = p.flaw == Flaw::kOneWarpWaits     ? isa::warp_idx() == 0
+                         : p.flaw == Flaw::kOneWarpDoesNot ? isa::warp_idx() != 3
+                                                           : p.flaw != Flaw::kNoFullWait;
       if (waits) wait(&s.full, parity);
       multiply(s.operands, d);
       if (p.flaw != Flaw::kReleaseBeforeWait) isa::wgmma_wait_group<0>();
@@ -133,6 +135,7 @@ TEST(RaceChecker, FollowsOperandsThatCopiesFill) {
   expect_silent<LoadAndMultiply>(host, {.grid = {1}}, {source, 4}, 100);
   expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 4, Flaw::kNoFullWait}, {"read_before_full"});
   expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 1, Flaw::kOneWarpWaits}, {"read_before_full"});
+  expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 1, Flaw::kOneWarpDoesNot}, {"read_before_full"});
   expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 4, Flaw::kReleaseBeforeWait}, {"write_while_read"});
   const std::string text = whole_text<LoadAndMultiply>(host, {.grid = {1}}, {source, 4, Flaw::kReleaseBeforeWait});
   EXPECT_EQ(text.find("[write_while_read] a copy overwrites operands[0] while it may still be read\n"), 0u) << text;

@@ -44,7 +44,7 @@ class TmaFault : public ::testing::Test {
 
   // One thread: what `issue` does, then everything that was issued ends.
   template <class Issue>
-  sim::Report run(const Issue& issue, sim::Arch arch = sim::Arch::kSm90) const {
+  sim::Report run(const Issue& issue, Arch arch = Arch::kSm90) const {
     return run_kernel<Shared>({.threads = 1, .memory = &memory_, .arch = arch}, [&](Shared& shared) {
       init_barrier(shared.bar, 1);
       clear(shared);
@@ -54,7 +54,7 @@ class TmaFault : public ::testing::Test {
 
   template <int rank>
   sim::Report load(const TensorMap* map, const std::int32_t (&coords)[rank], std::ptrdiff_t tile = 0,
-                   sim::Arch arch = sim::Arch::kSm90) const {
+                   Arch arch = Arch::kSm90) const {
     return run(
         [&](Shared& shared) {
           isa::mbarrier_arrive_expect_tx(shared.bar, 128);
@@ -126,7 +126,7 @@ TEST_F(TmaFault, MapOfANewerArchitectureIsReported) {
   TensorMapSpec newer = spec();
   newer.swizzle = Swizzle::k128BAtom32B;
   const TensorMap map = make_tensor_map(newer);
-  const sim::Report report = load(&map, {0, 0}, 0, sim::Arch::kSm90);
+  const sim::Report report = load(&map, {0, 0}, 0, Arch::kSm90);
   EXPECT_TRUE(report.has("bad_tensor_map"));
   EXPECT_EQ(
       first_line(report).rfind("[bad_tensor_map] cp.async.bulk.tensor load with a tensor map that sm_90 does not "
@@ -134,7 +134,7 @@ TEST_F(TmaFault, MapOfANewerArchitectureIsReported) {
                                0),
       0u)
       << report.text();
-  EXPECT_TRUE(is_silent(load(&map, {0, 0}, 0, sim::Arch::kSm100)));
+  EXPECT_TRUE(is_silent(load(&map, {0, 0}, 0, Arch::kSm100)));
 }
 
 TEST_F(TmaFault, PrefetchOfABadMapIsReported) {
@@ -246,10 +246,10 @@ TEST_F(TmaFault, WhatIsNotModelledStopsByName) {
   packed.dims[0] = 128;
   packed.box[0] = 64;
   const TensorMap narrow = make_tensor_map(packed);
-  EXPECT_TRUE(faults_with(load(&narrow, {0, 0}, 0, sim::Arch::kSm100), "unsupported",
+  EXPECT_TRUE(faults_with(load(&narrow, {0, 0}, 0, Arch::kSm100), "unsupported",
                           "[unsupported] cp.async.bulk.tensor load of tensor type 13"));
   const TensorMap map = make_tensor_map(spec());
-  EXPECT_TRUE(is_silent(load(&map, {0, 0}, 0, sim::Arch::kSm100)));
+  EXPECT_TRUE(is_silent(load(&map, {0, 0}, 0, Arch::kSm100)));
 
   TensorMapSpec deep = spec();
   deep.rank = 3;

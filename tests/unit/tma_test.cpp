@@ -109,7 +109,7 @@ TEST(Tma, LoadsBoxesOfEveryRankAndTouchesNothingElse) {
     Bytes loaded(kTileBytes);
     const auto tx_bytes = static_cast<std::uint32_t>(box.test.copy().bytes());
     const sim::Report report = run_kernel<Shared>(
-        {.threads = 1, .memory = &box.memory, .schedule = schedule_of(i), .arch = sim::Arch::kSm100},
+        {.threads = 1, .memory = &box.memory, .schedule = schedule_of(i), .arch = Arch::kSm100},
         [&](Shared& shared) {
           init_barrier(&shared.bar, 1);
           write_in(shared.tile, before.data(), kTileBytes);
@@ -137,7 +137,7 @@ TEST(Tma, StoresBoxesOfEveryRankAndTouchesNothingElse) {
     Bytes expected = box.content;
     store_by_hand(box.test, shared_image, expected);
     const sim::Report report = run_kernel<Shared>(
-        {.threads = 1, .memory = &box.memory, .schedule = schedule_of(i), .arch = sim::Arch::kSm100},
+        {.threads = 1, .memory = &box.memory, .schedule = schedule_of(i), .arch = Arch::kSm100},
         [&](Shared& shared) {
           write_in(shared.tile, tile.data(), kTileBytes);
           at_rank(box.test, [&](const auto& coords) {

@@ -269,7 +269,7 @@ void fill_tiles(SmallShared& shared) {
 struct SmallLaunch {
   std::uint32_t threads = 128;
   sim::Schedule schedule = {};
-  sim::Arch arch = sim::Arch::kSm90;
+  Arch arch = Arch::kSm90;
   bool check_races = true;
   std::vector<sim::Observer*> observers = {};
 };
@@ -609,19 +609,20 @@ TEST(WgmmaFence, IsNotNeededWhereTheSameAccumulatorsGoOnUntouched) {
   EXPECT_EQ(result, 32.0f);
 }
 
+constexpr WgmmaShape kHalves{.n = 8, .a = OperandType::kF16, .b = OperandType::kF16, .d = AccumulatorType::kF16};
+
 sim::Report with_accumulators_of_another_shape(bool waits) {
   return run_small([&](SmallShared& shared) {
-    constexpr WgmmaShape f16{.n = 8, .a = OperandType::kF16, .b = OperandType::kF16, .d = AccumulatorType::kF16};
     union {
       SmallD d;
-      WgmmaAccumulators<f16> halves;
+      WgmmaAccumulators<kHalves> halves;
     } registers = {};
     isa::wgmma_fence();
     isa::wgmma_mma_async<kSmall>(registers.d, small_a(shared), small_b(shared), false);
     isa::wgmma_commit_group();
     if (waits) isa::wgmma_wait_group<0>();
     isa::wgmma_fence();
-    isa::wgmma_mma_async<f16>(registers.halves, small_a(shared), small_b(shared), false);
+    isa::wgmma_mma_async<kHalves>(registers.halves, small_a(shared), small_b(shared), false);
     isa::wgmma_commit_group();
     isa::wgmma_wait_group<0>();
   });
@@ -656,7 +657,7 @@ TEST(Wgmma, AnExitWithoutWaitingIsReported) {
 }
 
 TEST(Wgmma, AnotherArchitectureIsUnsupported) {
-  EXPECT_EQ(first_line(two_wgmmas(true, true, {.arch = sim::Arch::kSm100})),
+  EXPECT_EQ(first_line(two_wgmmas(true, true, {.arch = Arch::kSm100})),
             "[unsupported] wgmma.mma_async on sm_100; the instruction exists on sm_90a only, and tcgen05.mma takes "
             "its place");
 }

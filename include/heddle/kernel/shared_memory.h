@@ -14,6 +14,7 @@
 //   for (const MemoryRange& range : memory_map<Shared>()) print(range.name, range.offset, range.bytes);
 #pragma once
 
+#include <heddle/isa/arch.h>
 #include <heddle/isa/target.h>
 
 #include <string_view>
@@ -22,27 +23,6 @@
 #include <utility>
 
 namespace heddle::inline HEDDLE_TARGET {
-
-enum class Arch : std::uint8_t { kSm90, kSm100 };
-
-// What an architecture gives to one CTA.
-struct ArchLimits {
-  std::string_view name;
-  std::size_t max_shared_bytes;
-};
-
-// Both parts have 228 KiB per SM, of which 1 KiB per CTA is reserved.
-constexpr ArchLimits limits_of(Arch arch) {
-  switch (arch) {
-    case Arch::kSm90:
-      return {"sm90", 232'448};
-    case Arch::kSm100:
-      return {"sm100", 232'448};
-  }
-  return {"unknown", 0};
-}
-
-constexpr std::size_t max_shared_bytes(Arch arch) { return limits_of(arch).max_shared_bytes; }
 
 // True, or a compile error that names the numbers: see SharedMemoryBudget.
 template <class Smem, Arch arch>

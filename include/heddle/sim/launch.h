@@ -8,6 +8,7 @@
 //   if (!report.ok()) std::cerr << report.text();
 #pragma once
 
+#include <heddle/isa/arch.h>
 #include <heddle/isa/entry.h>
 #include <heddle/sim/event.h>
 #include <heddle/sim/global_memory.h>
@@ -20,7 +21,7 @@
 
 namespace heddle::sim {
 
-enum class Arch : std::uint8_t { kSm90, kSm100 };
+using ::heddle::Arch;
 
 struct LaunchOptions {
   const GlobalMemory* memory = nullptr;  // none: the kernel touches no global memory

@@ -293,15 +293,18 @@ void Order::pass_groups(const Event& event) {
 // The instruction makes the lanes of a warp meet, and its operands are read by none of them in particular:
 // it is enough that one of them knows.
 void Order::issue_mma(const Event& event) {
-  ThreadOrder& first = thread(event);
-  WarpOrder& warp = *first.warp;
+  WarpOrder& warp = *thread(event).warp;
   CtaOrder& cta = *warp.cta;
   if (event.copy > mmas_.size()) {
     const std::size_t warpgroup = event.thread / 128;
     if (cta.mma_times.size() <= warpgroup) cta.mma_times.resize(warpgroup + 1);
     CtaOrder::MmaTime& time = cta.mma_times[warpgroup];
     if (time.component == 0) time.component = add_components(*cta.cluster, 1);
-    mmas_.push_back({.issuer = &first, .component = time.component, .number = ++time.issued, .parts = {}, .site = event.site});
+    IssuedMma& mma = mmas_.emplace_back();
+    mma.cluster = cta.cluster;
+    mma.component = time.component;
+    mma.number = ++time.issued;
+    mma.site = event.site;
   }
   for (std::uint32_t lane = 0; lane < 32; ++lane) give(cta.threads[event.thread + lane], meeting_);
   mmas_[event.copy - 1].parts.push_back({&warp, warp.now++, meeting_.finish(pool_)});

@@ -146,10 +146,10 @@ struct IssuedMma {
     Clock known;  // by any lane of the warp
   };
 
-  const ThreadOrder* issuer = nullptr;  // lane 0 of the warp that came first
+  ClusterOrder* cluster = nullptr;
   Component component = 0;
   Epoch number = 0;
-  std::vector<Part> parts;
+  std::vector<Part> parts;  // in the order in which they came
   CallSite site = {};
 };
 

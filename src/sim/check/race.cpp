@@ -175,7 +175,7 @@ void RaceChecker::mma_in_shared(const Event& event) {
                       .by = By::kMma};
   std::vector<View> views;
   for (const IssuedMma::Part& part : mma.parts) views.push_back(View::of(part));
-  async_in_shared(event, access, *mma.issuer->warp->cta->cluster, views);
+  async_in_shared(event, access, *mma.cluster, views);
 }
 
 // PTX: generic writes need fence.proxy.async before the async proxy reads or overwrites the bytes; generic
@@ -192,11 +192,11 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
     access.bytes = mask_in_granule(at, std::min(end, at / kGranule * kGranule + kGranule));
     memory.shadow.find(granule, access.bytes, !access.is_write, [&](const Access& before) {
       if (before.by == access.by && before.lanes == access.lanes) return false;
-      for (const View& view : views) {
-        if (const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes)) {
-          finding_ = report_.conflict({before, *lane}, {access, 0}, cta, at, granule);
-        } else if (std::uint32_t writer = 0; is_unfenced(before, access.bytes, view, cluster, writer)) {
-          finding_ = report_.missing_proxy_fence({before, writer}, {access, 0}, cta, at);
+      for (std::uint32_t v = 0; v < views.size(); ++v) {
+        if (const std::optional<std::uint32_t> lane = before.unknown_to(views[v], access.bytes)) {
+          finding_ = report_.conflict({before, *lane}, {access, v}, cta, at, granule);
+        } else if (std::uint32_t writer = 0; is_unfenced(before, access.bytes, views[v], cluster, writer)) {
+          finding_ = report_.missing_proxy_fence({before, writer}, {access, v}, cta, at);
         }
         if (finding_) return true;
       }

@@ -54,7 +54,10 @@ std::uint16_t Sites::find(CallSite site, std::size_t key) {
 
 const ThreadOrder& RaceReport::thread_of(const Side& side, const ClusterOrder& cluster) const {
   if (side.access.by == By::kCopy) return *order_.copy(side.access.lanes).issuer;
-  if (side.access.by == By::kMma) return *order_.mma(side.access.lanes).issuer;
+  if (side.access.by == By::kMma) {
+    const WarpOrder& issuer = *order_.mma(side.access.lanes).parts[side.lane].warp;
+    return issuer.cta->threads[issuer.first_thread];
+  }
   const WarpOrder& warp = *cluster.warps[side.access.who];
   return warp.cta->threads[warp.first_thread + side.lane];
 }

@@ -44,10 +44,10 @@ class Sites {
   std::array<std::uint16_t, 256> recent_{};
 };
 
-// One side of a conflict: an access, and the lane that made it.
+// One side of a conflict: an access, and who made it.
 struct Side {
   Access access;
-  std::uint32_t lane;
+  std::uint32_t lane;  // threads: the lane; MMAs: which of the warps that issued it
 };
 
 class RaceReport {

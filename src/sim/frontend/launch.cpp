@@ -37,9 +37,9 @@ void check_launch(const LaunchOptions& options, const LaunchShape& shape, const 
   if (entry.threads == 0 || entry.threads > machine::kMaxThreads) {
     refuse(fmt::format("{} threads in a CTA; 1 to {}", entry.threads, machine::kMaxThreads));
   }
-  if (entry.shared_bytes > machine::kMaxSharedBytes) {
-    refuse(fmt::format("{} bytes of shared memory; a CTA has {}: {} too many", entry.shared_bytes,
-                       machine::kMaxSharedBytes, entry.shared_bytes - machine::kMaxSharedBytes));
+  if (const std::size_t most = max_shared_bytes(options.arch); entry.shared_bytes > most) {
+    refuse(fmt::format("{} bytes of shared memory; a CTA has {}: {} too many", entry.shared_bytes, most,
+                       entry.shared_bytes - most));
   }
   if (entry.shared_alignment > machine::kSharedBase) {
     refuse(fmt::format("shared memory aligned to {} bytes; at most {}", entry.shared_alignment,

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace heddle::on_sim::isa {
+namespace heddle::inline HEDDLE_TARGET::isa {
 
 using sim::frontend::Executor;
 using sim::frontend::instruct;
@@ -105,4 +105,4 @@ void detail::setmaxnreg(bool increases, std::uint32_t count, CallSite site) {
   });
 }
 
-}  // namespace heddle::on_sim::isa
+}  // namespace heddle::inline HEDDLE_TARGET::isa

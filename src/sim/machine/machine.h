@@ -42,7 +42,6 @@ inline constexpr std::uint32_t kOffsetMask = (1u << kRankShift) - 1;
 
 // A kernel's dynamic shared memory starts behind the kilobyte that the system keeps for itself.
 inline constexpr std::uint32_t kSharedBase = 1024;
-inline constexpr std::uint32_t kMaxSharedBytes = 232'448;
 inline constexpr std::uint32_t kMaxThreads = 1024;
 
 struct Cta;
