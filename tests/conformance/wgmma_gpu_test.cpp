@@ -197,23 +197,18 @@ int compare_all() {
 }  // namespace
 
 int main() {
-  if constexpr (HEDDLE_WITH_CUDA == 0) {
-    fmt::print("skipped: built without CUDA\n");
+  const GpuList list = wgmma_gpus<Target::kCuda>();
+  const auto gpu = std::find_if(list.gpus.begin(), list.gpus.end(), [](const GpuDescription& g) {
+    return g.major == 9 && g.minor == 0;
+  });
+  if (gpu == list.gpus.end()) {
+    fmt::print("skipped: {}\n", list.gpus.empty() ? list.why : "no GPU of compute capability 9.0");
     return kSkipped;
-  } else {
-    const GpuList list = wgmma_gpus<Target::kCuda>();
-    const auto gpu = std::find_if(list.gpus.begin(), list.gpus.end(), [](const GpuDescription& g) {
-      return g.major == 9 && g.minor == 0;
-    });
-    if (gpu == list.gpus.end()) {
-      fmt::print("skipped: {}\n", list.gpus.empty() ? list.why : "no GPU of compute capability 9.0");
-      return kSkipped;
-    }
-    if (gpu->ordinal != 0) {
-      fmt::print("skipped: GPU 0 is not of compute capability 9.0\n");
-      return kSkipped;
-    }
-    fmt::print("{} against the simulated SM\n", gpu->name);
-    return compare_all<Target::kCuda>();
   }
+  if (gpu->ordinal != 0) {
+    fmt::print("skipped: GPU 0 is not of compute capability 9.0\n");
+    return kSkipped;
+  }
+  fmt::print("{} against the simulated SM\n", gpu->name);
+  return compare_all<Target::kCuda>();
 }

@@ -14,15 +14,17 @@ namespace heddle::tool {
 
 namespace {
 
-constexpr TileCopyProblem kMatrix{.rank = 2,
-                                  .element_bytes = 2,
-                                  .dims = {1000, 1024},
-                                  .box = {64, 64},
-                                  .swizzle_bytes = 128,
-                                  .stages = 4,
-                                  .consumer_warps = 4,
-                                  .cluster = 1,
-                                  .ctas = 4};
+TileCopyProblem matrix() {
+  return {.rank = 2,
+          .element_bytes = 2,
+          .dims = {1000, 1024},
+          .box = {64, 64},
+          .swizzle_bytes = 128,
+          .stages = 4,
+          .consumer_warps = 4,
+          .cluster = 1,
+          .ctas = 4};
+}
 
 std::vector<unsigned char> random_bytes(std::size_t count) {
   std::mt19937_64 generator(20);
@@ -33,7 +35,7 @@ std::vector<unsigned char> random_bytes(std::size_t count) {
 
 bool run_on(const DeviceChoice& device, const std::string& where, const std::vector<unsigned char>& source) {
   const auto start = std::chrono::steady_clock::now();
-  const TileCopyResult result = run_tile_copy(device, kMatrix, {.kernel = "tile_copy"}, source);
+  const TileCopyResult result = run_tile_copy(device, matrix(), {.kernel = "tile_copy"}, source);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (!result.outcome.ok()) {
     fmt::print("{}\n", result.outcome.report);
@@ -53,11 +55,12 @@ bool run_on(const DeviceChoice& device, const std::string& where, const std::vec
 }  // namespace
 
 int main_job() {
-  const std::vector<unsigned char> source = random_bytes(plan_tile_copy(kMatrix).tensor_bytes);
+  const TileCopyProblem problem = matrix();
+  const std::vector<unsigned char> source = random_bytes(plan_tile_copy(problem).tensor_bytes);
   fmt::print("A {} x {} matrix of 16-bit elements, in tiles of {} x {}, through {} stages: one warp loads with TMA,\n"
              "{} warps take the tiles and store them with TMA; {} CTAs of {} threads.\n\n",
-             kMatrix.dims[1], kMatrix.dims[0], kMatrix.box[1], kMatrix.box[0], kMatrix.stages, kMatrix.consumer_warps,
-             kMatrix.ctas, 32 * (1 + kMatrix.consumer_warps));
+             problem.dims[1], problem.dims[0], problem.box[1], problem.box[0], problem.stages, problem.consumer_warps,
+             problem.ctas, 32 * (1 + problem.consumer_warps));
   if (!run_on({}, "simulated SM", source)) return kFailed;
   const GpuList list = gpus();
   if (list.gpus.empty()) {
@@ -67,7 +70,7 @@ int main_job() {
   }
 
   fmt::print("\nThe same kernel, but one consumer warp does not release one stage:\n\n");
-  TileCopyProblem broken = kMatrix;
+  TileCopyProblem broken = problem;
   broken.ctas = 1;
   broken.mistake = "drop_release";
   const TileCopyResult result = run_tile_copy(

@@ -18,7 +18,7 @@
 
 #include <fmt/format.h>
 
-namespace heddle::on_sim::isa {
+namespace heddle::inline HEDDLE_TARGET::isa {
 
 using sim::EventScope;
 using sim::FenceKind;
@@ -415,4 +415,4 @@ void fault_stage_used_after_release(Name pipeline, std::uint32_t stage, CallSite
               site);
 }
 
-}  // namespace heddle::on_sim::isa
+}  // namespace heddle::inline HEDDLE_TARGET::isa
