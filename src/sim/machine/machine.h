@@ -300,6 +300,9 @@ class Machine {
   void block(Thread& thread, const Wait& wait);
   void wake_waiters(Barrier& barrier);
   void settle(Barrier& barrier);
+  // Emits what a thread did to a barrier.
+  void tell(EventKind kind, const Thread& thread, const Barrier& barrier, std::uint64_t phase, std::uint64_t value,
+            EventScope scope, CallSite site);
   void changed() { ++state_changes_; }
   Barrier& live_barrier(const Thread& thread, SharedAddress address, CallSite site, const char* instruction);
   Barrier& own_barrier(const Thread& thread, SharedAddress address, CallSite site, const char* instruction);

@@ -71,6 +71,20 @@ void Machine::check(MbarrierFault mistake, const Thread& thread, const Barrier& 
   }
 }
 
+void Machine::tell(EventKind kind, const Thread& thread, const Barrier& barrier, std::uint64_t phase,
+                   std::uint64_t value, EventScope scope, CallSite site) {
+  if (!wants(kind)) return;
+  emit({.kind = kind,
+        .scope = scope,
+        .cta = thread.cta->linear,
+        .thread = thread.tid,
+        .barrier = barrier.id,
+        .address = barrier.offset | barrier.cta->rank << kRankShift,
+        .phase = phase,
+        .value = value,
+        .site = site});
+}
+
 void Machine::settle(Barrier& barrier) {
   if (!barrier.state.settle()) return;
   if (wants(EventKind::kBarrierPhase)) {
@@ -128,15 +142,7 @@ void Machine::mbarrier_init(Thread& thread, SharedAddress address, std::uint32_t
   check(barrier->state.init(count), thread, *barrier, count, site, kInstruction);
   barrier->live = true;
   changed();
-  if (wants(EventKind::kBarrierInit)) {
-    emit({.kind = EventKind::kBarrierInit,
-          .cta = cta.linear,
-          .thread = thread.tid,
-          .barrier = barrier->id,
-          .address = address,
-          .value = count,
-          .site = site});
-  }
+  tell(EventKind::kBarrierInit, thread, *barrier, 0, count, EventScope::kCta, site);
 }
 
 void Machine::mbarrier_inval(Thread& thread, SharedAddress address, CallSite site) {
@@ -149,14 +155,7 @@ void Machine::mbarrier_inval(Thread& thread, SharedAddress address, CallSite sit
   barrier.live = false;
   barrier.cta->barrier_at[barrier.offset / 8] = 0;
   changed();
-  if (wants(EventKind::kBarrierInval)) {
-    emit({.kind = EventKind::kBarrierInval,
-          .cta = barrier.cta->linear,
-          .thread = thread.tid,
-          .barrier = barrier.id,
-          .address = address,
-          .site = site});
-  }
+  tell(EventKind::kBarrierInval, thread, barrier, 0, 0, EventScope::kCta, site);
 }
 
 std::uint64_t Machine::mbarrier_arrive(Thread& thread, SharedAddress address, std::uint32_t count,
@@ -167,17 +166,7 @@ std::uint64_t Machine::mbarrier_arrive(Thread& thread, SharedAddress address, st
   const std::uint64_t phase = barrier.state.phase;
   check(barrier.state.arrive(count), thread, barrier, count, site, kInstruction);
   changed();
-  if (wants(EventKind::kBarrierArrive)) {
-    emit({.kind = EventKind::kBarrierArrive,
-          .scope = scope,
-          .cta = thread.cta->linear,
-          .thread = thread.tid,
-          .barrier = barrier.id,
-          .address = address,
-          .phase = phase,
-          .value = count,
-          .site = site});
-  }
+  tell(EventKind::kBarrierArrive, thread, barrier, phase, count, scope, site);
   settle(barrier);
   return state;
 }
@@ -201,16 +190,7 @@ std::uint64_t Machine::mbarrier_arrive_drop(Thread& thread, SharedAddress addres
   const std::uint64_t phase = barrier.state.phase;
   check(barrier.state.arrive_drop(count), thread, barrier, count, site, kInstruction);
   changed();
-  if (wants(EventKind::kBarrierArrive)) {
-    emit({.kind = EventKind::kBarrierArrive,
-          .cta = thread.cta->linear,
-          .thread = thread.tid,
-          .barrier = barrier.id,
-          .address = address,
-          .phase = phase,
-          .value = count,
-          .site = site});
-  }
+  tell(EventKind::kBarrierArrive, thread, barrier, phase, count, EventScope::kCta, site);
   settle(barrier);
   return state;
 }
@@ -221,16 +201,7 @@ void Machine::mbarrier_expect_tx(Thread& thread, SharedAddress address, std::uin
   const std::uint64_t phase = barrier.state.phase;
   check(barrier.state.expect_tx(bytes), thread, barrier, bytes, site, kInstruction);
   changed();
-  if (wants(EventKind::kBarrierExpect)) {
-    emit({.kind = EventKind::kBarrierExpect,
-          .cta = thread.cta->linear,
-          .thread = thread.tid,
-          .barrier = barrier.id,
-          .address = address,
-          .phase = phase,
-          .value = bytes,
-          .site = site});
-  }
+  tell(EventKind::kBarrierExpect, thread, barrier, phase, bytes, EventScope::kCta, site);
   // The manual speaks of the completion check for arrivals and complete_tx only; an H200 makes it here too.
   settle(barrier);
 }
@@ -244,21 +215,8 @@ std::uint64_t Machine::mbarrier_arrive_expect_tx(Thread& thread, SharedAddress a
   check(barrier.state.expect_tx(bytes), thread, barrier, bytes, site, kInstruction);
   check(barrier.state.arrive(1), thread, barrier, 1, site, kInstruction);
   changed();
-  Event event{.kind = EventKind::kBarrierExpect,
-              .scope = scope,
-              .cta = thread.cta->linear,
-              .thread = thread.tid,
-              .barrier = barrier.id,
-              .address = address,
-              .phase = phase,
-              .value = bytes,
-              .site = site};
-  if (wants(EventKind::kBarrierExpect)) emit(event);
-  if (wants(EventKind::kBarrierArrive)) {
-    event.kind = EventKind::kBarrierArrive;
-    event.value = 1;
-    emit(event);
-  }
+  tell(EventKind::kBarrierExpect, thread, barrier, phase, bytes, scope, site);
+  tell(EventKind::kBarrierArrive, thread, barrier, phase, 1, scope, site);
   settle(barrier);
   return state;
 }
@@ -269,16 +227,7 @@ void Machine::mbarrier_complete_tx(Thread& thread, SharedAddress address, std::u
   const std::uint64_t phase = barrier.state.phase;
   check(barrier.state.complete_tx(bytes), thread, barrier, bytes, site, kInstruction);
   changed();
-  if (wants(EventKind::kBarrierComplete)) {
-    emit({.kind = EventKind::kBarrierComplete,
-          .cta = thread.cta->linear,
-          .thread = thread.tid,
-          .barrier = barrier.id,
-          .address = address,
-          .phase = phase,
-          .value = bytes,
-          .site = site});
-  }
+  tell(EventKind::kBarrierComplete, thread, barrier, phase, bytes, EventScope::kCta, site);
   settle(barrier);
 }
 
@@ -317,31 +266,14 @@ bool Machine::mbarrier_test_wait_parity(Thread& thread, SharedAddress address, s
           fmt::format("a wait for parity {} on {}; a parity is 0 or 1", parity, describe(barrier)));
   }
   if (!barrier.state.parity_is_over(parity)) return false;
-  if (wants(EventKind::kBarrierPass)) {
-    emit({.kind = EventKind::kBarrierPass,
-          .scope = scope,
-          .cta = thread.cta->linear,
-          .thread = thread.tid,
-          .barrier = barrier.id,
-          .address = address,
-          .phase = barrier.state.phase - 1,
-          .site = site});
-  }
+  tell(EventKind::kBarrierPass, thread, barrier, barrier.state.phase - 1, 0, scope, site);
   return true;
 }
 
 bool Machine::mbarrier_test_wait(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site) {
   Barrier& barrier = own_barrier(thread, address, site, "mbarrier.try_wait");
   if (!barrier.state.is_over(state >> 20)) return false;
-  if (wants(EventKind::kBarrierPass)) {
-    emit({.kind = EventKind::kBarrierPass,
-          .cta = thread.cta->linear,
-          .thread = thread.tid,
-          .barrier = barrier.id,
-          .address = address,
-          .phase = state >> 20,
-          .site = site});
-  }
+  tell(EventKind::kBarrierPass, thread, barrier, state >> 20, 0, EventScope::kCta, site);
   return true;
 }
 
@@ -353,15 +285,7 @@ void Machine::mbarrier_suspend_parity(Thread& thread, SharedAddress address, std
 
 void Machine::mbarrier_suspend(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site) {
   Barrier& barrier = own_barrier(thread, address, site, "mbarrier.try_wait");
-  if (wants(EventKind::kBarrierBlock)) {
-    emit({.kind = EventKind::kBarrierBlock,
-          .cta = thread.cta->linear,
-          .thread = thread.tid,
-          .barrier = barrier.id,
-          .address = address,
-          .phase = state >> 20,
-          .site = site});
-  }
+  tell(EventKind::kBarrierBlock, thread, barrier, state >> 20, 0, EventScope::kCta, site);
   block(thread, {.kind = WaitKind::kMbarrier, .barrier = &barrier, .phase = state >> 20, .site = site});
   thread.next_waiter = barrier.first_waiter;
   barrier.first_waiter = &thread;
