@@ -59,6 +59,10 @@ RunOutcome launch_with_mistake(Device& device, const std::string& name, const La
 
 RunOutcome launch_copy(Device& device, const TileCopyProblem& problem, const LaunchShape& shape,
                        const TileCopyParams& params) {
+  if (!problem.mistake.empty() && problem.stages != TileCopyConfig{}.stages) {
+    throw InputError("tile copy: a mistake with " + std::to_string(problem.stages) + " stages; mistakes are planted in " +
+                     std::to_string(TileCopyConfig{}.stages));
+  }
   if (!problem.mistake.empty()) return launch_with_mistake<TileCopyConfig{}>(device, problem.mistake, shape, params);
   switch (problem.stages) {
     case 1: return launch_stages<1>(device, shape, params);

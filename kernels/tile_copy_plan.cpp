@@ -50,13 +50,16 @@ TileCopyPlan plan_tile_copy(const TileCopyProblem& p) {
     pitch *= p.dims[d];
   }
   std::uint64_t rows = 1;
+  std::uint64_t boxes = 1;
   for (std::uint32_t d = 0; d < p.rank; ++d) {
     const auto beyond = static_cast<std::int64_t>(p.dims[d]) - p.start[d];
     require(beyond > 0, fmt::format("start[{}] is {}; the tensor ends at {}", d, p.start[d], p.dims[d]));
     plan.counts[d] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(beyond) + p.box[d] - 1) / p.box[d]);
-    plan.boxes *= plan.counts[d];
+    boxes *= plan.counts[d];
+    require(boxes <= 0x7fffffff, fmt::format("more than {} boxes up to dimension {}", 0x7fffffff, d));
     if (d > 0) rows *= p.box[d];
   }
+  plan.boxes = static_cast<std::uint32_t>(boxes);
   const std::uint32_t row_bytes = p.box[0] * p.element_bytes;
   const std::uint64_t tile_bytes = rows * std::max(row_bytes, p.swizzle_bytes);
   const std::uint32_t room = TileCopyConfig{}.stage_bytes;

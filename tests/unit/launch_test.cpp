@@ -56,6 +56,21 @@ TEST(Launch, RefusesClustersOfMoreThanSixteen) {
   EXPECT_EQ(refusal({.grid = {4, 4, 1}, .cluster = {4, 4, 1}}), "");
 }
 
+TEST(Launch, RefusesGridsLargerThanAnyGpuTakes) {
+  EXPECT_EQ(refusal({.grid = {1, 65536, 1}}),
+            "launch of copy: a grid of 1x65536x1 CTAs; at most 2147483647x65535x65535");
+  constexpr std::uint32_t kHuge = 1u << 22;
+  EXPECT_EQ(refusal({.grid = {kHuge, kHuge, kHuge}, .cluster = {kHuge, kHuge, kHuge}}),
+            "launch of copy: a grid of 4194304x4194304x4194304 CTAs; at most 2147483647x65535x65535");
+  EXPECT_EQ(refusal({.grid = {1, 2, 2}}), "");
+}
+
+TEST(Launch, RefusesMoreThreadsThanTheKernelIsMadeFor) {
+  EXPECT_EQ(refusal({}, {64, 0, 1, nullptr, 0, 32}),
+            "launch of copy: 64 threads in a CTA; the kernel's kThreads is 32");
+  EXPECT_EQ(refusal({}, {32, 0, 1, nullptr, 0, 32}), "");
+}
+
 TEST(Launch, RefusesCtasOfNoneOrTooManyThreads) {
   EXPECT_EQ(refusal({}, {0, 0, 1, nullptr}), "launch of copy: 0 threads in a CTA; 1 to 1024");
   EXPECT_EQ(refusal({}, {1025, 0, 1, nullptr}), "launch of copy: 1025 threads in a CTA; 1 to 1024");

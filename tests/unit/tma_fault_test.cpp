@@ -382,7 +382,12 @@ TEST_F(TmaFault, BarrierInAnotherCtaThanTheTileIsReported) {
                   "in the CTA that gets the tile"));
   EXPECT_TRUE(
       faults_with(run_with(0, 5), "bad_rank",
-                  "[bad_rank] cp.async.bulk.tensor load multicast with mask 0x5, but the cluster has 2 CTAs"));
+                  "[bad_rank] cp.async.bulk.tensor load multicast with mask 0x5; it names CTAs of the cluster, "
+                  "which has 2"));
+  EXPECT_TRUE(
+      faults_with(run_with(0, 0), "bad_rank",
+                  "[bad_rank] cp.async.bulk.tensor load multicast with mask 0x0; it names CTAs of the cluster, "
+                  "which has 2"));
   EXPECT_TRUE(is_silent(run_with(0, 1)));
 }
 

@@ -31,7 +31,7 @@ struct LaunchOptions {
   std::string kernel = "kernel";     // what reports call it
   std::string again = {};            // the command that shows the run again; empty: the schedule alone is printed
   std::uint64_t max_steps = std::uint64_t{1} << 40;  // instructions before the run is stopped with a report
-  bool check_races = true;           // judge accesses by what happens before what; off: only what goes wrong is seen
+  bool check_races = true;           // judge accesses by what happens before what, not by luck of the schedule
   std::vector<Observer*> observers = {};
 };
 
@@ -41,7 +41,8 @@ struct KernelEntry {
   std::size_t shared_bytes;
   std::size_t shared_alignment;
   void (*run)(const void* params, void* shared);
-  std::uint32_t registers = 0;  // of each thread at the start; 0: not known
+  std::uint32_t registers = 0;    // of each thread at the start; 0: not known
+  std::uint32_t max_threads = 0;  // 0: what a CTA can have
 };
 
 // Throws InputError for a launch that no GPU of that architecture would take; nothing is written then.
@@ -71,7 +72,8 @@ Report launch(const LaunchOptions& options, const LaunchShape& shape, const type
       .run = [](const void* p, void* shared) {
         K::run(*static_cast<const typename K::Params*>(p), *static_cast<typename K::Shared*>(shared));
       },
-      .registers = detail::registers_of<K>()};
+      .registers = detail::registers_of<K>(),
+      .max_threads = K::kThreads};
   return launch_entry(options, shape, entry, &params);
 }
 

@@ -17,6 +17,7 @@ using machine::BarrierName;
 using machine::Cta;
 using machine::Machine;
 using machine::NamedRange;
+using machine::place;
 using machine::Thread;
 using machine::ThreadState;
 using machine::Wait;
@@ -25,13 +26,6 @@ using machine::WaitKind;
 namespace {
 
 constexpr std::size_t kMostGroups = 12;
-
-const char* file_name(const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  return slash == nullptr ? path : slash + 1;
-}
-
-std::string place(CallSite site) { return fmt::format("{}:{}", file_name(site.file), site.line); }
 
 // "0, 2-5"
 std::string ranges(const std::set<std::uint32_t>& numbers) {
@@ -358,7 +352,8 @@ Diagnosis explain_deadlock(Machine& machine, const BarrierHistory& history, cons
   const std::size_t roles = explainer.roles();
   const std::string subject = explainer.has_roles()
                                   ? fmt::format("{} {}", roles, roles == 1 ? "role is" : "roles are")
-                                  : fmt::format("{} threads are", explainer.threads());
+                                  : fmt::format("{} {}", explainer.threads(),
+                                                explainer.threads() == 1 ? "thread is" : "threads are");
   return make_diagnosis("deadlock", subject + " blocked and nothing in flight can wake them", explainer.lines(),
                         options);
 }

@@ -308,7 +308,12 @@ void check_map_pointer(const Machine& m, const Thread& t, const TensorMap* map, 
 
 void tensor_load(void* destination, const TensorMap* map, const std::int32_t* coords, int rank, MbarPtr bar,
                  CallSite site) {
-  tensor_load_multicast(destination, map, coords, rank, bar, 0, site);
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    check_map_pointer(m, t, map, site);
+    const SharedAddress to = e.address_of(destination, site);
+    const auto target = static_cast<std::uint16_t>(1u << (to >> sim::machine::kRankShift));
+    m.tensor_load(t, to, *map, coords, rank, e.address_of(bar, site), target, site);
+  });
 }
 
 void tensor_load_multicast(void* destination, const TensorMap* map, const std::int32_t* coords, int rank,

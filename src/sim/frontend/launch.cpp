@@ -29,10 +29,20 @@ void check_launch(const LaunchOptions& options, const LaunchShape& shape, const 
     refuse(fmt::format("a grid of {}x{}x{} CTAs does not divide into clusters of {}x{}x{}", shape.grid.x,
                        shape.grid.y, shape.grid.z, shape.cluster.x, shape.cluster.y, shape.cluster.z));
   }
+  constexpr std::uint32_t kMaxGridX = 0x7fffffff;
+  constexpr std::uint32_t kMaxGridYZ = 65535;
+  if (shape.grid.x > kMaxGridX || shape.grid.y > kMaxGridYZ || shape.grid.z > kMaxGridYZ) {
+    refuse(fmt::format("a grid of {}x{}x{} CTAs; at most {}x{}x{}", shape.grid.x, shape.grid.y, shape.grid.z,
+                       kMaxGridX, kMaxGridYZ, kMaxGridYZ));
+  }
+  // A cluster is no larger than the grid, so the product fits.
   const std::uint64_t cluster = std::uint64_t{shape.cluster.x} * shape.cluster.y * shape.cluster.z;
   if (cluster > isa::kMaxCluster) {
     refuse(fmt::format("a cluster of {} CTAs; at most {} ({} on every card)", cluster, isa::kMaxCluster,
                        isa::kMaxPortableCluster));
+  }
+  if (entry.max_threads != 0 && entry.threads > entry.max_threads) {
+    refuse(fmt::format("{} threads in a CTA; the kernel's kThreads is {}", entry.threads, entry.max_threads));
   }
   if (entry.threads == 0 || entry.threads > machine::kMaxThreads) {
     refuse(fmt::format("{} threads in a CTA; 1 to {}", entry.threads, machine::kMaxThreads));

@@ -16,12 +16,12 @@ namespace {
 constexpr int kUninitialised = 0xA5;
 constexpr std::align_val_t kArenaAlignment{4096};
 
-const char* file_name(const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  return slash == nullptr ? path : slash + 1;
-}
-
 }  // namespace
+
+std::string place(CallSite site) {
+  const char* slash = std::strrchr(site.file, '/');
+  return fmt::format("{}:{}", slash == nullptr ? site.file : slash + 1, site.line);
+}
 
 Machine::Machine(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t threads_per_cta,
                  std::size_t shared_bytes, std::uint32_t registers)
@@ -295,11 +295,11 @@ std::vector<const Thread*> Machine::resident_threads() const {
 void Machine::fault(const Thread* thread, CallSite site, std::string code, std::string headline,
                     std::vector<std::string> details) const {
   std::vector<std::string> lines;
-  const std::string place = *site.file == '\0' ? std::string() : fmt::format("{}:{}", file_name(site.file), site.line);
+  const std::string where = *site.file == '\0' ? std::string() : place(site);
   if (thread != nullptr) {
-    lines.push_back(fmt::format("{:<62} {}", describe(*thread), place));
-  } else if (!place.empty()) {
-    lines.push_back(fmt::format("{:<62} {}", "issued at", place));
+    lines.push_back(fmt::format("{:<62} {}", describe(*thread), where));
+  } else if (!where.empty()) {
+    lines.push_back(fmt::format("{:<62} {}", "issued at", where));
   }
   for (std::string& detail : details) lines.push_back(std::move(detail));
   throw Fault{std::move(code), std::move(headline), std::move(lines)};

@@ -157,6 +157,9 @@ struct BarrierName {
   isa::BarrierRole role = isa::BarrierRole::kOther;
 };
 
+// "tile_copy.h:87"
+std::string place(CallSite site);
+
 class Machine {
  public:
   Machine(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t threads_per_cta,

@@ -266,6 +266,12 @@ const Copy* TmaEngine::touching(const Cta& cta) const {
 }
 
 void TmaEngine::global_fault(const Copy& copy, std::uint64_t address) const {
+  if (const GlobalMemory::Region* region = machine_.global().find(address, 1);
+      region != nullptr && !region->writable && copy.kind != CopyKind::kLoad) {
+    machine_.fault(nullptr, copy.site, "global_read_only",
+                   fmt::format("a {} of {} bytes at {}, which is read-only", name_of(copy.kind), copy.bytes,
+                               machine_.global().describe(address)));
+  }
   machine_.fault(nullptr, copy.site, "global_out_of_bounds",
                  fmt::format("a {} of {} bytes reaches {}", name_of(copy.kind), copy.bytes,
                              machine_.global().describe(address)),

@@ -80,8 +80,18 @@ void refuse(const Machine& machine, const Thread& thread, const CopyFault& mista
   }
 }
 
+void check_not_reserved(const Machine& machine, const Thread& thread, std::uint32_t offset, CallSite site,
+                        const char* instruction) {
+  if (offset < kSharedBase) {
+    machine.fault(&thread, site, "shared_out_of_bounds",
+                  fmt::format("{} of a tile at shared address {:#x}, but the CTA's shared memory starts at {:#x}",
+                              instruction, offset, kSharedBase));
+  }
+}
+
 void check_own_source(const Machine& machine, const Thread& thread, SharedAddress source, CallSite site,
                       const char* instruction) {
+  check_not_reserved(machine, thread, source & kOffsetMask, site, instruction);
   if (source >> kRankShift != thread.cta->rank) {
     machine.fault(&thread, site, "bad_rank",
                   fmt::format("{} from the shared memory of rank {}; a CTA stores from its own (rank {})", instruction,
@@ -115,6 +125,7 @@ void Machine::tensor_load(Thread& thread, SharedAddress destination, const Tenso
                           CallSite site) {
   const TensorMapSpec spec = decode(*this, thread, map, site, kLoad);
   const std::uint32_t offset = destination & kOffsetMask;
+  check_not_reserved(*this, thread, offset, site, kLoad);
   auto copy = std::make_unique<Copy>();
   copy->box.emplace(spec, std::span(coords, static_cast<std::size_t>(rank)), offset);
   refuse(*this, thread, copy->box->load_fault(thread.cta->shared_end), site, kLoad);
@@ -123,11 +134,11 @@ void Machine::tensor_load(Thread& thread, SharedAddress destination, const Tenso
           fmt::format("{} into rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the tile",
                       kLoad, destination >> kRankShift, barrier >> kRankShift));
   }
-  // Without a mask the tile goes to the CTA that the address names.
-  const std::uint32_t targets = mask != 0 ? mask : 1u << (destination >> kRankShift);
-  if (targets >> cluster_size_ != 0) {
+  const std::uint32_t targets = mask;
+  if (targets == 0 || targets >> cluster_size_ != 0) {
     fault(&thread, site, "bad_rank",
-          fmt::format("{} multicast with mask {:#x}, but the cluster has {} CTAs", kLoad, targets, cluster_size_));
+          fmt::format("{} multicast with mask {:#x}; it names CTAs of the cluster, which has {}", kLoad, targets,
+                      cluster_size_));
   }
   for (std::uint32_t target = 0; target < cluster_size_; ++target) {
     if ((targets & 1u << target) == 0) continue;

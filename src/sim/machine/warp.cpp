@@ -36,9 +36,9 @@ namespace {
 std::uint32_t source_lane(WarpOp op, std::uint32_t lane, std::uint32_t operand) {
   switch (op) {
     case WarpOp::kShflIdx: return operand % 32;
-    case WarpOp::kShflUp: return operand > lane ? lane : lane - operand;
-    case WarpOp::kShflDown: return lane + operand > 31 ? lane : lane + operand;
-    default: return (lane ^ operand) % 32;
+    case WarpOp::kShflUp: return operand % 32 > lane ? lane : lane - operand % 32;
+    case WarpOp::kShflDown: return lane + operand % 32 > 31 ? lane : lane + operand % 32;
+    default: return lane ^ operand % 32;
   }
 }
 
@@ -85,7 +85,7 @@ bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint
           fmt::format("{} with mask {:#010x}, while lanes {:#010x} of the warp wait at {} with mask {:#010x}",
                       sim::machine::name_of(op), mask, meeting->arrived, sim::machine::name_of(meeting->op),
                       meeting->mask),
-          {fmt::format("the others: {}:{}", meeting->site.file, meeting->site.line)});
+          {fmt::format("{:<62} {}", "the others", place(meeting->site))});
   }
   if ((op == WarpOp::kShflIdx || op == WarpOp::kShflUp || op == WarpOp::kShflDown || op == WarpOp::kShflBfly) &&
       (mask & 1u << source_lane(op, lane, operand)) == 0) {
