@@ -42,11 +42,6 @@ std::string text_of(const WgmmaOperands& operands) {
                      operands.scale_d ? 1 : 0);
 }
 
-std::string place(CallSite site) {
-  const char* slash = std::strrchr(site.file, '/');
-  return fmt::format("{}:{}", slash == nullptr ? site.file : slash + 1, site.line);
-}
-
 void check_shape(const Machine& machine, const Thread& thread, const WgmmaOperands& operands, CallSite site) {
   switch (check(operands.shape)) {
     case WgmmaShapeFault::kNone: break;
