@@ -18,6 +18,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+
 namespace heddle::inline HEDDLE_TARGET::isa {
 
 using sim::EventScope;
@@ -395,10 +398,11 @@ void annotate_barriers(MbarPtr first, std::uint32_t count, Name pipeline, Barrie
 
 namespace {
 
-[[noreturn]] void stop_thread(const char* code, const std::string& headline, CallSite site) noexcept {
+// The headline is moved on, so that the stack that is abandoned here holds no memory.
+[[noreturn]] void stop_thread(const char* code, std::string headline, CallSite site) noexcept {
   Executor& executor = Executor::current();
   try {
-    executor.machine().fault(&executor.thread(), site, code, headline);
+    executor.machine().fault(&executor.thread(), site, code, std::move(headline));
   } catch (const Fault& fault) {
     executor.record(fault);
   }
