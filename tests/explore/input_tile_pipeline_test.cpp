@@ -6,17 +6,15 @@
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/tma.h>
-#include <heddle/pipeline/mutant.h>
 #include <heddle/pipeline/tile_pipeline.h>
 #include <heddle/sim/global_memory.h>
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "../support/planted_mistakes.h"
 #include "../support/ring_schedules.h"
 #include "../support/tiny_kernel.h"
 
@@ -112,6 +110,19 @@ void survives_every_schedule() {
 TEST(InputTilePipeline, HandsOverEveryTileUnderManySchedulesKGroup1) { survives_every_schedule<1>(); }
 TEST(InputTilePipeline, HandsOverEveryTileUnderManySchedulesKGroup2) { survives_every_schedule<2>(); }
 TEST(InputTilePipeline, HandsOverEveryTileUnderManySchedulesKGroup4) { survives_every_schedule<4>(); }
+
+template <std::uint32_t k_group_size>
+void reports_every_mistake() {
+  const Tiles tiles;
+  test::expect_every_mistake_reported<MbarrierBackend<2>>([&]<class Backend>(const sim::Schedule& schedule) {
+    std::uint32_t wrong = 0;
+    return Ring<2, k_group_size, Backend>::run(tiles, 6, schedule, wrong);
+  });
+}
+
+TEST(InputTilePipeline, ReportsEveryPlantedMistakeKGroup1) { reports_every_mistake<1>(); }
+TEST(InputTilePipeline, ReportsEveryPlantedMistakeKGroup2) { reports_every_mistake<2>(); }
+TEST(InputTilePipeline, ReportsEveryPlantedMistakeKGroup4) { reports_every_mistake<4>(); }
 
 }  // namespace
 }  // namespace heddle
