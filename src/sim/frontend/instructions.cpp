@@ -309,21 +309,22 @@ void check_map_pointer(const Machine& m, const Thread& t, const TensorMap* map, 
 
 }  // namespace
 
-void tensor_load(void* destination, const TensorMap* map, const std::int32_t* coords, int rank, MbarPtr bar,
-                 CallSite site) {
+void tensor_load(int cta_group, void* destination, const TensorMap* map, const std::int32_t* coords, int rank,
+                 MbarPtr bar, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
     const SharedAddress to = e.address_of(destination, site);
     const auto target = static_cast<std::uint16_t>(1u << (to >> sim::machine::kRankShift));
-    m.tensor_load(t, to, *map, coords, rank, e.address_of(bar, site), target, site);
+    m.tensor_load(t, cta_group, to, *map, coords, rank, e.address_of(bar, site), target, site);
   });
 }
 
-void tensor_load_multicast(void* destination, const TensorMap* map, const std::int32_t* coords, int rank,
-                           MbarPtr bar, std::uint16_t mask, CallSite site) {
+void tensor_load_multicast(int cta_group, void* destination, const TensorMap* map, const std::int32_t* coords,
+                           int rank, MbarPtr bar, std::uint16_t mask, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
-    m.tensor_load(t, e.address_of(destination, site), *map, coords, rank, e.address_of(bar, site), mask, site);
+    m.tensor_load(t, cta_group, e.address_of(destination, site), *map, coords, rank, e.address_of(bar, site), mask,
+                  site);
   });
 }
 

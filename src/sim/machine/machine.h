@@ -224,8 +224,8 @@ class Machine {
   void fence(Thread& thread, FenceKind kind, CallSite site);
 
   // The copy engine.
-  void tensor_load(Thread& thread, SharedAddress destination, const TensorMap& map, const std::int32_t* coords,
-                   int rank, SharedAddress barrier, std::uint16_t mask, CallSite site);
+  void tensor_load(Thread& thread, int cta_group, SharedAddress destination, const TensorMap& map,
+                   const std::int32_t* coords, int rank, SharedAddress barrier, std::uint16_t mask, CallSite site);
   void tensor_store(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank,
                     SharedAddress source, CallSite site);
   void tensor_reduce(Thread& thread, isa::ReduceOp op, const TensorMap& map, const std::int32_t* coords, int rank,
