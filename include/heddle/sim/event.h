@@ -57,6 +57,8 @@ enum class EventKind : std::uint8_t {
   kMmaFence,         // thread: lane 0 of the warp
   kMmaCommit,        // thread: lane 0 of the warp
   kMmaPass,          // copy: an operation that a warp has waited for, thread: its lane 0, value: groups pending
+  kClusterCancel,    // copy: the request, cta that asked, value: linear index of the cancelled cluster's first CTA,
+                     // or ~0: refused
   kRegisterCount,    // thread: lane 0 of the warp, value: registers that each thread has now
   kCount
 };
@@ -71,7 +73,7 @@ enum class FenceKind : std::uint8_t {
   kAcqRelGpu
 };
 
-enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer };
+enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer, kClcResponse };
 
 enum class EventScope : std::uint8_t { kCta, kCluster };
 

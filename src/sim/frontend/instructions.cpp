@@ -6,6 +6,7 @@
 
 #include <heddle/isa/address.h>
 #include <heddle/isa/annotate.h>
+#include <heddle/isa/clc.h>
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/fault.h>
 #include <heddle/isa/fence.h>
@@ -60,6 +61,30 @@ void* mapa_address(void* shared, std::uint32_t rank, CallSite site) {
   return instruct(false, site, [&](Executor& e, Machine& m, Thread& t) {
     return e.pointer_to(m.mapa(t, e.address_of(shared, site), rank, site));
   });
+}
+
+// Cluster launch control.
+
+void clusterlaunchcontrol_try_cancel(Bytes16* response, MbarPtr bar, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.clc_try_cancel(t, e.address_of(response, site), e.address_of(bar, site), false, site);
+  });
+}
+
+void clusterlaunchcontrol_try_cancel_multicast(Bytes16* response, MbarPtr bar, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.clc_try_cancel(t, e.address_of(response, site), e.address_of(bar, site), true, site);
+  });
+}
+
+bool clusterlaunchcontrol_query_cancel_is_canceled(Bytes16 response, CallSite site) {
+  return instruct(false, site,
+                  [&](Executor&, Machine& m, Thread& t) { return m.clc_is_canceled(t, response, site); });
+}
+
+Dim3 clusterlaunchcontrol_query_cancel_get_first_ctaid(Bytes16 response, CallSite site) {
+  return instruct(false, site,
+                  [&](Executor&, Machine& m, Thread& t) { return m.clc_first_ctaid(t, response, site); });
 }
 
 // mbarrier.

@@ -62,6 +62,7 @@ const char* name_of(CopyKind kind) {
     case CopyKind::kStore: return "bulk store";
     case CopyKind::kReduce: return "bulk reduction";
     case CopyKind::kSharedToPeer: return "bulk copy to a peer";
+    case CopyKind::kClcResponse: return "response of cluster launch control";
   }
   return "";
 }
@@ -97,7 +98,7 @@ bool BulkGroups::reached(std::uint32_t pending, bool read_only) const {
 }
 
 void TmaEngine::issue(std::unique_ptr<Copy> copy) {
-  copy->id = next_id_++;
+  copy->id = take_id();
   copy->cta = copy->issuer->cta;
   copy->cta_linear = copy->cta->linear;
   if (copy->pieces.empty()) cut(*copy, nullptr);  // loads were cut for each target
@@ -136,6 +137,7 @@ void TmaEngine::step(std::size_t index, std::uint64_t entropy) {
     case CopyKind::kSharedToPeer: land_in_peer(copy, piece); break;
     case CopyKind::kStore:
     case CopyKind::kReduce: land_store(copy, piece); break;
+    case CopyKind::kClcResponse: break;  // never here: ClcUnit answers
   }
   if (copy.pieces.empty()) finish(index);
 }

@@ -89,6 +89,9 @@ class TmaEngine {
   // Takes a copy whose operands have been checked.
   void issue(std::unique_ptr<Copy> copy);
 
+  // The number of the next asynchronous operation that counts bytes on a barrier, whichever unit runs it.
+  std::uint64_t take_id() { return next_id_++; }
+
   std::size_t in_flight() const { return copies_.size(); }
   const std::vector<std::unique_ptr<Copy>>& copies() const { return copies_; }
 
