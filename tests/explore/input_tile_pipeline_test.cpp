@@ -6,7 +6,7 @@
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/tma.h>
-#include <heddle/pipeline/tile_pipeline.h>
+#include <heddle/pipeline/input_tile_pipeline.h>
 #include <heddle/sim/global_memory.h>
 
 #include <gtest/gtest.h>

@@ -30,7 +30,7 @@ inline const ExpectedCodes kExpectedCodes[] = {
     {"long_expect", {"deadlock"}},
     {"wrong_phase", {"deadlock"}},
     {"large_count", {"deadlock"}},
-    {"small_count", {"write_while_read"}},
+    {"small_count", {"write_while_read", "over_arrival", "deadlock"}},
     {"swap_consumer", {"deadlock"}},
     {"swap_producer", {"write_while_read"}},
     {"double_release", {"write_while_read", "over_arrival", "deadlock"}},
