@@ -89,6 +89,24 @@ Dim3 clusterlaunchcontrol_query_cancel_get_first_ctaid(Bytes16 response, CallSit
 
 // mbarrier.
 
+namespace {
+
+// Of a barrier that the instruction takes from the own CTA only; the _cluster forms take any.
+SharedAddress own_barrier(Executor& e, const Machine& m, const Thread& t, MbarPtr bar, const char* instruction,
+                          CallSite site) {
+  const SharedAddress address = e.address_of(bar, site);
+  const std::uint32_t rank = address >> sim::machine::kRankShift;
+  if (rank != t.cta->rank) {
+    m.fault(&t, site, "bad_rank",
+            fmt::format("{} on a barrier of rank {}; this form takes a barrier of the own CTA (rank {}), the _cluster "
+                        "form any",
+                        instruction, rank, t.cta->rank));
+  }
+  return address;
+}
+
+}  // namespace
+
 void mbarrier_init(MbarPtr bar, std::uint32_t count, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     m.mbarrier_init(t, e.address_of(bar, site), count, site);
@@ -102,7 +120,7 @@ void mbarrier_inval(MbarPtr bar, CallSite site) {
 
 MbarrierState mbarrier_arrive(MbarPtr bar, std::uint32_t count, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive(t, e.address_of(bar, site), count, EventScope::kCta, site);
+    return m.mbarrier_arrive(t, own_barrier(e, m, t, bar, "mbarrier.arrive", site), count, EventScope::kCta, site);
   });
 }
 
@@ -120,13 +138,13 @@ MbarrierState mbarrier_arrive_no_complete(MbarPtr bar, std::uint32_t count, Call
 
 MbarrierState mbarrier_arrive_drop(MbarPtr bar, std::uint32_t count, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive_drop(t, e.address_of(bar, site), count, site);
+    return m.mbarrier_arrive_drop(t, own_barrier(e, m, t, bar, "mbarrier.arrive_drop", site), count, site);
   });
 }
 
 MbarrierState mbarrier_arrive_expect_tx(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive_expect_tx(t, e.address_of(bar, site), tx_bytes, EventScope::kCta, site);
+    return m.mbarrier_arrive_expect_tx(t, own_barrier(e, m, t, bar, "mbarrier.arrive.expect_tx", site), tx_bytes, EventScope::kCta, site);
   });
 }
 
@@ -137,7 +155,9 @@ void mbarrier_arrive_expect_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes, Call
 }
 
 void mbarrier_expect_tx(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
-  mbarrier_expect_tx_cluster(bar, tx_bytes, site);
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.mbarrier_expect_tx(t, own_barrier(e, m, t, bar, "mbarrier.expect_tx", site), tx_bytes, site);
+  });
 }
 
 void mbarrier_expect_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {

@@ -4,6 +4,7 @@
 // cp.async.bulk.wait_group.
 #include "sim/machine/machine.h"
 
+#include <heddle/host/tensor_map.h>
 #include <heddle/isa/tensor_map_encode.h>
 
 #include <fmt/format.h>
@@ -34,8 +35,8 @@ TensorMapSpec decode(const Machine& machine, const Thread& thread, const TensorM
   const std::uint32_t sm = machine.arch() == Arch::kSm90 ? 90 : 100;
   if (const TensorMapFault mistake = check(decoded.spec, sm)) {
     machine.fault(&thread, site, "bad_tensor_map",
-                  fmt::format("{} with a tensor map that sm_{} does not take: rule {} is broken by the value {}",
-                              instruction, sm, static_cast<int>(mistake.rule), mistake.value));
+                  fmt::format("{} with a tensor map that sm_{} does not take: {}", instruction, sm,
+                              message(mistake, decoded.spec)));
   }
   return decoded.spec;
 }
