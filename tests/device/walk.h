@@ -10,6 +10,8 @@
 #include <heddle/kernel/context.h>
 #include <heddle/kernel/roles.h>
 #include <heddle/kernel/scheduler.h>
+#include <heddle/pipeline/epilogue_load.h>
+#include <heddle/pipeline/pipeline_bundle.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -17,7 +19,8 @@ using WalkEpilogue = Role<"epilogue", 4>;
 using WalkScheduler = Role<"scheduler", 1>;
 using WalkLoad = Role<"load", 1>;
 using WalkMma = Role<"mma", 1>;
-using WalkRoles = WarpRoles<WalkEpilogue, WalkScheduler, WalkLoad, WalkMma>;
+using WalkEpilogueLoad = Role<"epilogue_load", 1>;
+using WalkRoles = WarpRoles<WalkEpilogue, WalkScheduler, WalkLoad, WalkMma, WalkEpilogueLoad>;
 
 struct WalkParams {
   TileSchedulerParams scheduler;
@@ -49,19 +52,30 @@ struct ClcWalk {
   static constexpr ClusterConfig kCluster{.cluster = config.cluster};
   static constexpr std::uint32_t kThreads = WalkRoles::kThreads;
 
+  static constexpr PipelineBundleConfig kPipelines{
+      .input_stages = 2, .output_stages = 2, .clc_stages = stages, .epi_load_stages = 2};
+
   struct Shared {
-    typename Scheduler::Storage clc;
+    SmemPipelineBundle<kPipelines> pipelines;
   };
 
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
     const KernelContext<kCluster> ctx;
-    Scheduler scheduler(params.scheduler, shared.clc);
-    const KernelScope<kCluster> scope([&] { scheduler.init_mbars(); });
+    Scheduler scheduler(params.scheduler, shared.pipelines.clc);
+    LoadOrderBarrier order(shared.pipelines.load_order);
+    const KernelScope<kCluster> scope(
+        [&] { shared.pipelines.template init_mbars<ArrivalCounts<kCluster, WalkRoles>>(); });
     if (WalkRoles::enter<WalkScheduler>()) {
       scheduler.run_scheduler();
     } else if (WalkRoles::enter<WalkLoad>()) {
       for (auto work : scheduler.tiles()) {
         scheduler.throttle_signal(ctx.is_first_cta_in_cluster());
+        write_down(params, work);
+        order.arrive();
+      }
+    } else if (WalkRoles::enter<WalkEpilogueLoad>()) {
+      for (auto work : scheduler.tiles()) {
+        order.wait();
         write_down(params, work);
       }
     } else if (WalkRoles::enter<WalkMma>()) {
