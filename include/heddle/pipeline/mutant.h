@@ -29,7 +29,10 @@ enum class Mistake : std::uint8_t {
   kLargeCount,     // the empty barrier waits for one arrival too many
   kSmallCount,     // the empty barrier waits for one arrival too few
   kSwapConsumer,   // the consumer waits for the empty barrier
-  kSwapProducer    // the producer waits for the full barrier
+  kSwapProducer,   // the producer waits for the full barrier
+  kDoubleRelease,  // a consumer arrives twice on the empty barrier
+  kNoConsumerWait, // the consumer does not wait
+  kNoProducerWait  // the producer does not wait
 };
 
 inline constexpr struct MistakeName {
@@ -46,6 +49,9 @@ inline constexpr struct MistakeName {
     {Mistake::kSmallCount, "small_count", "the empty barrier waits for one arrival too few"},
     {Mistake::kSwapConsumer, "swap_consumer", "the consumer waits for the empty barrier"},
     {Mistake::kSwapProducer, "swap_producer", "the producer waits for the full barrier"},
+    {Mistake::kDoubleRelease, "double_release", "one consumer warp releases one stage twice"},
+    {Mistake::kNoConsumerWait, "no_consumer_wait", "the consumer does not wait for the full barrier"},
+    {Mistake::kNoProducerWait, "no_producer_wait", "the producer does not wait for the empty barrier"},
 };
 
 struct Mutation {
@@ -68,6 +74,7 @@ class MutantBackend : public Backend {
 
   HEDDLE_DEVICE void wait_full(std::uint32_t stage, std::uint32_t phase, Name name, SuspendHint hint,
                                CallSite site) const {
+    if constexpr (mutation.mistake == Mistake::kNoConsumerWait) return;
     if constexpr (mutation.mistake == Mistake::kSwapConsumer) {
       Backend::wait_empty(stage, phase, name, hint, site);
     } else {
@@ -77,6 +84,7 @@ class MutantBackend : public Backend {
 
   HEDDLE_DEVICE void wait_empty(std::uint32_t stage, std::uint32_t phase, Name name, SuspendHint hint,
                                 CallSite site) const {
+    if constexpr (mutation.mistake == Mistake::kNoProducerWait) return;
     if constexpr (mutation.mistake == Mistake::kSwapProducer) {
       Backend::wait_full(stage, phase, name, hint, site);
     } else {
@@ -94,16 +102,19 @@ class MutantBackend : public Backend {
   }
 
   HEDDLE_DEVICE void arrive_empty(std::uint32_t stage, CallSite site) const {
-    if (!drops(stage)) Backend::arrive_empty(stage, site);
+    for (std::uint32_t i = 0; i < arrivals(stage); ++i) Backend::arrive_empty(stage, site);
   }
 
   HEDDLE_DEVICE void arrive_empty_of(std::uint32_t cta_rank, std::uint32_t stage, CallSite site) const {
-    if (!drops(stage)) Backend::arrive_empty_of(cta_rank, stage, site);
+    for (std::uint32_t i = 0; i < arrivals(stage); ++i) Backend::arrive_empty_of(cta_rank, stage, site);
   }
 
  private:
-  HEDDLE_DEVICE static bool drops(std::uint32_t stage) {
-    return mutation.mistake == Mistake::kDropRelease && stage == mutation.stage && isa::warp_idx() == mutation.warp;
+  // Where one should be.
+  HEDDLE_DEVICE static std::uint32_t arrivals(std::uint32_t stage) {
+    if (stage != mutation.stage || isa::warp_idx() != mutation.warp) return 1;
+    if (mutation.mistake == Mistake::kDropRelease) return 0;
+    return mutation.mistake == Mistake::kDoubleRelease ? 2 : 1;
   }
 };
 

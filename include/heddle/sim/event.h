@@ -59,6 +59,8 @@ enum class EventKind : std::uint8_t {
   kMmaFence,         // thread: lane 0 of the warp
   kMmaCommit,        // thread: lane 0 of the warp
   kMmaPass,          // copy: an operation that a warp has waited for, thread: its lane 0, value: groups pending
+  kClusterCancel,    // copy: the request, cta that asked, value: linear index of the cancelled cluster's first CTA,
+                     // or ~0: refused
   kRegisterCount,    // thread: lane 0 of the warp, value: registers that each thread has now
   kMmaTouchTmem,     // copy: the operation, cta, address: in tensor memory, bytes: columns, value: TmemTouch
   kMmaTell,          // copy: the commit, thread: tcgen05.commit, for what this thread has issued so far
@@ -89,7 +91,7 @@ struct TmemTouch {
   static constexpr std::uint64_t kNeedsOld = 0x200;  // what was there decides the result
 };
 
-enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer };
+enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer, kClcResponse };
 
 enum class EventScope : std::uint8_t { kCta, kCluster };
 

@@ -41,8 +41,12 @@ void BarrierHistory::on_event(const Event& event) {
       break;
     case EventKind::kBarrierPass: {
       const Actor warp{event.cta, event.thread / 32};
-      if (std::find(record.waiters.begin(), record.waiters.end(), warp) == record.waiters.end()) {
+      const auto known = std::find(record.waiters.begin(), record.waiters.end(), warp);
+      if (known == record.waiters.end()) {
         record.waiters.push_back(warp);
+        record.passed.push_back(event.phase);
+      } else {
+        record.passed[static_cast<std::size_t>(known - record.waiters.begin())] = event.phase;
       }
       break;
     }

@@ -23,6 +23,7 @@ struct BarrierRecord {
   std::vector<Actor> arrived;        // threads, in the current phase
   std::vector<Actor> arrived_before; // threads, in the last phase that is over
   std::vector<Actor> waiters;        // warps that have waited on it successfully, at any time
+  std::vector<std::uint64_t> passed; // by waiter: the phase it has last waited for; -1: the one before the first
   std::uint64_t bytes_expected = 0;  // in the current phase
   std::uint64_t bytes_landed = 0;
   std::uint64_t phases = 0;

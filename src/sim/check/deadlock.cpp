@@ -259,7 +259,7 @@ class Explainer {
   // One cause, the most telling one.
   std::string likely() const {
     for (auto cause : {&Explainer::bytes_differ, &Explainer::waits_on_wrong_side, &Explainer::wrong_first_phase,
-                       &Explainer::count_too_large, &Explainer::not_released, &Explainer::not_filled}) {
+                       &Explainer::phase_went_round, &Explainer::count_too_large, &Explainer::not_released, &Explainer::not_filled}) {
       for (const Group& group : groups_) {
         if (group.wait().kind != WaitKind::kMbarrier) continue;
         if (const std::string text = (this->*cause)(group); !text.empty()) return text;
@@ -322,6 +322,21 @@ class Explainer {
     return fmt::format("{} waits for phase 0 of a stage that was never filled; a producer's first wait is for "
                        "phase 1, which a fresh barrier passes",
                        who(group));
+  }
+
+  // A wait knows phases by their parity: if two more than it knows of are over, it waits for a third.
+  std::string phase_went_round(const Group& group) const {
+    const Barrier& barrier = *group.wait().barrier;
+    const BarrierRecord& record = history_.of(barrier.id);
+    const Actor warp{group.first->cta->linear, group.first->warp()};
+    const auto known = std::find(record.waiters.begin(), record.waiters.end(), warp);
+    const std::uint64_t wanted =
+        known == record.waiters.end() ? 0 : record.passed[static_cast<std::size_t>(known - record.waiters.begin())] + 1;
+    if (group.wait().phase < wanted + 2) return {};
+    return fmt::format(
+        "the phase for which {} waits is over, and so is the one after it, whose parity differs: {} ended {} phases "
+        "since the last wait; its count of {}, set at {}, is too small, or somebody arrives twice",
+        who(group), machine_.describe(barrier), group.wait().phase - wanted, record.init_count, place(record.init));
   }
 
   // All that have taken the stage have given it back, and still it does not become empty.

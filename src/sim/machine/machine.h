@@ -9,6 +9,7 @@
 // block return false when they did; the thread is then not ready until the machine makes it so.
 #pragma once
 
+#include "sim/machine/clc.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/mbarrier.h"
 #include "sim/machine/named_barrier.h"
@@ -19,6 +20,7 @@
 #include "sim/machine/wgmma.h"
 
 #include <heddle/isa/annotate.h>
+#include <heddle/isa/clc.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/tensor_map.h>
 #include <heddle/isa/tma.h>
@@ -31,6 +33,7 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -149,6 +152,8 @@ struct Cta {
   std::uint32_t shared_end = 0;  // first address behind its shared memory
   std::uint32_t live_threads = 0;
   bool exited = false;
+  bool has_seen_clc_failure = false;
+  CallSite clc_failure_site = {};
   std::array<NamedBarrier, 16> named;
   std::vector<Warp> warps;
   std::deque<Warpgroup> warpgroups;  // the whole ones
@@ -182,16 +187,16 @@ class Machine {
   // Clusters enter as SMs become free; each call starts what fits and says which threads are new.
   std::vector<Thread*> start_clusters();
   bool has_free_sms() const;  // and clusters that wait for them
-  bool all_done() const { return clusters_started_ == cluster_count_ && resident_threads_ == 0; }
+  bool all_done() const { return pending_.is_empty() && resident_threads_ == 0; }
 
   const std::vector<Thread*>& ready() const { return ready_; }
   TmaEngine& tma() { return tma_; }
   const TmaEngine& tma() const { return tma_; }
 
-  // Asynchronous operations that can go on: copies, warpgroups whose oldest MMA has been issued, queues of
-  // tcgen05 operations, and loads and stores of tensor memory.
+  // Asynchronous operations that can go on: copies, requests for clusters, warpgroups whose oldest MMA has been
+  // issued, queues of tcgen05 operations, and loads and stores of tensor memory.
   std::size_t in_flight() const {
-    return tma_.in_flight() + mma_ready_.size() + tcgen05_ready_.size() + tmem_ready_.size();
+    return tma_.in_flight() + clc_.in_flight() + mma_ready_.size() + tcgen05_ready_.size() + tmem_ready_.size();
   }
   void step_copy(std::size_t index, std::uint64_t entropy);
 
@@ -238,8 +243,8 @@ class Machine {
   void fence(Thread& thread, FenceKind kind, CallSite site);
 
   // The copy engine.
-  void tensor_load(Thread& thread, SharedAddress destination, const TensorMap& map, const std::int32_t* coords,
-                   int rank, SharedAddress barrier, std::uint16_t mask, CallSite site);
+  void tensor_load(Thread& thread, int cta_group, SharedAddress destination, const TensorMap& map,
+                   const std::int32_t* coords, int rank, SharedAddress barrier, std::uint16_t mask, CallSite site);
   void tensor_store(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank,
                     SharedAddress source, CallSite site);
   void tensor_reduce(Thread& thread, isa::ReduceOp op, const TensorMap& map, const std::int32_t* coords, int rank,
@@ -252,6 +257,17 @@ class Machine {
                     SharedAddress barrier, CallSite site);
   void bulk_commit_group(Thread& thread, CallSite site);
   bool bulk_wait_group(Thread& thread, std::uint32_t pending, bool read_only, CallSite site);
+
+  // Cluster launch control.
+  void clc_try_cancel(Thread& thread, SharedAddress response, SharedAddress barrier, bool is_multicast,
+                      CallSite site);
+  bool clc_is_canceled(Thread& thread, const isa::Bytes16& response, CallSite site);
+  isa::Dim3 clc_first_ctaid(const Thread& thread, const isa::Bytes16& response, CallSite site) const;
+  // Takes a cluster that has not started out of the launch: the ctaid of its first CTA, if there is one.
+  std::optional<isa::Dim3> cancel_cluster(std::uint64_t entropy);
+  std::uint32_t linear_of(const isa::Dim3& ctaid) const {
+    return ctaid.x + shape_.grid.x * (ctaid.y + shape_.grid.y * ctaid.z);
+  }
 
   // Warps and matrices. Those that return false go on when the rest of the warp has come.
   bool stmatrix(Thread& thread, const MatrixOperands& operands, CallSite site);
@@ -330,7 +346,9 @@ class Machine {
     EventMask wants;
   };
 
+  isa::Dim3 cluster_at(std::uint64_t index) const;  // counted in clusters
   void start_cluster(Cluster& cluster, std::uint32_t index);
+  ClcResponse clc_response(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const;
   void make_ready(Thread& thread);
   void block(Thread& thread, const Wait& wait);
   void wake_waiters(Barrier& barrier);
@@ -395,7 +413,7 @@ class Machine {
   std::uint32_t cluster_size_;
   std::uint64_t grid_ctas_;
   std::uint64_t cluster_count_;
-  std::uint64_t clusters_started_ = 0;
+  PendingClusters pending_;
   std::uint64_t resident_threads_ = 0;
   std::uint64_t state_changes_ = 0;
 
@@ -410,6 +428,7 @@ class Machine {
   std::vector<Thread*> ready_;
   std::deque<Barrier> barriers_;
   TmaEngine tma_;
+  ClcUnit clc_;
   std::vector<Warpgroup*> mma_ready_;
   std::uint64_t next_mma_id_ = 1;
   std::vector<Tcgen05Queue*> tcgen05_ready_;

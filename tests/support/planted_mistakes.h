@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The mistakes that a backend can have in it, and what each must be called. Where several codes stand, the one
+// that is reported first depends on the schedule: who trips over the mistake first.
+#pragma once
+
+#include <heddle/pipeline/mutant.h>
+#include <heddle/sim/report.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tiny_kernel.h"
+
+namespace heddle::test {
+
+struct ExpectedCodes {
+  std::string_view mistake;
+  std::vector<std::string_view> codes;
+};
+
+inline const ExpectedCodes kExpectedCodes[] = {
+    {"drop_release", {"deadlock"}},
+    {"drop_arrive", {"deadlock"}},
+    {"short_expect", {"deadlock"}},
+    {"long_expect", {"deadlock"}},
+    {"wrong_phase", {"deadlock"}},
+    {"large_count", {"deadlock"}},
+    {"small_count", {"write_while_read", "over_arrival", "deadlock"}},
+    {"swap_consumer", {"deadlock"}},
+    {"swap_producer", {"write_while_read"}},
+    {"double_release", {"write_while_read", "over_arrival", "deadlock"}},
+    {"no_consumer_wait", {"read_before_full", "uninitialised_read"}},
+    {"no_producer_wait", {"write_while_read", "over_arrival"}},
+};
+
+// Calls run.operator()<Backend>(schedule), which returns a report, for each mistake and some schedules.
+template <PipelineBackend Backend, class Run>
+void expect_every_mistake_reported(const Run& run) {
+  for (const ExpectedCodes& expected : kExpectedCodes) {
+    for (const sim::Schedule& schedule : some_schedules(25)) {
+      sim::Report report;
+      ASSERT_TRUE(with_mistake<Backend>(expected.mistake, [&]<class Mutant>() {
+        report = run.template operator()<Mutant>(schedule);
+      }));
+      ASSERT_FALSE(report.ok()) << expected.mistake << ", schedule " << schedule.name();
+      const std::string_view code = report.diagnoses[0].code;
+      EXPECT_NE(std::find(expected.codes.begin(), expected.codes.end(), code), expected.codes.end())
+          << expected.mistake << " is called " << code << "\n"
+          << report.text();
+    }
+  }
+}
+
+}  // namespace heddle::test
