@@ -86,6 +86,7 @@ class Explainer {
       if (group.wait().kind == WaitKind::kMbarrier) text.push_back("  " + present(*group.wait().barrier));
       if (group.wait().kind == WaitKind::kNamedBarrier) text.push_back("  " + present(group));
       if (group.wait().kind == WaitKind::kWarp) text.push_back("  " + present_lanes(group));
+      if (group.wait().kind == WaitKind::kTmemColumns) text.push_back("  " + present_columns(*group.first->cta));
     }
     if (groups_.size() > kMostGroups) text.push_back(fmt::format("and {} more", groups_.size() - kMostGroups));
     if (const std::string cause = likely(); !cause.empty()) text.push_back("likely: " + cause);
@@ -134,6 +135,10 @@ class Explainer {
       case WaitKind::kBulkGroup: return "waits for its bulk copies";
       case WaitKind::kWgmmaGroup: return "waits for wgmmas that not all warps of the warpgroup have issued";
       case WaitKind::kRegisters: return "waits for registers";
+      case WaitKind::kTmemColumns: return fmt::format("waits for {} columns of tensor memory", wait.groups);
+      case WaitKind::kTmemPeer: return "waits for the other CTA of the pair to free the same columns";
+      case WaitKind::kTmemLoads: return "waits for its tcgen05.ld";
+      case WaitKind::kTmemStores: return "waits for its tcgen05.st";
       case WaitKind::kNone: break;
     }
     return "runs, but nothing it looks at changes";
@@ -172,6 +177,19 @@ class Explainer {
       }
     }
     return {};
+  }
+
+  std::string present_columns(const Cta& cta) const {
+    const Cta* peer = cta.tmem.cta_group == 2 ? cta.cluster->ctas[cta.rank ^ 1] : nullptr;
+    if (peer != nullptr && std::none_of(peer->tmem.requests.begin(), peer->tmem.requests.end(),
+                                        [](const machine::TmemRequest& asked) { return asked.is_alloc; })) {
+      return fmt::format("{}, the other CTA of the pair, has not asked for any", machine_.describe(*peer));
+    }
+    std::string text = fmt::format("{} of {} are free", cta.tmem.free_cols(), kTmemCols);
+    for (const machine::TmemAllocation& taken : cta.tmem.allocations) {
+      text += fmt::format("; {} to {} are allocated at {}", taken.column, taken.column + taken.cols - 1, place(taken.site));
+    }
+    return text;
   }
 
   // The other barrier of the same stage, or null.
@@ -246,6 +264,11 @@ class Explainer {
         if (group.wait().kind != WaitKind::kMbarrier) continue;
         if (const std::string text = (this->*cause)(group); !text.empty()) return text;
       }
+    }
+    for (const Group& group : groups_) {
+      if (group.wait().kind != WaitKind::kTmemColumns) continue;
+      return fmt::format("tcgen05_alloc of {} columns, which nobody frees; a CTA has {} in all", group.wait().groups,
+                         kTmemCols);
     }
     return {};
   }
