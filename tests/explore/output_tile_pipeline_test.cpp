@@ -116,7 +116,7 @@ struct Ring {
     for (std::uint32_t turn = 0; turn < turns; ++turn) {
       auto stage = output.consumer();
       std::uint32_t bits[columns];
-      isa::tcgen05_ld_32x32b(bits, stage.tmem().address().offset_lanes(isa::warp_idx() * 32).raw());
+      isa::tcgen05_ld_32x32b(bits, stage.tmem().address().plus_lanes(isa::warp_idx() * 32).bits());
       isa::tcgen05_wait_ld();
       for (std::uint32_t n = 0; n < columns; ++n) wrong += std::bit_cast<float>(bits[n]) != problem.expected[turn][row][n];
     }
