@@ -3,7 +3,7 @@
 #   | name | C++ | test | difference |
 #
 # read_seeds sets `rows` to "section<TAB>name<TAB>C++<TAB>test" for each row of the tables under "## Types",
-# "## Methods" and "## Promises". Backticks are dropped.
+# "## Methods", "## Promises" and "## Inconsistencies". Backticks are dropped.
 function(read_seeds file)
   file(STRINGS "${file}" lines)
   set(rows "")
@@ -11,7 +11,7 @@ function(read_seeds file)
   foreach(line IN LISTS lines)
     if(line MATCHES "^## ([A-Za-z]+)")
       set(section "${CMAKE_MATCH_1}")
-    elseif(section MATCHES "^(Types|Methods|Promises)$" AND
+    elseif(section MATCHES "^(Types|Methods|Promises|Inconsistencies)$" AND
         line MATCHES "^\\| ([^|]+) \\| ([^|]*) \\| ([^|]+) \\|.*\\|$")
       set(name "${CMAKE_MATCH_1}")
       set(spelling "${CMAKE_MATCH_2}")
