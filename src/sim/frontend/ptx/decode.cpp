@@ -372,8 +372,11 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
   for (std::uint32_t id = 0; id < text.register_bits.size(); ++id) {
     if (text.register_bits[id] == 128) function.wide_rows[id] = function.row_count++;
   }
-  for (const Variable& variable : text.variables) {
-    const bool is_local = variable.space == Space::kLocal || variable.space == Space::kParam;
+  for (std::uint32_t id = 0; id < text.variables.size(); ++id) {
+    // The parameters of an entry come first, and are not the thread's own.
+    const Variable& variable = text.variables[id];
+    const bool is_formal = text.is_entry && id < text.parameters.size();
+    const bool is_local = variable.space == Space::kLocal || (variable.space == Space::kParam && !is_formal);
     if (!is_local) {
       function.local_offsets.push_back(0);
       continue;

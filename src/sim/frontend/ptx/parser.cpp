@@ -122,7 +122,7 @@ class Parser {
     } else if (word == ".address_size") {
       take();
       if (const std::uint64_t size = expect_integer("an address size"); size != 64) {
-        fail(fmt::format(".address_size {}; only 64 is supported", size));
+        refuse(module_->name, first.line, fmt::format(".address_size {}; only 64 is supported", size));
       }
     } else if (word == ".file") {
       take();
