@@ -23,7 +23,8 @@ EventMask RaceChecker::wants() const {
                                    EventKind::kGlobalWrite, EventKind::kGlobalAtomic, EventKind::kCopyReadShared,
                                    EventKind::kCopyWriteShared, EventKind::kBarrierExpect,
                                    EventKind::kBarrierComplete, EventKind::kBarrierBlock, EventKind::kBarrierInval,
-                                   EventKind::kMmaReadShared});
+                                   EventKind::kMmaReadShared}) |
+         TmemChecker::wants();
 }
 
 void RaceChecker::on_event(const Event& event) {
@@ -37,6 +38,12 @@ void RaceChecker::on_event(const Event& event) {
     case EventKind::kCopyReadShared: return copy_in_shared(event, false);
     case EventKind::kCopyWriteShared: return copy_in_shared(event, true);
     case EventKind::kMmaReadShared: return mma_in_shared(event);
+    case EventKind::kMmaTouchTmem:
+    case EventKind::kTmemTouch:
+    case EventKind::kTmemAlloc:
+    case EventKind::kTmemDealloc:
+      finding_ = tmem_.on_event(event);
+      return;
     case EventKind::kBarrierInit:
       thread_writes(event, sizeof(SharedMemBarrier));
       break;
@@ -74,6 +81,7 @@ void RaceChecker::exit(const Event& event) {
   Memory& memory = memory_of(cta);
   if (!memory.unwritten.empty()) return report_unwritten(cta, memory.unwritten.front().offset / kGranule);
   memories_[event.cta].reset();
+  tmem_.forget(event.cta);
   home_ = {};
   order_.on_event(event);
 }

@@ -13,6 +13,7 @@
 #include "sim/check/order.h"
 #include "sim/check/race_report.h"
 #include "sim/check/shadow.h"
+#include "sim/check/tmem_race.h"
 
 #include <heddle/sim/event.h>
 
@@ -30,7 +31,8 @@ namespace heddle::sim::check {
 
 class RaceChecker final : public Observer {
  public:
-  explicit RaceChecker(const machine::Machine& machine) : report_(machine, order_, sites_) {}
+  explicit RaceChecker(const machine::Machine& machine)
+      : report_(machine, order_, sites_), tmem_(order_, report_) {}
 
   EventMask wants() const override;
   void on_event(const Event& event) override;
@@ -89,6 +91,7 @@ class RaceChecker final : public Observer {
   Order order_;
   Sites sites_;
   RaceReport report_;
+  TmemChecker tmem_;
   std::vector<std::unique_ptr<Memory>> memories_;  // by linear index of the CTA
   Home home_;
   GlobalShadow global_;

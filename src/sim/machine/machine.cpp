@@ -120,6 +120,8 @@ void Machine::start_cluster(Cluster& cluster, std::uint32_t index) {
     std::memset(cta->shared, kUninitialised, cta->shared_end);
     for (NamedBarrier& barrier : cta->named) barrier.reset();
     cta->free_registers = 0;
+    cta->tmem = Tmem{};
+    cta->tcgen05_queues.clear();
     for (std::uint32_t g = 0; g < cta->warpgroups.size(); ++g) {
       cta->warpgroups[g] = Warpgroup{};
       cta->warpgroups[g].cta = cta;
@@ -179,6 +181,7 @@ void Machine::block(Thread& thread, const Wait& wait) {
 
 void Machine::thread_exit(Thread& thread) {
   check_wgmma_at_exit(thread);
+  check_tmem_at_exit(thread);
   remove_ready(ready_, thread);
   thread.state = ThreadState::kExited;
   changed();
@@ -203,6 +206,7 @@ void Machine::thread_exit(Thread& thread) {
 void Machine::cta_exit(Cta& cta) {
   cta.exited = true;
   check_registers_at_exit(cta);
+  check_tmem_at_exit(cta);
   if (const Copy* copy = tma_.touching(cta); copy != nullptr) {
     fault(nullptr, copy->site, "exit_in_flight",
           fmt::format("{} exits while a {} of {} bytes is in flight on its shared memory",
@@ -324,7 +328,11 @@ void Machine::step_copy(std::size_t index, std::uint64_t entropy) {
   if (index < tma_.in_flight()) return tma_.step(index, entropy);
   index -= tma_.in_flight();
   if (index < clc_.in_flight()) return clc_.step(index, entropy);
-  step_mma(index - clc_.in_flight());
+  index -= clc_.in_flight();
+  if (index < mma_ready_.size()) return step_mma(index);
+  index -= mma_ready_.size();
+  if (index < tcgen05_ready_.size()) return step_tcgen05(index);
+  step_tmem(index - tcgen05_ready_.size());
 }
 
 }  // namespace heddle::sim::machine

@@ -13,7 +13,9 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/mbarrier.h"
 #include "sim/machine/named_barrier.h"
+#include "sim/machine/tcgen05.h"
 #include "sim/machine/tma.h"
+#include "sim/machine/tmem.h"
 #include "sim/machine/warp.h"
 #include "sim/machine/wgmma.h"
 
@@ -68,7 +70,11 @@ enum class WaitKind : std::uint8_t {
   kWarp,
   kBulkGroup,
   kWgmmaGroup,
-  kRegisters
+  kRegisters,
+  kTmemColumns,  // an allocation that finds too few, or waits for the other CTA of the pair
+  kTmemPeer,     // a deallocation that waits for the other CTA of the pair
+  kTmemLoads,
+  kTmemStores
 };
 
 struct Wait {
@@ -78,7 +84,7 @@ struct Wait {
                              // operations of the warpgroup that must be done
   std::uint32_t id = 0;      // named barrier
   std::uint32_t mask = 0;    // warp: the lanes that must meet
-  std::uint32_t groups = 0;  // that may stay pending; setmaxnreg: registers that are wanted
+  std::uint32_t groups = 0;  // that may stay pending; setmaxnreg: registers that are wanted; tcgen05.alloc: columns
   bool read_only = false;
   CallSite site = {};
 };
@@ -108,6 +114,9 @@ struct Thread {
   BulkGroups groups;
   const WgmmaOperands* wgmma = nullptr;    // of the instruction it is at
   const MatrixOperands* matrix = nullptr;  // likewise
+  const TmemOperands* tmem = nullptr;      // likewise
+  std::uint32_t tmem_loads = 0;            // tcgen05.ld of its warp that have not been waited for
+  Tcgen05Queue* tcgen05 = nullptr;         // if it has ever issued anything to it
 
   std::uint32_t warp() const { return tid / 32; }
   std::uint32_t lane() const { return tid % 32; }
@@ -150,6 +159,8 @@ struct Cta {
   std::vector<Warp> warps;
   std::deque<Warpgroup> warpgroups;  // the whole ones
   std::uint32_t free_registers = 0;
+  Tmem tmem;
+  std::deque<Tcgen05Queue> tcgen05_queues;  // one for each thread that has issued something
   std::vector<std::uint32_t> barrier_at;  // by address / 8: barrier id + 1
   std::vector<std::uint32_t> barrier_ids;  // of all it has initialised
   std::vector<NamedRange> names;
@@ -183,9 +194,11 @@ class Machine {
   TmaEngine& tma() { return tma_; }
   const TmaEngine& tma() const { return tma_; }
 
-  // Asynchronous operations that can go on: copies, requests for clusters, then warpgroups whose oldest MMA has been
-  // issued.
-  std::size_t in_flight() const { return tma_.in_flight() + clc_.in_flight() + mma_ready_.size(); }
+  // Asynchronous operations that can go on: copies, requests for clusters, warpgroups whose oldest MMA has been
+  // issued, queues of tcgen05 operations, and loads and stores of tensor memory.
+  std::size_t in_flight() const {
+    return tma_.in_flight() + clc_.in_flight() + mma_ready_.size() + tcgen05_ready_.size() + tmem_ready_.size();
+  }
   void step_copy(std::size_t index, std::uint64_t entropy);
 
   // Special registers and addresses.
@@ -277,6 +290,24 @@ class Machine {
   bool wgmma_wait_arrive(Thread& thread, std::uint32_t pending, CallSite site);
   bool wgmma_wait_group(Thread& thread, std::uint32_t pending, CallSite site);
 
+  // Tensor memory. The registers that operands point to stay in place until a load was waited for. Where there are
+  // two entries, the warp meets at the first, and each of its threads waits at the second, again if it was blocked.
+  bool tcgen05_alloc(Thread& thread, const TmemOperands& operands, CallSite site);
+  bool tcgen05_dealloc(Thread& thread, const TmemOperands& operands, CallSite site);
+  bool tcgen05_request_wait(Thread& thread, CallSite site);  // for either
+  bool tcgen05_relinquish_alloc_permit(Thread& thread, const TmemOperands& operands, CallSite site);
+  bool tcgen05_ld(Thread& thread, const TmemOperands& operands, CallSite site);
+  bool tcgen05_st(Thread& thread, const TmemOperands& operands, CallSite site);
+  bool tcgen05_wait_arrive(Thread& thread, bool for_stores, CallSite site);
+  bool tcgen05_wait(Thread& thread, bool for_stores, CallSite site);
+
+  // tcgen05, each by one thread.
+  void tcgen05_mma(Thread& thread, const Tcgen05Operands& operands, CallSite site);
+  void tcgen05_commit(Thread& thread, int cta_group, SharedAddress barrier, CallSite site);
+  void tcgen05_commit_multicast(Thread& thread, int cta_group, SharedAddress barrier, std::uint16_t mask,
+                                CallSite site);
+  void tcgen05_fence(Thread& thread, FenceKind kind, CallSite site);
+
   // The warp meets, then each of its threads waits, again if it was blocked.
   bool setmaxnreg(Thread& thread, bool increases, std::uint32_t count, CallSite site);
   bool setmaxnreg_wait(Thread& thread, CallSite site);
@@ -353,6 +384,31 @@ class Machine {
                                     CallSite site);
   void step_mma(std::size_t index);
   void check_wgmma_at_exit(const Thread& thread) const;
+  void require_sm100(const Thread& thread, CallSite site, const char* instruction) const;
+  // The other CTA, if the group is a pair; checks that there is one, and that the CTA uses no other group.
+  Cta* join_cta_group(Thread& thread, int cta_group, CallSite site, const char* instruction);
+  bool meet_at_tmem(Thread& thread, WarpOp op, const TmemOperands& operands, CallSite site);
+  void serve_tmem_requests(Cta& cta);
+  bool serve_tmem_request(Cta& cta, const TmemRequest& request);
+  bool transfer_tmem(Thread& thread, bool is_store, const TmemOperands& operands, CallSite site);
+  std::uint32_t own_lanes(const Thread& thread, TmemShape shape, std::uint32_t taddr, CallSite site,
+                          const char* instruction) const;
+  void check_tmem_cols(const Thread& thread, const Cta& cta, std::uint32_t column, std::uint32_t cols,
+                       const std::string& what, CallSite site) const;
+  void check_not_freed(const Thread& by, bool was_awaited, const Cta& cta, std::uint32_t column, std::uint32_t cols,
+                       const std::string& what, CallSite site) const;
+  void check_stored_value(const Thread& thread, const void* registers, std::uint32_t bytes, CallSite site) const;
+  void check_tmem_at_exit(const Thread& thread) const;
+  void check_tmem_at_exit(const Cta& cta) const;
+  void step_tmem(std::size_t index);
+  void wake_warp(const Cta& cta, std::uint32_t warp);
+  void check_tcgen05_operand(const Thread& thread, char operand, std::uint64_t descriptor, Major major,
+                             OperandType type, std::uint32_t rows, CallSite site) const;
+  void enqueue(Thread& thread, Tcgen05Operation operation);
+  void commit(Thread& thread, int cta_group, SharedAddress barrier, std::vector<std::uint32_t> ranks, CallSite site);
+  void step_tcgen05(std::size_t index);
+  void run_tcgen05_mma(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
+  void run_tcgen05_commit(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
   void check_registers_at_exit(const Cta& cta) const;
   void finish_cluster_round(Cluster& cluster);
   void cta_exit(Cta& cta);
@@ -383,6 +439,10 @@ class Machine {
   ClcUnit clc_;
   std::vector<Warpgroup*> mma_ready_;
   std::uint64_t next_mma_id_ = 1;
+  std::vector<Tcgen05Queue*> tcgen05_ready_;
+  std::uint64_t next_commit_id_ = 1;
+  std::vector<TmemTransfer*> tmem_ready_;
+  std::uint64_t next_transfer_id_ = 1;
   Stats stats_;
 };
 

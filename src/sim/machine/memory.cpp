@@ -55,6 +55,7 @@ void Machine::st_shared(Thread& thread, SharedAddress address, const void* regis
                         CallSite site) {
   std::byte* target = shared_bytes(thread, address, bytes, site, "st.shared");
   check_not_barrier(thread, cta_of(thread, address, site, "st.shared"), address & kOffsetMask, bytes, site);
+  check_stored_value(thread, registers, bytes, site);
   std::memcpy(target, registers, bytes);
   changed();
   if (wants(EventKind::kSharedWrite)) {
@@ -106,6 +107,7 @@ void Machine::st_global(Thread& thread, std::uint64_t address, const void* regis
           fmt::format("st.global of {} bytes at {}; the address must be a multiple of {}", bytes,
                       global_->describe(address), bytes));
   }
+  check_stored_value(thread, registers, bytes, site);
   std::memcpy(region->host + (address - region->address), registers, bytes);
   changed();
   if (wants(EventKind::kGlobalWrite)) {

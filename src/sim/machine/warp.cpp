@@ -30,6 +30,13 @@ const char* name_of(WarpOp op) {
     case WarpOp::kWgmmaCommit: return "wgmma.commit_group";
     case WarpOp::kWgmmaWait: return "wgmma.wait_group";
     case WarpOp::kSetmaxnreg: return "setmaxnreg";
+    case WarpOp::kTmemAlloc: return "tcgen05.alloc";
+    case WarpOp::kTmemDealloc: return "tcgen05.dealloc";
+    case WarpOp::kTmemRelinquish: return "tcgen05.relinquish_alloc_permit";
+    case WarpOp::kTmemLd: return "tcgen05.ld";
+    case WarpOp::kTmemSt: return "tcgen05.st";
+    case WarpOp::kTmemWaitLd: return "tcgen05.wait::ld";
+    case WarpOp::kTmemWaitSt: return "tcgen05.wait::st";
   }
   return "";
 }

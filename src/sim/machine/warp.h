@@ -29,7 +29,14 @@ enum class WarpOp : std::uint8_t {
   kWgmmaMma,
   kWgmmaCommit,
   kWgmmaWait,
-  kSetmaxnreg
+  kSetmaxnreg,
+  kTmemAlloc,
+  kTmemDealloc,
+  kTmemRelinquish,
+  kTmemLd,
+  kTmemSt,
+  kTmemWaitLd,
+  kTmemWaitSt
 };
 
 const char* name_of(WarpOp op);
