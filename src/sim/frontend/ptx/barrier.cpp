@@ -27,18 +27,13 @@ std::uint32_t thread_count(const Warp& warp, const Instruction& i, std::uint32_t
 }
 
 std::uint32_t bar_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  std::uint32_t done = 0;
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (warp.step[l] != 0) return;
-    warp.step[l] = 1;
-    warp.machine->bar_sync(warp.thread(l), static_cast<std::uint32_t>(warp.rows[i.a][l]), thread_count(warp, i, l), i.site);
-  });
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (!warp.is_ready(l)) return;
-    warp.step[l] = 0;
-    done |= 1u << l;
-  });
-  return done;
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        warp.machine->bar_sync(warp.thread(l), static_cast<std::uint32_t>(warp.rows[i.a][l]),
+                               thread_count(warp, i, l), i.site);
+      },
+      [](std::uint32_t) { return true; });
 }
 
 std::uint32_t bar_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
@@ -51,30 +46,25 @@ std::uint32_t bar_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
 // flags: 0 popc, 1 and, 2 or; 4: the predicate is negated. What a round has found is read before the next round
 // can end, since that needs all its threads again.
 std::uint32_t bar_red(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  std::uint32_t done = 0;
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (warp.step[l] != 0) return;
-    warp.step[l] = 1;
-    const auto id = static_cast<std::uint32_t>(warp.rows[i.a][l]) & 15;
-    BarrierVotes& votes = warp.interpreter->votes(*warp.thread(l).cta, id);
-    const bool vote = (warp.rows[i.c][l] != 0) != ((i.flags & 4) != 0);
-    ++votes.cast;
-    votes.yes += vote ? 1 : 0;
-    if (!warp.machine->bar_sync(warp.thread(l), id, thread_count(warp, i, l), i.site)) return;
-    votes.result[0] = votes.yes;
-    votes.result[1] = votes.yes == votes.cast ? 1 : 0;
-    votes.result[2] = votes.yes != 0 ? 1 : 0;
-    votes.yes = 0;
-    votes.cast = 0;
-  });
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (!warp.is_ready(l)) return;
-    const auto id = static_cast<std::uint32_t>(warp.rows[i.a][l]) & 15;
-    warp.rows[i.d][l] = warp.interpreter->votes(*warp.thread(l).cta, id).result[i.flags & 3];
-    warp.step[l] = 0;
-    done |= 1u << l;
-  });
-  return done;
+  const auto votes_of = [&](std::uint32_t l) -> BarrierVotes& {
+    return warp.interpreter->votes(*warp.thread(l).cta, static_cast<std::uint32_t>(warp.rows[i.a][l]) & 15);
+  };
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        BarrierVotes& votes = votes_of(l);
+        ++votes.cast;
+        votes.yes += (warp.rows[i.c][l] != 0) != ((i.flags & 4) != 0) ? 1 : 0;
+        const auto id = static_cast<std::uint32_t>(warp.rows[i.a][l]);
+        if (!warp.machine->bar_sync(warp.thread(l), id, thread_count(warp, i, l), i.site)) return;
+        votes.result = {votes.yes, votes.yes == votes.cast ? 1u : 0u, votes.yes != 0 ? 1u : 0u};
+        votes.yes = 0;
+        votes.cast = 0;
+      },
+      [&](std::uint32_t l) {
+        warp.rows[i.d][l] = votes_of(l).result[i.flags & 3];
+        return true;
+      });
 }
 
 // flags: 1: it releases.

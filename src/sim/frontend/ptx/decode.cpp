@@ -118,6 +118,7 @@ const FormTable& FormTable::get() {
     add_copy_forms(made);
     add_clc_forms(made);
     add_wgmma_forms(made);
+    add_tcgen05_forms(made);
     return made;
   }();
   return table;

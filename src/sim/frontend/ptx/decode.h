@@ -65,6 +65,7 @@ void add_barrier_forms(FormTable& table);
 void add_copy_forms(FormTable& table);
 void add_clc_forms(FormTable& table);
 void add_wgmma_forms(FormTable& table);
+void add_tcgen05_forms(FormTable& table);
 
 // What a decoder sees of an instruction, and where it puts the result.
 class Build {

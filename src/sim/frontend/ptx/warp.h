@@ -32,8 +32,9 @@ struct Frame {
   std::vector<Row> rows;
 };
 
-// Accumulators of a wgmma, as the machine wants them: the registers of a lane side by side. Until they were
-// waited for, the rows of the registers hold what the machine left there.
+// Registers that an instruction fills long after it was issued, as the machine wants them: those of a lane side
+// by side. They are the accumulators of a wgmma, or what a tcgen05.ld reads. Until they were waited for, the rows
+// of the registers hold what the machine left there.
 struct Accumulators {
   Frame* frame = nullptr;
   std::vector<std::uint32_t> rows;
@@ -42,6 +43,7 @@ struct Accumulators {
   // copies freely, and the assembler removes them.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> aliases;
   bool in_flight = false;
+  bool is_tmem_load = false;  // they come from tensor memory
 
   std::uint32_t element_of(std::uint32_t row) const;  // kNone if it is not one
 };
@@ -73,6 +75,8 @@ struct Warp {
   std::array<machine::WgmmaOperands, 32> wgmma = {};
   std::array<machine::MatrixOperands, 32> matrix = {};
   std::array<std::array<std::uint32_t, 4>, 32> matrix_registers = {};
+  std::array<machine::TmemOperands, 32> tmem = {};
+  std::vector<std::uint32_t> tmem_words;  // that a tcgen05.st hands over, lane after lane
 
   machine::Thread& thread(std::uint32_t lane) { return threads[lane]; }
   bool is_ready(std::uint32_t lane) const { return threads[lane].state == machine::ThreadState::kReady; }
@@ -89,6 +93,27 @@ template <class F>
     for (; mask != 0; mask &= mask - 1) body(static_cast<std::uint32_t>(std::countr_zero(mask)));
   }
 }
+
+// Calls the machine for the lanes that have just come to an instruction at which lanes meet, and `finish` for
+// each lane that can go on, at once or when it comes back; those for which it returns false stay.
+template <class Arrive, class Finish>
+std::uint32_t meet(Warp& warp, std::uint32_t mask, Arrive&& arrive, Finish&& finish) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    if (warp.step[l] != 0) return;
+    warp.step[l] = 1;
+    arrive(l);
+  });
+  std::uint32_t done = 0;
+  for_lanes(mask, [&](std::uint32_t l) {
+    if (!warp.is_ready(l) || !finish(l)) return;
+    warp.step[l] = 0;
+    done |= 1u << l;
+  });
+  return done;
+}
+
+// Those that the machine has filled become registers again. In wgmma.cpp.
+void take_back(Warp& warp, Accumulators& set);
 
 // A word as a value of a type, and back.
 template <class T>

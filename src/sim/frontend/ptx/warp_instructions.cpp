@@ -18,25 +18,6 @@ namespace {
 
 using machine::WarpOp;
 
-// Calls the machine for the lanes that have just come. `complete` is called once those of a mask have all met,
-// `finish` for each lane that can go on.
-template <class Arrive, class Finish>
-std::uint32_t meet(Warp& warp, std::uint32_t mask, Arrive&& arrive, Finish&& finish) {
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (warp.step[l] != 0) return;
-    warp.step[l] = 1;
-    arrive(l);
-  });
-  std::uint32_t done = 0;
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (!warp.is_ready(l)) return;
-    finish(l);
-    warp.step[l] = 0;
-    done |= 1u << l;
-  });
-  return done;
-}
-
 // An exchange: each lane hands over two words, and the last one to come works out what each of them gets.
 template <class Result>
 std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, WarpOp op, std::uint32_t members_row,
@@ -57,6 +38,7 @@ std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, War
       [&](std::uint32_t l) {
         if (i.d != kNone) warp.rows[i.d][l] = warp.received[l];
         if (i.d2 != kNone) warp.rows[i.d2][l] = warp.received[l] >> 32 & 1;
+        return true;
       });
 }
 
@@ -171,7 +153,7 @@ std::uint32_t warp_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
         const auto members = static_cast<std::uint32_t>(warp.rows[i.a][l]);
         warp.machine->warp_meet(warp.thread(l), WarpOp::kSync, members, 0, 0, i.site);
       },
-      [](std::uint32_t) {});
+      [](std::uint32_t) { return true; });
 }
 
 std::uint32_t elect(Warp& warp, const Instruction& i, std::uint32_t mask) {
@@ -185,6 +167,7 @@ std::uint32_t elect(Warp& warp, const Instruction& i, std::uint32_t mask) {
         const auto members = static_cast<std::uint32_t>(warp.rows[i.a][l]);
         warp.rows[i.d][l] = static_cast<std::uint64_t>(std::countr_zero(members));
         if (i.d2 != kNone) warp.rows[i.d2][l] = warp.threads[l].result != 0 ? 1 : 0;
+        return true;
       });
 }
 
@@ -216,23 +199,18 @@ std::uint32_t move_matrix(Warp& warp, const Instruction& i, std::uint32_t mask) 
       },
       [&](std::uint32_t l) {
         for (std::uint32_t r = 0; r < count && !is_store; ++r) warp.rows[i.rows[r]][l] = warp.matrix_registers[l][r];
+        return true;
       });
 }
 
 // flags: 1: increases.
 std::uint32_t setmaxnreg(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  std::uint32_t done = 0;
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (warp.step[l] != 0) return;
-    warp.step[l] = 1;
-    warp.machine->setmaxnreg(warp.thread(l), i.flags != 0, static_cast<std::uint32_t>(i.value), i.site);
-  });
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (!warp.is_ready(l) || !warp.machine->setmaxnreg_wait(warp.thread(l), i.site)) return;
-    warp.step[l] = 0;
-    done |= 1u << l;
-  });
-  return done;
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        warp.machine->setmaxnreg(warp.thread(l), i.flags != 0, static_cast<std::uint32_t>(i.value), i.site);
+      },
+      [&](std::uint32_t l) { return warp.machine->setmaxnreg_wait(warp.thread(l), i.site); });
 }
 
 void decode_matrix(Build& b, bool is_store, std::string_view count, bool transposed, std::string_view space) {

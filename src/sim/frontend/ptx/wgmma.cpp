@@ -35,6 +35,17 @@ void note_copy(Warp& warp, std::uint32_t to, std::uint32_t from) {
   }
 }
 
+void take_back(Warp& warp, Accumulators& set) {
+  set.in_flight = false;
+  --warp.accumulators_in_flight;
+  const std::size_t count = set.rows.size();
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    for (std::size_t e = 0; e < count; ++e) set.frame->rows[set.rows[e]][l] = set.words[l * count + e];
+    for (const auto& [row, element] : set.aliases) set.frame->rows[row][l] = set.words[l * count + element];
+  }
+  set.aliases.clear();
+}
+
 namespace {
 
 // flags of wgmma.mma_async: how the shape is packed.
@@ -92,34 +103,23 @@ machine::WgmmaWarp* machine_warp(Warp& warp) {
   return &first.cta->warpgroups[group].warps[first.warp() % machine::kWarpgroupWarps];
 }
 
-// Those that the machine has given back become registers again.
-void take_back(Warp& warp) {
+// Those that the machine has given back.
+void take_back_accumulators(Warp& warp) {
   const machine::WgmmaWarp* state = machine_warp(warp);
   for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
-    if (!set->in_flight) continue;
+    if (!set->in_flight || set->is_tmem_load) continue;
     const auto* words = reinterpret_cast<const std::byte*>(set->words.data());
     const bool still = std::any_of(state->accumulators.begin(), state->accumulators.end(), [&](const auto& known) {
       return known->in_flight && known->registers[0] == words;
     });
-    if (still) continue;
-    set->in_flight = false;
-    --warp.accumulators_in_flight;
-    const std::size_t count = set->rows.size();
-    for (std::uint32_t l = 0; l < 32; ++l) {
-      for (std::size_t e = 0; e < count; ++e) set->frame->rows[set->rows[e]][l] = set->words[l * count + e];
-      for (const auto& [row, element] : set->aliases) set->frame->rows[row][l] = set->words[l * count + element];
-    }
-    set->aliases.clear();
+    if (!still) take_back(warp, *set);
   }
 }
 
 std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
   Accumulators& set = find_accumulators(warp, i.rows);
   const std::size_t count = i.rows.size();
-  std::uint32_t done = 0;
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (warp.step[l] != 0) return;
-    warp.step[l] = 1;
+  const auto arrive = [&](std::uint32_t l) {
     if (!set.in_flight) {
       for (std::size_t e = 0; e < count; ++e) {
         set.words[l * count + e] = static_cast<std::uint32_t>(warp.rows[i.rows[e]][l]);
@@ -142,49 +142,31 @@ std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
     if (!set.in_flight) ++warp.accumulators_in_flight;
     set.in_flight = true;
     for (const std::uint32_t row : i.rows) warp.rows[row].fill(machine::kInFlightPattern);
-  });
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (!warp.is_ready(l)) return;
-    warp.step[l] = 0;
-    done |= 1u << l;
-  });
-  return done;
+  };
+  return meet(warp, mask, arrive, [](std::uint32_t) { return true; });
 }
 
 // flags: 0 fence, 1 commit.
 std::uint32_t fence_or_commit(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  std::uint32_t done = 0;
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (warp.step[l] != 0) return;
-    warp.step[l] = 1;
-    if (i.flags == 0) {
-      warp.machine->wgmma_fence(warp.thread(l), i.site);
-    } else {
-      warp.machine->wgmma_commit_group(warp.thread(l), i.site);
-    }
-  });
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (!warp.is_ready(l)) return;
-    warp.step[l] = 0;
-    done |= 1u << l;
-  });
-  return done;
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        if (i.flags == 0) {
+          warp.machine->wgmma_fence(warp.thread(l), i.site);
+        } else {
+          warp.machine->wgmma_commit_group(warp.thread(l), i.site);
+        }
+      },
+      [](std::uint32_t) { return true; });
 }
 
 std::uint32_t wait_group(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const auto pending = static_cast<std::uint32_t>(i.value);
-  std::uint32_t done = 0;
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (warp.step[l] != 0) return;
-    warp.step[l] = 1;
-    warp.machine->wgmma_wait_arrive(warp.thread(l), pending, i.site);
-  });
-  for_lanes(mask, [&](std::uint32_t l) {
-    if (!warp.is_ready(l) || !warp.machine->wgmma_wait_group(warp.thread(l), pending, i.site)) return;
-    warp.step[l] = 0;
-    done |= 1u << l;
-  });
-  if (done != 0 && warp.accumulators_in_flight != 0) take_back(warp);
+  const std::uint32_t done = meet(
+      warp, mask,
+      [&](std::uint32_t l) { warp.machine->wgmma_wait_arrive(warp.thread(l), pending, i.site); },
+      [&](std::uint32_t l) { return warp.machine->wgmma_wait_group(warp.thread(l), pending, i.site); });
+  if (done != 0 && warp.accumulators_in_flight != 0) take_back_accumulators(warp);
   return done;
 }
 
