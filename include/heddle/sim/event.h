@@ -41,6 +41,8 @@ enum class EventKind : std::uint8_t {
   kSharedWrite,      // thread, address, bytes
   kGlobalRead,       // thread, global, bytes
   kGlobalWrite,      // thread, global, bytes
+  kSharedAtomic,     // thread, address, bytes: an access that others may make at the same time
+  kGlobalAtomic,     // thread, global, bytes, value: 1 if it can write
   kFence,            // thread, value: a FenceKind
   kCopyIssue,        // copy, thread, address: shared side, bytes, barrier (loads), value: a CopyKind
   kCopyReadShared,   // copy, address, bytes: those that matter, piece by piece; barrier (copies to a peer)
