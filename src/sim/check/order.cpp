@@ -129,6 +129,7 @@ void Order::give(const ThreadOrder& thread, Gather& gather) {
 void Order::give_tmem(const ThreadOrder& thread, Gather& gather) {
   const WarpOrder& warp = *thread.warp;
   for (std::size_t kind = 0; kind < 2; ++kind) {
+    gather.add(warp.tmem_issues(kind), warp.tmem_issued[kind]);
     gather.add(warp.tmem_waits(kind), warp.tmem_waited[kind]);
     gather.add(warp.tmem_fences(kind), thread.tmem_fenced[kind]);
   }
@@ -389,6 +390,7 @@ void Order::commit(const Event& event) {
   meeting_.add(pool_, by.known);
   if (by.tcgen05.component != 0) meeting_.add(by.tcgen05.component, by.tcgen05.issued);
   for (std::size_t kind = 0; kind < 2 && warp.tmem != 0; ++kind) {
+    meeting_.add(warp.tmem_issues(kind), warp.tmem_issued[kind]);
     meeting_.add(warp.tmem_waits(kind), warp.tmem_waited[kind]);
     meeting_.add(warp.tmem_fences(kind), warp.tmem_waited[kind]);
   }
@@ -402,14 +404,14 @@ Clock Order::known_to(const WarpOrder& warp) {
 
 void Order::issue_transfer(const Event& event) {
   WarpOrder& warp = *thread(event).warp;
-  if (warp.tmem == 0) warp.tmem = add_components(*warp.cta->cluster, 4);
+  if (warp.tmem == 0) warp.tmem = add_components(*warp.cta->cluster, 6);
   const std::size_t kind = event.value;
   IssuedTransfer& transfer = transfers_.emplace_back();
   transfer.warp = &warp;
   transfer.is_store = kind == 1;
   transfer.number = ++warp.tmem_issued[kind];
   transfer.known = known_to(warp);
-  transfer.issued = warp.now++;
+  ++warp.now;
   transfer.handed_on = warp.cta->threads[event.thread].tmem_fenced[kind];
   transfer.tmem_waited = warp.tmem_waited;
   transfer.site = event.site;

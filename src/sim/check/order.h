@@ -39,15 +39,16 @@ struct WarpOrder {
   Component init_fences = 0;
   Component relaxed_arrivals = 0;
 
-  // Its loads (0) and stores (1) of tensor memory. Components: what others know to have been waited for, and then
-  // fenced, of loads and of stores.
+  // Its loads (0) and stores (1) of tensor memory. Components: what others know to have been issued, waited for, and
+  // then fenced, of loads and of stores.
   Component tmem = 0;
   std::array<Epoch, 2> tmem_issued = {};
   std::array<Epoch, 2> tmem_waited = {};
   std::vector<std::uint64_t> tmem_open;  // those not waited for
 
-  Component tmem_waits(std::size_t kind) const { return tmem + 2 * static_cast<Component>(kind); }
-  Component tmem_fences(std::size_t kind) const { return tmem_waits(kind) + 1; }
+  Component tmem_issues(std::size_t kind) const { return tmem + 3 * static_cast<Component>(kind); }
+  Component tmem_waits(std::size_t kind) const { return tmem_issues(kind) + 1; }
+  Component tmem_fences(std::size_t kind) const { return tmem_issues(kind) + 2; }
 
   // The last join that one of its lanes made; the others make the same.
   Clock joined_with, joined_from, joined;
@@ -187,7 +188,6 @@ struct IssuedTransfer {
   bool is_store = false;
   Epoch number = 0;  // among the warp's loads or stores
   Epoch handed_on = 0;  // those before it, up to this one, had been fenced when it was issued
-  Epoch issued = 0;
   Clock known;  // by any lane of the warp
   Clock tcgen05_known;
   std::array<Epoch, 2> tmem_waited = {};
