@@ -252,5 +252,35 @@ TEST(Deadlock, ThreadsWithoutARoleAreCounted) {
   EXPECT_TRUE(is_silent(run(64)));
 }
 
+TEST(Deadlock, WaitForAPhaseThatHasGoneRoundSaysSo) {
+  struct Shared {
+    SharedMemBarrier bar;
+  };
+  std::uint32_t init_line = 0;
+  std::uint32_t wait_line = 0;
+  const auto run = [&](std::uint32_t arrivals) {
+    return run_kernel<Shared>({.threads = 64}, [&, arrivals](Shared& shared) {
+      init_line = __LINE__ + 1;
+      if (isa::tid_x() == 0) init_barrier(&shared.bar, 1);
+      isa::syncthreads();
+      for (std::uint32_t i = 0; i < arrivals && isa::tid_x() == 0; ++i) isa::mbarrier_arrive(&shared.bar);
+      isa::syncthreads();
+      wait_line = __LINE__ + 1;
+      if (isa::tid_x() == 32) wait_parity(&shared.bar, 0);
+    });
+  };
+  const sim::Report report = run(2);
+  const std::string bar = "the barrier at shared address 0x400";
+  EXPECT_EQ(report.text(), "[deadlock] 1 thread is blocked and nothing in flight can wake them\n" +
+                               at("warp 1, lane 0: waits for " + bar + ", phase 0", wait_line) +
+                               "    arrivals 0 of 1; not yet: warp 0\n"
+                               "  likely: the phase for which warp 1, lane 0 waits is over, and so is the one after "
+                               "it, whose parity differs: " +
+                               bar + " ended 2 phases since the last wait; its count of 1, set at " +
+                               place(init_line) + ", is too small, or somebody arrives twice or without a wait\n" +
+                               "  again: tiny with schedule rr\n");
+  EXPECT_TRUE(is_silent(run(1)));
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -311,5 +311,28 @@ TEST(MbarrierFault, CopyThatCompletesOnAnInvalidatedBarrierIsReported) {
   EXPECT_TRUE(is_silent(invalidate(1)));
 }
 
+TEST(MbarrierFault, BarrierOfAPeerIsReportedWhereTheFormTakesTheOwnOnly) {
+  const auto run = [](auto arrive) {
+    return run_kernel<Shared>({.threads = 1, .grid = {2}, .cluster = {2}}, [&](Shared& shared) {
+      init_barrier(shared.bar, 1);
+      isa::cluster_sync();
+      if (isa::cluster_ctarank() == 0) arrive(isa::mapa(&shared.bar[0], 1));
+      isa::cluster_sync();
+    });
+  };
+  const auto line = [](const std::string& instruction) {
+    return "[bad_rank] " + instruction +
+           " on a barrier of rank 1; this form takes a barrier of the own CTA (rank 0), the _cluster form any";
+  };
+  EXPECT_TRUE(faults_with(run([](MbarPtr bar) { isa::mbarrier_arrive(bar); }), "bad_rank", line("mbarrier.arrive")));
+  EXPECT_TRUE(faults_with(run([](MbarPtr bar) { isa::mbarrier_arrive_drop(bar); }), "bad_rank",
+                          line("mbarrier.arrive_drop")));
+  EXPECT_TRUE(faults_with(run([](MbarPtr bar) { isa::mbarrier_expect_tx(bar, 16); }), "bad_rank",
+                          line("mbarrier.expect_tx")));
+  EXPECT_TRUE(faults_with(run([](MbarPtr bar) { isa::mbarrier_arrive_expect_tx(bar, 16); }), "bad_rank",
+                          line("mbarrier.arrive.expect_tx")));
+  EXPECT_TRUE(is_silent(run([](MbarPtr bar) { isa::mbarrier_arrive_cluster(bar); })));
+}
+
 }  // namespace
 }  // namespace heddle::test

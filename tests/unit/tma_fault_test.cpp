@@ -128,12 +128,9 @@ TEST_F(TmaFault, MapOfANewerArchitectureIsReported) {
   const TensorMap map = make_tensor_map(newer);
   const sim::Report report = load(&map, {0, 0}, 0, Arch::kSm90);
   EXPECT_TRUE(report.has("bad_tensor_map"));
-  EXPECT_EQ(
-      first_line(report).rfind("[bad_tensor_map] cp.async.bulk.tensor load with a tensor map that sm_90 does not "
-                               "take: ",
-                               0),
-      0u)
-      << report.text();
+  EXPECT_EQ(first_line(report),
+            "[bad_tensor_map] cp.async.bulk.tensor load with a tensor map that sm_90 does not take: tensor map: swizzle "
+            "128B with 32-byte atoms exists from sm_100 on, not on this device. Use 128B.");
   EXPECT_TRUE(is_silent(load(&map, {0, 0}, 0, Arch::kSm100)));
 }
 
@@ -389,6 +386,36 @@ TEST_F(TmaFault, BarrierInAnotherCtaThanTheTileIsReported) {
                   "[bad_rank] cp.async.bulk.tensor load multicast with mask 0x0; it names CTAs of the cluster, "
                   "which has 2"));
   EXPECT_TRUE(is_silent(run_with(0, 1)));
+}
+
+TEST_F(TmaFault, PairsThatTheLaunchDoesNotHaveAreReported) {
+  const TensorMap map = make_tensor_map(spec());
+  const auto report = [&](Arch arch, std::uint32_t cluster, std::uint32_t barrier_rank) {
+    return run_kernel<Shared>({.threads = 1,
+                               .grid = {cluster},
+                               .cluster = {cluster},
+                               .memory = &memory_,
+                               .schedule = sim::Schedule::round_robin(),
+                               .arch = arch},
+                              [&](Shared& shared) {
+                                init_barrier(shared.bar, 1);
+                                isa::cluster_sync();
+                                if (isa::cluster_ctarank() == 0) {
+                                  MbarPtr bar = isa::mapa(&shared.bar[0], barrier_rank);
+                                  isa::cp_async_bulk_tensor_load_cta_group_2(shared.tile, &map, {0, 0}, bar);
+                                }
+                                isa::cluster_sync();
+                              });
+  };
+  EXPECT_TRUE(faults_with(report(Arch::kSm90, 2, 0), "unsupported",
+                          "[unsupported] cp.async.bulk.tensor load with cta_group 2, which needs sm_100a; this run "
+                          "is of sm_90a"));
+  EXPECT_TRUE(faults_with(report(Arch::kSm100, 3, 0), "bad_rank",
+                          "[bad_rank] cp.async.bulk.tensor load with cta_group 2 in a cluster of 3; CTAs pair up in "
+                          "clusters of an even size"));
+  EXPECT_TRUE(faults_with(report(Arch::kSm100, 4, 2), "bad_rank",
+                          "[bad_rank] cp.async.bulk.tensor load into rank 0 with a barrier of rank 2; the barrier "
+                          "lies in the CTA that gets the tile or in its peer"));
 }
 
 TEST_F(TmaFault, StoreFromAPeersSharedMemoryIsReported) {

@@ -242,6 +242,46 @@ TEST(Tma, MulticastReachesTheMaskedCtasAndNoOther) {
   }
 }
 
+TEST(Tma, TilesOfAPairCountOnTheLeadersBarrier) {
+  Matrix matrix;
+  for (const bool multicast : {false, true}) {
+    for (const sim::Schedule& schedule : some_schedules(6)) {
+      std::array<Bytes, 4> tiles;
+      for (Bytes& tile : tiles) tile.resize(kBoxBytes);
+      const sim::Report report = run_kernel<Shared>(
+          {.threads = 1,
+           .grid = {4},
+           .cluster = {4},
+           .memory = &matrix.memory,
+           .schedule = schedule,
+           .arch = Arch::kSm100},
+          [&](Shared& shared) {
+            const std::uint32_t rank = isa::cluster_ctarank();
+            init_barrier(&shared.bar, 1);
+            isa::cluster_sync();
+            MbarPtr leaders = isa::mapa(&shared.bar, rank & ~1u);
+            if (!multicast) {
+              isa::cp_async_bulk_tensor_load_cta_group_2(shared.tile, &matrix.map, {8, 4}, leaders);
+            } else if (rank == 1) {
+              isa::cp_async_bulk_tensor_load_multicast_cta_group_2(shared.tile, &matrix.map, {8, 4}, leaders, 0xf);
+            }
+            if (rank % 2 == 0) {
+              isa::mbarrier_arrive_expect_tx(&shared.bar, 2 * kBoxBytes);
+              wait_parity_cluster(&shared.bar, 0);
+            }
+            isa::cluster_sync();
+            read_out(shared.tile, tiles[rank].data(), kBoxBytes);
+          });
+      EXPECT_TRUE(is_silent(report));
+      Bytes expected(kBoxBytes);
+      for (std::uint32_t row = 0; row < 4; ++row) {
+        std::memcpy(expected.data() + 32 * row, &matrix.numbers[4 + row][8], 32);
+      }
+      for (const Bytes& tile : tiles) EXPECT_TRUE(same(tile, expected));
+    }
+  }
+}
+
 TEST(Tma, LoadCanGoToAPeerWithoutAMask) {
   Matrix matrix;
   for (const sim::Schedule& schedule : some_schedules(3)) {

@@ -112,6 +112,7 @@ class Device {
   RunOutcome launch(const LaunchShape& shape, const typename K::Params& params) {
     const sim::Report report = sim::launch<K>({.memory = &memory_,
                                                .schedule = schedule_,
+                                               .arch = run_.arch,
                                                .sms = run_.sms,
                                                .kernel = run_.kernel,
                                                .again = run_.again},

@@ -79,6 +79,48 @@ HEDDLE_DEVICE void cp_async_bulk_tensor_load_multicast(void* destination, const 
       : "memory");
 }
 
+// As cp_async_bulk_tensor_load, for CTAs that work in pairs (ranks 2i and 2i + 1): `bar` may be the peer's, so
+// that both CTAs' tiles count on one barrier. On sm_100a only.
+template <int rank>
+HEDDLE_DEVICE void cp_async_bulk_tensor_load_cta_group_2(void* destination, const TensorMap* map,
+                                                         const std::int32_t (&coords)[rank], MbarPtr bar,
+                                                         CallSite = CallSite::here()) {
+  const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(destination));
+  const auto from = reinterpret_cast<std::uint64_t>(map);
+  const auto mbar = static_cast<std::uint32_t>(__cvta_generic_to_shared(bar));
+#define HEDDLE_LOAD_PAIR(dims, list, bar_operand, ...)                                                          \
+  asm volatile("cp.async.bulk.tensor." dims                                                                     \
+               ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {" list       \
+               "}], [%" bar_operand "];" ::"r"(to),                                                             \
+               "l"(from), __VA_ARGS__, "r"(mbar)                                                                \
+               : "memory")
+  if constexpr (rank == 1) {
+    HEDDLE_LOAD_PAIR("1d", "%2", "3", "r"(coords[0]));
+  } else if constexpr (rank == 2) {
+    HEDDLE_LOAD_PAIR("2d", "%2, %3", "4", "r"(coords[0]), "r"(coords[1]));
+  } else if constexpr (rank == 3) {
+    HEDDLE_LOAD_PAIR("3d", "%2, %3, %4", "5", "r"(coords[0]), "r"(coords[1]), "r"(coords[2]));
+  } else if constexpr (rank == 4) {
+    HEDDLE_LOAD_PAIR("4d", "%2, %3, %4, %5", "6", "r"(coords[0]), "r"(coords[1]), "r"(coords[2]), "r"(coords[3]));
+  } else {
+    static_assert(rank == 5, "a tensor map has 1 to 5 dimensions");
+    HEDDLE_LOAD_PAIR("5d", "%2, %3, %4, %5, %6", "7", "r"(coords[0]), "r"(coords[1]), "r"(coords[2]),
+                     "r"(coords[3]), "r"(coords[4]));
+  }
+#undef HEDDLE_LOAD_PAIR
+}
+
+// As cp_async_bulk_tensor_load_multicast, for pairs: for each CTA that gets the tile, the barrier is in that CTA
+// of its pair whose rank has the parity of the CTA in which `bar` lies. On sm_100a only.
+template <int rank>
+HEDDLE_DEVICE void cp_async_bulk_tensor_load_multicast_cta_group_2(void* destination, const TensorMap* map,
+                                                                   const std::int32_t (&coords)[rank], MbarPtr bar,
+                                                                   std::uint16_t mask,
+                                                                   CallSite = CallSite::here()) {
+  cuda::ptx::cp_async_bulk_tensor(cuda::ptx::space_cluster, cuda::ptx::space_global, cuda::ptx::cta_group_2,
+                                  destination, map, coords, &bar->opaque, mask);
+}
+
 // Stores the box from shared memory; what lies outside the tensor is not written.
 template <int rank>
 HEDDLE_DEVICE void cp_async_bulk_tensor_store(const TensorMap* map, const std::int32_t (&coords)[rank],
@@ -182,10 +224,10 @@ HEDDLE_DEVICE void prefetch_tensormap(const TensorMap* map, CallSite = CallSite:
 
 #else
 
-void tensor_load(void* destination, const TensorMap* map, const std::int32_t* coords, int rank, MbarPtr bar,
-                 CallSite site);
-void tensor_load_multicast(void* destination, const TensorMap* map, const std::int32_t* coords, int rank,
-                           MbarPtr bar, std::uint16_t mask, CallSite site);
+void tensor_load(int cta_group, void* destination, const TensorMap* map, const std::int32_t* coords, int rank,
+                 MbarPtr bar, CallSite site);
+void tensor_load_multicast(int cta_group, void* destination, const TensorMap* map, const std::int32_t* coords,
+                           int rank, MbarPtr bar, std::uint16_t mask, CallSite site);
 void tensor_store(const TensorMap* map, const std::int32_t* coords, int rank, const void* source, CallSite site);
 void tensor_reduce(ReduceOp op, const TensorMap* map, const std::int32_t* coords, int rank, const void* source,
                    CallSite site);
@@ -195,25 +237,39 @@ void bulk_wait_group(std::uint32_t pending, bool read_only, CallSite site);
 template <int rank>
 void cp_async_bulk_tensor_load(void* destination, const TensorMap* map, const std::int32_t (&coords)[rank],
                                MbarPtr bar, CallSite site = CallSite::here()) {
-  tensor_load(destination, map, coords, rank, bar, site);
+  tensor_load(1, destination, map, coords, rank, bar, site);
+}
+
+template <int rank>
+void cp_async_bulk_tensor_load_cta_group_2(void* destination, const TensorMap* map,
+                                           const std::int32_t (&coords)[rank], MbarPtr bar,
+                                           CallSite site = CallSite::here()) {
+  tensor_load(2, destination, map, coords, rank, bar, site);
+}
+
+template <int rank>
+void cp_async_bulk_tensor_load_multicast_cta_group_2(void* destination, const TensorMap* map,
+                                                     const std::int32_t (&coords)[rank], MbarPtr bar,
+                                                     std::uint16_t mask, CallSite site = CallSite::here()) {
+  tensor_load_multicast(2, destination, map, coords, rank, bar, mask, site);
 }
 
 template <int rank>
 void cp_async_bulk_tensor_load_multicast(void* destination, const TensorMap* map,
                                          const std::int32_t (&coords)[rank], MbarPtr bar, std::uint16_t mask,
                                          CallSite site = CallSite::here()) {
-  tensor_load_multicast(destination, map, coords, rank, bar, mask, site);
+  tensor_load_multicast(1, destination, map, coords, rank, bar, mask, site);
 }
 
 inline void cp_async_bulk_tensor_load(void* destination, const TensorMap* map, const std::int32_t (&coords)[2],
                                       MbarPtr bar, L2Policy, CallSite site = CallSite::here()) {
-  tensor_load(destination, map, coords, 2, bar, site);
+  tensor_load(1, destination, map, coords, 2, bar, site);
 }
 
 inline void cp_async_bulk_tensor_load_multicast(void* destination, const TensorMap* map,
                                                 const std::int32_t (&coords)[2], MbarPtr bar, std::uint16_t mask,
                                                 L2Policy, CallSite site = CallSite::here()) {
-  tensor_load_multicast(destination, map, coords, 2, bar, mask, site);
+  tensor_load_multicast(1, destination, map, coords, 2, bar, mask, site);
 }
 
 template <int rank>

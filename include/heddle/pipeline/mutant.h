@@ -27,9 +27,12 @@ enum class Mistake : std::uint8_t {
   kLongExpect,     // more bytes are expected than are copied
   kWrongPhase,     // the producer's first wait is for phase 0
   kLargeCount,     // the empty barrier waits for one arrival too many
-  kSmallCount,     // the empty barrier waits for one arrival too few
+  kSmallCount,     // the empty barrier waits for the arrivals of one warp too few
   kSwapConsumer,   // the consumer waits for the empty barrier
-  kSwapProducer    // the producer waits for the full barrier
+  kSwapProducer,   // the producer waits for the full barrier
+  kDoubleRelease,  // a consumer arrives twice on the empty barrier
+  kNoConsumerWait, // the consumer does not wait
+  kNoProducerWait  // the producer does not wait
 };
 
 inline constexpr struct MistakeName {
@@ -43,9 +46,12 @@ inline constexpr struct MistakeName {
     {Mistake::kLongExpect, "long_expect", "more bytes are expected than are copied"},
     {Mistake::kWrongPhase, "wrong_phase", "the producer's first wait is for phase 0"},
     {Mistake::kLargeCount, "large_count", "the empty barrier waits for one arrival too many"},
-    {Mistake::kSmallCount, "small_count", "the empty barrier waits for one arrival too few"},
+    {Mistake::kSmallCount, "small_count", "the empty barrier waits for one warp too few"},
     {Mistake::kSwapConsumer, "swap_consumer", "the consumer waits for the empty barrier"},
     {Mistake::kSwapProducer, "swap_producer", "the producer waits for the full barrier"},
+    {Mistake::kDoubleRelease, "double_release", "one consumer warp releases one stage twice"},
+    {Mistake::kNoConsumerWait, "no_consumer_wait", "the consumer does not wait for the full barrier"},
+    {Mistake::kNoProducerWait, "no_producer_wait", "the producer does not wait for the empty barrier"},
 };
 
 struct Mutation {
@@ -62,12 +68,15 @@ class MutantBackend : public Backend {
 
   HEDDLE_DEVICE void init(std::uint32_t full_count, std::uint32_t empty_count, Name name, CallSite site) const {
     if constexpr (mutation.mistake == Mistake::kLargeCount) ++empty_count;
-    if constexpr (mutation.mistake == Mistake::kSmallCount) --empty_count;
+    // Where all threads of several warps arrive, one that is missing shows only after many turns.
+    const std::uint32_t of_a_warp = empty_count > 32 && empty_count % 32 == 0 ? 32 : 1;
+    if constexpr (mutation.mistake == Mistake::kSmallCount) empty_count -= of_a_warp;
     Backend::init(full_count, empty_count, name, site);
   }
 
   HEDDLE_DEVICE void wait_full(std::uint32_t stage, std::uint32_t phase, Name name, SuspendHint hint,
                                CallSite site) const {
+    if constexpr (mutation.mistake == Mistake::kNoConsumerWait) return;
     if constexpr (mutation.mistake == Mistake::kSwapConsumer) {
       Backend::wait_empty(stage, phase, name, hint, site);
     } else {
@@ -77,11 +86,17 @@ class MutantBackend : public Backend {
 
   HEDDLE_DEVICE void wait_empty(std::uint32_t stage, std::uint32_t phase, Name name, SuspendHint hint,
                                 CallSite site) const {
+    if constexpr (mutation.mistake == Mistake::kNoProducerWait) return;
     if constexpr (mutation.mistake == Mistake::kSwapProducer) {
       Backend::wait_full(stage, phase, name, hint, site);
     } else {
       Backend::wait_empty(stage, mutation.mistake == Mistake::kWrongPhase ? phase ^ 1 : phase, name, hint, site);
     }
+  }
+
+  HEDDLE_DEVICE void arrive_full(std::uint32_t stage, CallSite site) const {
+    if (mutation.mistake == Mistake::kDropArrive && stage == mutation.stage) return;
+    Backend::arrive_full(stage, site);
   }
 
   HEDDLE_DEVICE void arrive_full_expect_tx(std::uint32_t stage, std::uint32_t tx_bytes, CallSite site) const {
@@ -94,16 +109,19 @@ class MutantBackend : public Backend {
   }
 
   HEDDLE_DEVICE void arrive_empty(std::uint32_t stage, CallSite site) const {
-    if (!drops(stage)) Backend::arrive_empty(stage, site);
+    for (std::uint32_t i = 0; i < arrivals(stage); ++i) Backend::arrive_empty(stage, site);
   }
 
   HEDDLE_DEVICE void arrive_empty_of(std::uint32_t cta_rank, std::uint32_t stage, CallSite site) const {
-    if (!drops(stage)) Backend::arrive_empty_of(cta_rank, stage, site);
+    for (std::uint32_t i = 0; i < arrivals(stage); ++i) Backend::arrive_empty_of(cta_rank, stage, site);
   }
 
  private:
-  HEDDLE_DEVICE static bool drops(std::uint32_t stage) {
-    return mutation.mistake == Mistake::kDropRelease && stage == mutation.stage && isa::warp_idx() == mutation.warp;
+  // Where one should be.
+  HEDDLE_DEVICE static std::uint32_t arrivals(std::uint32_t stage) {
+    if (stage != mutation.stage || isa::warp_idx() != mutation.warp) return 1;
+    if (mutation.mistake == Mistake::kDropRelease) return 0;
+    return mutation.mistake == Mistake::kDoubleRelease ? 2 : 1;
   }
 };
 

@@ -62,7 +62,10 @@ class ProducerConsumerPipeline {
   using ConsumerHandle = ConsumerStage<num_stages, Backend>;
 
   HEDDLE_DEVICE explicit ProducerConsumerPipeline(MbarPtr barriers, Name name = "pipeline")
-      : backend_(barriers), name_(name) {}
+      : ProducerConsumerPipeline(Backend(barriers), name) {}
+  // With a backend that knows more than where its barriers are.
+  HEDDLE_DEVICE explicit ProducerConsumerPipeline(Backend backend, Name name = "pipeline")
+      : backend_(backend), name_(name) {}
 
   ProducerConsumerPipeline(const ProducerConsumerPipeline&) = delete;
   ProducerConsumerPipeline& operator=(const ProducerConsumerPipeline&) = delete;

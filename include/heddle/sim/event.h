@@ -25,7 +25,8 @@ enum class EventKind : std::uint8_t {
   kThreadExit,       // thread
   kBarrierInit,      // thread, barrier, address, value: expected arrivals
   kBarrierInval,     // thread, barrier, address
-  kBarrierArrive,    // thread, barrier, phase, value: arrivals; scope
+  kBarrierArrive,    // thread, barrier, phase, value: arrivals; scope; copy: the commit that does it (0: the thread),
+                     // bytes: how many arrivals of that commit follow
   kBarrierExpect,    // thread, barrier, phase, value: bytes
   kBarrierComplete,  // copy (0: by hand), barrier, phase, value: bytes
   kBarrierPhase,     // barrier, phase: the one that is now over
@@ -40,6 +41,8 @@ enum class EventKind : std::uint8_t {
   kSharedWrite,      // thread, address, bytes
   kGlobalRead,       // thread, global, bytes
   kGlobalWrite,      // thread, global, bytes
+  kSharedAtomic,     // thread, address, bytes: an access that others may make at the same time
+  kGlobalAtomic,     // thread, global, bytes, value: 1 if it can write
   kFence,            // thread, value: a FenceKind
   kCopyIssue,        // copy, thread, address: shared side, bytes, barrier (loads), value: a CopyKind
   kCopyReadShared,   // copy, address, bytes: those that matter, piece by piece; barrier (copies to a peer)
@@ -51,13 +54,23 @@ enum class EventKind : std::uint8_t {
   kGroupCommit,      // thread
   kGroupPass,        // thread, value: groups that may still be pending; scope kCta: sources read only
   kRole,             // thread, text: the role's name
-  kMmaIssue,         // copy: the operation, thread: lane 0 of a warp that issues it; each of four warps does
+  kMmaIssue,         // copy: the operation, thread: lane 0 of a warp that issues it; each of four warps does;
+                     // value 1: a tcgen05 operation, issued by this thread alone, text: its name
   kMmaReadShared,    // copy: the operation, address, bytes: part of an operand, read through the async proxy
   kMmaDone,          // copy: the operation
   kMmaFence,         // thread: lane 0 of the warp
   kMmaCommit,        // thread: lane 0 of the warp
   kMmaPass,          // copy: an operation that a warp has waited for, thread: its lane 0, value: groups pending
+  kClusterCancel,    // copy: the request, cta that asked, value: linear index of the cancelled cluster's first CTA,
+                     // or ~0: refused
   kRegisterCount,    // thread: lane 0 of the warp, value: registers that each thread has now
+  kMmaTouchTmem,     // copy: the operation, cta, address: in tensor memory, bytes: columns, value: TmemTouch
+  kMmaTell,          // copy: the commit, thread: tcgen05.commit, for what this thread has issued so far
+  kTmemAlloc,        // thread: lane 0 of the warp, address: in tensor memory, bytes: columns
+  kTmemDealloc,      // likewise
+  kTmemIssue,        // copy: the load or store, thread: lane 0 of the warp, value: 1 if it stores
+  kTmemTouch,        // copy: the load or store, cta, address: in tensor memory, bytes: columns, value: TmemTouch
+  kTmemPass,         // thread: lane 0 of the warp, value: 1 if it has waited for stores, 0 for loads
   kCount
 };
 
@@ -68,12 +81,23 @@ enum class FenceKind : std::uint8_t {
   kProxyAsyncGlobal,
   kAcqRelCta,
   kAcqRelCluster,
-  kAcqRelGpu
+  kAcqRelGpu,
+  kTcgen05Before,  // tcgen05.fence::before_thread_sync
+  kTcgen05After
 };
 
-enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer };
+// How tensor memory is touched: bit i stands for lanes 16 * i to 16 * i + 15.
+struct TmemTouch {
+  static constexpr std::uint64_t kLanes = 0xFF;
+  static constexpr std::uint64_t kWrites = 0x100;
+  static constexpr std::uint64_t kNeedsOld = 0x200;  // what was there decides the result
+};
 
-enum class EventScope : std::uint8_t { kCta, kCluster };
+enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer, kClcResponse };
+
+// Whose accesses an arrival or a wait orders. Relaxed ones order no access of a thread; what is known of copies and
+// tensor cores goes along all the same.
+enum class EventScope : std::uint8_t { kCta, kCluster, kRelaxed };
 
 struct Event {
   EventKind kind;

@@ -23,6 +23,7 @@ struct Stats {
   std::uint64_t copy_bytes = 0;
   std::uint64_t mmas = 0;
   std::uint64_t ctas = 0;
+  std::uint64_t cancelled_clusters = 0;  // by cluster launch control
   std::uint64_t threads = 0;
 };
 

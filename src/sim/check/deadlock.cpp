@@ -86,6 +86,7 @@ class Explainer {
       if (group.wait().kind == WaitKind::kMbarrier) text.push_back("  " + present(*group.wait().barrier));
       if (group.wait().kind == WaitKind::kNamedBarrier) text.push_back("  " + present(group));
       if (group.wait().kind == WaitKind::kWarp) text.push_back("  " + present_lanes(group));
+      if (group.wait().kind == WaitKind::kTmemColumns) text.push_back("  " + present_columns(*group.first->cta));
     }
     if (groups_.size() > kMostGroups) text.push_back(fmt::format("and {} more", groups_.size() - kMostGroups));
     if (const std::string cause = likely(); !cause.empty()) text.push_back("likely: " + cause);
@@ -134,6 +135,10 @@ class Explainer {
       case WaitKind::kBulkGroup: return "waits for its bulk copies";
       case WaitKind::kWgmmaGroup: return "waits for wgmmas that not all warps of the warpgroup have issued";
       case WaitKind::kRegisters: return "waits for registers";
+      case WaitKind::kTmemColumns: return fmt::format("waits for {} columns of tensor memory", wait.groups);
+      case WaitKind::kTmemPeer: return "waits for the other CTA of the pair to free the same columns";
+      case WaitKind::kTmemLoads: return "waits for its tcgen05.ld";
+      case WaitKind::kTmemStores: return "waits for its tcgen05.st";
       case WaitKind::kNone: break;
     }
     return "runs, but nothing it looks at changes";
@@ -172,6 +177,19 @@ class Explainer {
       }
     }
     return {};
+  }
+
+  std::string present_columns(const Cta& cta) const {
+    const Cta* peer = cta.tmem.cta_group == 2 ? cta.cluster->ctas[cta.rank ^ 1] : nullptr;
+    if (peer != nullptr && std::none_of(peer->tmem.requests.begin(), peer->tmem.requests.end(),
+                                        [](const machine::TmemRequest& asked) { return asked.is_alloc; })) {
+      return fmt::format("{}, the other CTA of the pair, has not asked for any", machine_.describe(*peer));
+    }
+    std::string text = fmt::format("{} of {} are free", cta.tmem.free_cols(), kTmemCols);
+    for (const machine::TmemAllocation& taken : cta.tmem.allocations) {
+      text += fmt::format("; {} to {} are allocated at {}", taken.column, taken.column + taken.cols - 1, place(taken.site));
+    }
+    return text;
   }
 
   // The other barrier of the same stage, or null.
@@ -241,11 +259,17 @@ class Explainer {
   // One cause, the most telling one.
   std::string likely() const {
     for (auto cause : {&Explainer::bytes_differ, &Explainer::waits_on_wrong_side, &Explainer::wrong_first_phase,
+                       &Explainer::phase_went_round, &Explainer::phases_were_lost,
                        &Explainer::count_too_large, &Explainer::not_released, &Explainer::not_filled}) {
       for (const Group& group : groups_) {
         if (group.wait().kind != WaitKind::kMbarrier) continue;
         if (const std::string text = (this->*cause)(group); !text.empty()) return text;
       }
+    }
+    for (const Group& group : groups_) {
+      if (group.wait().kind != WaitKind::kTmemColumns) continue;
+      return fmt::format("tcgen05_alloc of {} columns, which nobody frees; a CTA has {} in all", group.wait().groups,
+                         kTmemCols);
     }
     return {};
   }
@@ -299,6 +323,31 @@ class Explainer {
     return fmt::format("{} waits for phase 0 of a stage that was never filled; a producer's first wait is for "
                        "phase 1, which a fresh barrier passes",
                        who(group));
+  }
+
+  // A wait knows phases by their parity: if two more than it knows of are over, it waits for a third.
+  std::string phase_went_round(const Group& group) const {
+    const Barrier& barrier = *group.wait().barrier;
+    const BarrierRecord& record = history_.of(barrier.id);
+    const std::uint32_t thread = group.first->tid;
+    const std::uint64_t wanted = thread < record.passed.size() ? record.passed[thread] : 0;
+    if (group.wait().phase < wanted + 2) return {};
+    return fmt::format(
+        "the phase for which {} waits is over, and so is the one after it, whose parity differs: {} ended {} phases "
+        "since the last wait; its count of {}, set at {}, is too small, or somebody arrives twice or without a wait",
+        who(group), machine_.describe(barrier), group.wait().phase - wanted, record.init_count, place(record.init));
+  }
+
+  // The same, noticed when a wait had passed before.
+  std::string phases_were_lost(const Group& group) const {
+    const Barrier& barrier = *group.wait().barrier;
+    const BarrierRecord& record = history_.of(barrier.id);
+    if (record.phases_lost == 0) return {};
+    return fmt::format(
+        "{}{} lost {} phases of {} at {}: they were over before it waited, and a parity does not tell them from the "
+        "next; whoever arrives does not wait until it is done",
+        role_of(record.loser), list({record.loser}, *barrier.cta), record.phases_lost, machine_.describe(barrier),
+        place(record.lost_at));
   }
 
   // All that have taken the stage have given it back, and still it does not become empty.

@@ -27,7 +27,8 @@ EventMask Order::wants() {
                   EventKind::kBarrierPhase, EventKind::kBarrierPass, EventKind::kNamedArrive, EventKind::kNamedPass,
                   EventKind::kClusterArrive, EventKind::kClusterPass, EventKind::kWarpMeet, EventKind::kFence,
                   EventKind::kCopyIssue, EventKind::kCopyDone, EventKind::kGroupCommit, EventKind::kGroupPass,
-                  EventKind::kRole, EventKind::kMmaIssue, EventKind::kMmaDone, EventKind::kMmaPass});
+                  EventKind::kRole, EventKind::kMmaIssue, EventKind::kMmaDone, EventKind::kMmaPass,
+                  EventKind::kMmaTell, EventKind::kTmemIssue, EventKind::kTmemPass});
 }
 
 void Order::on_event(const Event& event) {
@@ -61,11 +62,18 @@ void Order::on_event(const Event& event) {
     case EventKind::kGroupCommit: ++thread(event).commits; return;
     case EventKind::kGroupPass: return pass_groups(event);
     case EventKind::kRole: thread(event).role = event.text; return;
-    case EventKind::kMmaIssue: return issue_mma(event);
+    case EventKind::kMmaIssue: return event.value == 1 ? issue_tcgen05(event) : issue_mma(event);
     case EventKind::kMmaDone:
-      for (IssuedMma::Part& part : mmas_[event.copy - 1].parts) part.known = {};
+      // A load that comes too late is judged by what the multiplication knew.
+      done_tcgen05_.push_back(event.copy);
+      if (mmas_[event.copy - 1].is_tcgen05 && done_tcgen05_.size() < 128) return;
+      for (IssuedMma::Part& part : mmas_[done_tcgen05_.front() - 1].parts) part.known = part.tcgen05_known = {};
+      done_tcgen05_.pop_front();
       return;
     case EventKind::kMmaPass: return pass_mma(event);
+    case EventKind::kMmaTell: return commit(event);
+    case EventKind::kTmemIssue: return issue_transfer(event);
+    case EventKind::kTmemPass: return pass_transfers(event);
     default: return;
   }
 }
@@ -115,6 +123,16 @@ void Order::give(const ThreadOrder& thread, Gather& gather) {
   gather.add(warp.component(thread.lane), warp.now);
   if (thread.proxy_fence != 0) gather.add(warp.proxy_fences + thread.lane, thread.proxy_fence);
   if (thread.init_fence != 0) gather.add(warp.init_fences + thread.lane, thread.init_fence);
+  if (warp.tmem != 0) give_tmem(thread, gather);
+}
+
+void Order::give_tmem(const ThreadOrder& thread, Gather& gather) {
+  const WarpOrder& warp = *thread.warp;
+  for (std::size_t kind = 0; kind < 2; ++kind) {
+    gather.add(warp.tmem_issues(kind), warp.tmem_issued[kind]);
+    gather.add(warp.tmem_waits(kind), warp.tmem_waited[kind]);
+    gather.add(warp.tmem_fences(kind), thread.tmem_fenced[kind]);
+  }
 }
 
 void Order::release(ThreadOrder& thread, Gather& gather) {
@@ -169,6 +187,8 @@ void Order::fence(const Event& event) {
       by.fenced = gather.finish(pool_);
       return;
     }
+    case FenceKind::kTcgen05Before: by.tmem_fenced = warp.tmem_waited; return;
+    case FenceKind::kTcgen05After: by.tcgen05_known = by.known; return;
     case FenceKind::kAcqRelCta:
     case FenceKind::kProxyAsyncGlobal: return;
   }
@@ -210,19 +230,37 @@ void Order::init(const Event& event) {
   barrier.place = static_cast<std::uint32_t>(cta.barriers.size());
   cta.barriers.push_back(event.barrier);
   barrier.time = &cta.cluster->barrier_times[event.address];
-  if (barrier.time->component == 0) barrier.time->component = add_components(*cta.cluster, 1);
+  if (barrier.time->component == 0) {
+    barrier.time->component = add_components(*cta.cluster, 1);
+    cta.cluster->engines.push_back(barrier.time->component);
+  }
   barrier.time->barrier = event.barrier;
   barrier.initialiser = &by;
   barrier.initialised = by.warp->now;
   barrier.site = event.site;
 }
 
+// What the clock says of copies that have landed and of operations that tensor cores have completed.
+void Order::give_engines(const ClusterOrder& cluster, const Clock& known, Gather& gather) {
+  for (const Component engine : cluster.engines) {
+    if (const Epoch epoch = known[engine]; epoch != 0) gather.add(engine, epoch);
+  }
+}
+
 void Order::arrive(const Event& event) {
   ThreadOrder& from = thread(event);
   BarrierOrder& barrier = barriers_[event.barrier];
-  if (from.warp->cta == barrier.cta) {
+  if (event.scope == EventScope::kRelaxed) {
+    give_engines(*barrier.cta->cluster, from.known, barrier.engines);
+  } else if (event.copy != 0) {
+    Clock& told = commits_[event.copy - 1];
+    barrier.own.add(pool_, told);
+    if (event.bytes == 0) told = {};
+  } else if (from.warp->cta == barrier.cta) {
     release(from, barrier.own);
   } else if (event.scope == EventScope::kCluster) {
+    // PTX: a wait of any scope will do for what the tcgen05 fences order.
+    if (from.warp->tmem != 0) give_tmem(from, barrier.own);
     release(from, barrier.remote);
   }
 }
@@ -239,6 +277,12 @@ void Order::end_phase(const Event& event) {
     barrier.passed_remote = barrier.remote.finish(pool_);
   }
   barrier.passed_all = pool_.join(barrier.passed_own, barrier.passed_remote);
+  if (!barrier.engines.is_empty()) {
+    barrier.engines.add(pool_, barrier.passed_engines);
+    barrier.passed_engines = barrier.engines.finish(pool_);
+    barrier.passed_own = pool_.join(barrier.passed_own, barrier.passed_engines);
+    barrier.passed_all = pool_.join(barrier.passed_all, barrier.passed_engines);
+  }
 }
 
 void Order::pass(const Event& event) {
@@ -253,7 +297,10 @@ void Order::pass(const Event& event) {
   } else if (turn.released_before != to.last_release) {
     turn.is_stale = true;
   }
-  if (event.scope == EventScope::kCluster) {
+  if (event.scope == EventScope::kRelaxed) {
+    give_engines(*barrier.cta->cluster, barrier.passed_all, meeting_);
+    acquire(to, meeting_.finish(pool_));
+  } else if (event.scope == EventScope::kCluster) {
     acquire(to, barrier.passed_all);
   } else if (to.known[barrier.time->component] < barrier.time->reached) {
     acquire(to, barrier.passed_own);
@@ -299,7 +346,10 @@ void Order::issue_mma(const Event& event) {
     const std::size_t warpgroup = event.thread / 128;
     if (cta.mma_times.size() <= warpgroup) cta.mma_times.resize(warpgroup + 1);
     CtaOrder::MmaTime& time = cta.mma_times[warpgroup];
-    if (time.component == 0) time.component = add_components(*cta.cluster, 1);
+    if (time.component == 0) {
+      time.component = add_components(*cta.cluster, 1);
+      cta.cluster->engines.push_back(time.component);
+    }
     IssuedMma& mma = mmas_.emplace_back();
     mma.cluster = cta.cluster;
     mma.component = time.component;
@@ -307,7 +357,81 @@ void Order::issue_mma(const Event& event) {
     mma.site = event.site;
   }
   for (std::uint32_t lane = 0; lane < 32; ++lane) give(cta.threads[event.thread + lane], meeting_);
-  mmas_[event.copy - 1].parts.push_back({&warp, warp.now++, meeting_.finish(pool_)});
+  mmas_[event.copy - 1].parts.push_back({.warp = &warp, .issued = warp.now++, .known = meeting_.finish(pool_)});
+}
+
+void Order::issue_tcgen05(const Event& event) {
+  ThreadOrder& by = thread(event);
+  WarpOrder& warp = *by.warp;
+  if (by.tcgen05.component == 0) by.tcgen05.component = add_components(*warp.cta->cluster, 1);
+  IssuedMma& mma = mmas_.emplace_back();
+  mma.cluster = warp.cta->cluster;
+  mma.component = by.tcgen05.component;
+  mma.number = ++by.tcgen05.issued;
+  mma.name = event.text;
+  mma.is_tcgen05 = true;
+  mma.site = event.site;
+  give(by, meeting_);
+  mma.parts.push_back({.warp = &warp,
+                       .issued = warp.now++,
+                       .known = meeting_.finish(pool_),
+                       .lane = by.lane,
+                       .tcgen05_known = by.tcgen05_known,
+                       .tmem_waited = warp.tmem_waited});
+}
+
+// PTX: tcgen05.commit tracks the asynchronous operations of the thread, and includes the fence before a
+// synchronisation.
+// Model: what the thread knew is handed over with them, since they came after it. Its own accesses are not: an
+// arrival that the system makes need not release them.
+void Order::commit(const Event& event) {
+  const ThreadOrder& by = thread(event);
+  const WarpOrder& warp = *by.warp;
+  meeting_.add(pool_, by.known);
+  if (by.tcgen05.component != 0) meeting_.add(by.tcgen05.component, by.tcgen05.issued);
+  for (std::size_t kind = 0; kind < 2 && warp.tmem != 0; ++kind) {
+    meeting_.add(warp.tmem_issues(kind), warp.tmem_issued[kind]);
+    meeting_.add(warp.tmem_waits(kind), warp.tmem_waited[kind]);
+    meeting_.add(warp.tmem_fences(kind), warp.tmem_waited[kind]);
+  }
+  commits_.push_back(meeting_.finish(pool_));
+}
+
+Clock Order::known_to(const WarpOrder& warp) {
+  for (std::uint32_t lane = 0; lane < 32; ++lane) give(warp.cta->threads[warp.first_thread + lane], meeting_);
+  return meeting_.finish(pool_);
+}
+
+void Order::issue_transfer(const Event& event) {
+  WarpOrder& warp = *thread(event).warp;
+  if (warp.tmem == 0) warp.tmem = add_components(*warp.cta->cluster, 6);
+  const std::size_t kind = event.value;
+  IssuedTransfer& transfer = transfers_.emplace_back();
+  transfer.warp = &warp;
+  transfer.is_store = kind == 1;
+  transfer.number = ++warp.tmem_issued[kind];
+  transfer.known = known_to(warp);
+  ++warp.now;
+  transfer.handed_on = warp.cta->threads[event.thread].tmem_fenced[kind];
+  transfer.tmem_waited = warp.tmem_waited;
+  transfer.site = event.site;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    meeting_.add(pool_, warp.cta->threads[event.thread + lane].tcgen05_known);
+  }
+  transfer.tcgen05_known = meeting_.finish(pool_);
+  warp.tmem_open.push_back(event.copy);
+}
+
+void Order::pass_transfers(const Event& event) {
+  WarpOrder& warp = *thread(event).warp;
+  const std::size_t kind = event.value;
+  warp.tmem_waited[kind] = warp.tmem_issued[kind];
+  std::erase_if(warp.tmem_open, [&](std::uint64_t id) {
+    IssuedTransfer& transfer = transfers_[id - 1];
+    if (transfer.is_store != (kind == 1)) return false;
+    transfer.known = transfer.tcgen05_known = {};
+    return true;
+  });
 }
 
 void Order::pass_mma(const Event& event) {

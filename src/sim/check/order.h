@@ -39,6 +39,17 @@ struct WarpOrder {
   Component init_fences = 0;
   Component relaxed_arrivals = 0;
 
+  // Its loads (0) and stores (1) of tensor memory. Components: what others know to have been issued, waited for, and
+  // then fenced, of loads and of stores.
+  Component tmem = 0;
+  std::array<Epoch, 2> tmem_issued = {};
+  std::array<Epoch, 2> tmem_waited = {};
+  std::vector<std::uint64_t> tmem_open;  // those not waited for
+
+  Component tmem_issues(std::size_t kind) const { return tmem + 3 * static_cast<Component>(kind); }
+  Component tmem_waits(std::size_t kind) const { return tmem_issues(kind) + 1; }
+  Component tmem_fences(std::size_t kind) const { return tmem_issues(kind) + 2; }
+
   // The last join that one of its lanes made; the others make the same.
   Clock joined_with, joined_from, joined;
 
@@ -53,7 +64,16 @@ struct ThreadOrder {
     bool is_stale = false;    // it waited for the same phase as the time before, and had released since
   };
 
+  // Counts the operations that one thread has given to a tensor core, which complete in order.
+  struct QueueTime {
+    Component component = 0;
+    Epoch issued = 0;
+  };
+
   Clock known;  // of others; its own past is known by itself
+  Clock tcgen05_known;  // what it knew at its last tcgen05.fence::after_thread_sync
+  QueueTime tcgen05;
+  std::array<Epoch, 2> tmem_fenced = {};  // by its last tcgen05.fence::before_thread_sync
   WarpOrder* warp = nullptr;
   std::uint32_t lane = 0;
   const char* role = "";
@@ -104,6 +124,7 @@ struct ClusterOrder {
   std::vector<std::unique_ptr<CtaOrder>> ctas;  // by rank
   std::uint32_t running = 0;
   Component components = 0;
+  std::vector<Component> engines;  // those that stand for copies and for operations of tensor cores
   std::vector<WarpOrder*> warps;  // by index
   std::array<Round, 2> rounds;    // of the cluster barrier: nobody is two rounds ahead of another
   std::unordered_map<std::uint32_t, BarrierTime> barrier_times;  // by shared address
@@ -121,6 +142,9 @@ struct BarrierOrder {
   // those who wait at cluster scope.
   Gather own, remote;
   Clock passed_own, passed_remote, passed_all;
+  // What is known of copies and tensor cores, which relaxed arrivals and waits hand over too.
+  Gather engines;
+  Clock passed_engines;
 };
 
 // A copy, as it was issued.
@@ -143,13 +167,30 @@ struct IssuedMma {
   struct Part {
     const WarpOrder* warp;
     Epoch issued;
-    Clock known;  // by any lane of the warp
+    Clock known;  // by any lane of the warp, or by the one thread that issues a tcgen05 operation
+    std::uint32_t lane = 0;
+    Clock tcgen05_known = {};
+    std::array<Epoch, 2> tmem_waited = {};
   };
 
   ClusterOrder* cluster = nullptr;
   Component component = 0;
   Epoch number = 0;
   std::vector<Part> parts;  // in the order in which they came
+  const char* name = "wgmma.mma_async";
+  bool is_tcgen05 = false;  // and issued by one thread
+  CallSite site = {};
+};
+
+// A load or store of tensor memory, as its warp has issued it.
+struct IssuedTransfer {
+  const WarpOrder* warp = nullptr;
+  bool is_store = false;
+  Epoch number = 0;  // among the warp's loads or stores
+  Epoch handed_on = 0;  // those before it, up to this one, had been fenced when it was issued
+  Clock known;  // by any lane of the warp
+  Clock tcgen05_known;
+  std::array<Epoch, 2> tmem_waited = {};
   CallSite site = {};
 };
 
@@ -204,11 +245,15 @@ class Order {
   BarrierOrder& barrier(std::uint32_t id) { return barriers_[id]; }
   const IssuedCopy& copy(std::uint64_t id) const { return copies_[id - 1]; }
   const IssuedMma& mma(std::uint64_t id) const { return mmas_[id - 1]; }
+  const IssuedTransfer& transfer(std::uint64_t id) const { return transfers_[id - 1]; }
+  // What any lane of the warp knows.
+  Clock known_to(const WarpOrder& warp);
 
  private:
   void start(const Event& event);
   void exit(const Event& event);
   void give(const ThreadOrder& thread, Gather& gather);
+  void give_engines(const ClusterOrder& cluster, const Clock& known, Gather& gather);
   void release(ThreadOrder& thread, Gather& gather);
   void acquire(ThreadOrder& thread, const Clock& clock);
   void meet(const Event& event);
@@ -223,6 +268,11 @@ class Order {
   void pass_groups(const Event& event);
   void issue_mma(const Event& event);
   void pass_mma(const Event& event);
+  void issue_tcgen05(const Event& event);
+  void commit(const Event& event);
+  void issue_transfer(const Event& event);
+  void pass_transfers(const Event& event);
+  void give_tmem(const ThreadOrder& thread, Gather& gather);
 
   ClockPool pool_;  // outlives every clock below
   std::unordered_map<std::uint64_t, std::unique_ptr<ClusterOrder>> clusters_;
@@ -230,6 +280,9 @@ class Order {
   std::deque<BarrierOrder> barriers_;
   std::deque<IssuedCopy> copies_;
   std::deque<IssuedMma> mmas_;
+  std::deque<std::uint64_t> done_tcgen05_;  // operations whose clocks are still kept
+  std::deque<Clock> commits_;  // what each tells its barriers; nothing once it has
+  std::deque<IssuedTransfer> transfers_;
   Gather meeting_;
 };
 

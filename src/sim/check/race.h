@@ -6,11 +6,14 @@
 //
 // Model: what copies do to global memory is not compared with anything: threads that read or write the same
 // bytes in one launch are found only among themselves.
+// Model: atomics conflict with nothing and order nothing. Once one has written to global memory, accesses of
+// different clusters are not compared any more: their order may come from it.
 #pragma once
 
 #include "sim/check/order.h"
 #include "sim/check/race_report.h"
 #include "sim/check/shadow.h"
+#include "sim/check/tmem_race.h"
 
 #include <heddle/sim/event.h>
 
@@ -28,7 +31,8 @@ namespace heddle::sim::check {
 
 class RaceChecker final : public Observer {
  public:
-  explicit RaceChecker(const machine::Machine& machine) : report_(machine, order_, sites_) {}
+  explicit RaceChecker(const machine::Machine& machine)
+      : report_(machine, order_, sites_), tmem_(order_, report_) {}
 
   EventMask wants() const override;
   void on_event(const Event& event) override;
@@ -87,9 +91,11 @@ class RaceChecker final : public Observer {
   Order order_;
   Sites sites_;
   RaceReport report_;
+  TmemChecker tmem_;
   std::vector<std::unique_ptr<Memory>> memories_;  // by linear index of the CTA
   Home home_;
   GlobalShadow global_;
+  bool has_global_atomics_ = false;
   std::optional<Finding> finding_;
 };
 

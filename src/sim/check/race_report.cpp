@@ -27,9 +27,10 @@ std::string some(const std::string& what) {
   return (is_spoken_as_vowel ? "an " : "a ") + what;
 }
 
-constexpr const char* kMma = "wgmma.mma_async";
 constexpr const char* kNoMmaWait =
     "likely: wgmma_commit_group() and a wgmma_wait_group that covers it are missing before the operands are handed on";
+constexpr const char* kNoCommit =
+    "likely: the operands are handed on without a tcgen05_commit() to the barrier that is waited for";
 constexpr const char* kNoOrder = "likely: nothing is between the two; ";
 constexpr const char* kCtaScope =
     "likely: the issuer waits at CTA scope, and the readers are in another CTA; arrive and wait at cluster scope "
@@ -55,12 +56,18 @@ std::uint16_t Sites::find(CallSite site, std::size_t key) {
 const ThreadOrder& RaceReport::thread_of(const Side& side, const ClusterOrder& cluster) const {
   if (side.access.by == By::kCopy) return *order_.copy(side.access.lanes).issuer;
   if (side.access.by == By::kMma) {
-    const WarpOrder& issuer = *order_.mma(side.access.lanes).parts[side.lane].warp;
-    return issuer.cta->threads[issuer.first_thread];
+    const IssuedMma::Part& part = order_.mma(side.access.lanes).parts[side.lane];
+    return part.warp->cta->threads[part.warp->first_thread + part.lane];
   }
   const WarpOrder& warp = *cluster.warps[side.access.who];
   return warp.cta->threads[warp.first_thread + side.lane];
 }
+
+const char* RaceReport::no_mma_wait(const Side& mma) const {
+  return order_.mma(mma.access.lanes).is_tcgen05 ? kNoCommit : kNoMmaWait;
+}
+
+bool RaceReport::has_one_cta() const { return machine_.has_one_cta(); }
 
 const BarrierOrder* RaceReport::barrier_of(const Side& copy, const CtaOrder& cta) const {
   for (const auto& [address, time] : cta.cluster->barrier_times) {
@@ -110,7 +117,7 @@ std::string RaceReport::stage_of(const Side& copy, const CtaOrder& cta, std::uin
 
 std::string RaceReport::deed(const Side& side) const {
   const Access& access = side.access;
-  if (access.by == By::kMma) return kMma;
+  if (access.by == By::kMma) return order_.mma(access.lanes).name;
   if (access.by == By::kCopy) {
     const IssuedCopy& copy = order_.copy(access.lanes);
     return fmt::format("{} of {} bytes", machine::name_of(copy.kind), copy.bytes);
@@ -174,7 +181,10 @@ RaceReport::Mistake RaceReport::judge(const Side& before, const Side& now, const
     return is_early ? Mistake::kReadBeforeFull : Mistake::kRace;
   }
   const Component fills = write.access.who;
-  if (by.known[fills] == 0) {
+  // The thread of a tcgen05 operation goes on, and may have waited since.
+  const bool is_left_behind = other.access.by == By::kMma && order_.mma(other.access.lanes).is_tcgen05;
+  const Clock& known = is_left_behind ? order_.mma(other.access.lanes).parts[other.lane].known : by.known;
+  if (known[fills] == 0) {
     const bool read_something_else = &other == &before && (granule.write.bytes & other.access.bytes) != 0 &&
                                      granule.write.who != fills;
     return read_something_else ? Mistake::kOverwritten : Mistake::kReadBeforeFull;
@@ -240,7 +250,7 @@ std::string RaceReport::likely_too_early(const Side& reader, const Side& copy, c
 }
 
 std::string RaceReport::likely_source_overwritten(const Side& write, const Side& reader, const CtaOrder& cta) const {
-  if (reader.access.by == By::kMma) return kNoMmaWait;
+  if (reader.access.by == By::kMma) return no_mma_wait(reader);
   const IssuedCopy& copy = order_.copy(reader.access.lanes);
   if (copy.kind == CopyKind::kSharedToPeer) return "likely: no wait for the barrier that the copy completes on";
   if (&thread_of(write, *cta.cluster) == copy.issuer) {
@@ -254,7 +264,7 @@ std::string RaceReport::likely_overwritten(const Side& copy, const Side& reader,
   const IssuedCopy& filling = order_.copy(copy.access.lanes);
   const View view = View::of(filling);
   const ThreadOrder& by = thread_of(reader, *cta.cluster);
-  if (reader.access.by == By::kMma && knows_issue(view, reader)) return kNoMmaWait;
+  if (reader.access.by == By::kMma && knows_issue(view, reader)) return no_mma_wait(reader);
   if (!reader.access.is_async()) {
     const WarpOrder& warp = *by.warp;
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -329,7 +339,8 @@ Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, con
   Finding finding;
   finding.code = "missing_proxy_fence";
   finding.headline = fmt::format("a {} {} {} after an st.shared, without fence.proxy.async in the thread that wrote",
-                                 is_copy ? machine::name_of(order_.copy(copy.access.lanes).kind) : kMma,
+                                 is_copy ? machine::name_of(order_.copy(copy.access.lanes).kind)
+                                         : order_.mma(copy.access.lanes).name,
                                  copy.access.is_write ? "overwrites" : "reads", bytes_at(cta, offset, both));
   finding.details = {line(write, *cta.cluster), line(copy, *cta.cluster)};
   const ThreadOrder& issuer = thread_of(copy, *cta.cluster);

@@ -66,6 +66,11 @@ class RaceReport {
   Finding init_not_fenced(const BarrierOrder& barrier, const Event& use, const IssuedCopy& copy,
                           bool is_ordered) const;
 
+  // For other reports: a line that says who did what and where, and the name of a CTA.
+  std::string line(const ThreadOrder& thread, const std::string& what, CallSite site) const;
+  std::string block(std::uint32_t linear) const;
+  bool has_one_cta() const;
+
  private:
   enum class Mistake : std::uint8_t { kRace, kReadBeforeFull, kOverwritten, kSourceOverwritten };
 
@@ -78,14 +83,13 @@ class RaceReport {
 
   const ThreadOrder& thread_of(const Side& side, const ClusterOrder& cluster) const;
   const BarrierOrder* barrier_of(const Side& copy, const CtaOrder& cta) const;
-  std::string block(std::uint32_t linear) const;
+  const char* no_mma_wait(const Side& mma) const;
   std::string name_of(const ThreadOrder& thread) const;
   std::string name_of(const BarrierOrder& barrier) const;
   std::string stage_of(const Side& copy, const CtaOrder& cta, std::uint32_t offset) const;
   std::string bytes_at(const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const;
   std::string deed(const Side& side) const;
   std::string line(const Side& side, const ClusterOrder& cluster) const;
-  std::string line(const ThreadOrder& thread, const std::string& what, CallSite site) const;
 
   const machine::Machine& machine_;
   Order& order_;

@@ -6,6 +6,7 @@
 
 #include <heddle/isa/address.h>
 #include <heddle/isa/annotate.h>
+#include <heddle/isa/clc.h>
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/fault.h>
 #include <heddle/isa/fence.h>
@@ -62,7 +63,49 @@ void* mapa_address(void* shared, std::uint32_t rank, CallSite site) {
   });
 }
 
+// Cluster launch control.
+
+void clusterlaunchcontrol_try_cancel(Bytes16* response, MbarPtr bar, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.clc_try_cancel(t, e.address_of(response, site), e.address_of(bar, site), false, site);
+  });
+}
+
+void clusterlaunchcontrol_try_cancel_multicast(Bytes16* response, MbarPtr bar, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.clc_try_cancel(t, e.address_of(response, site), e.address_of(bar, site), true, site);
+  });
+}
+
+bool clusterlaunchcontrol_query_cancel_is_canceled(Bytes16 response, CallSite site) {
+  return instruct(false, site,
+                  [&](Executor&, Machine& m, Thread& t) { return m.clc_is_canceled(t, response, site); });
+}
+
+Dim3 clusterlaunchcontrol_query_cancel_get_first_ctaid(Bytes16 response, CallSite site) {
+  return instruct(false, site,
+                  [&](Executor&, Machine& m, Thread& t) { return m.clc_first_ctaid(t, response, site); });
+}
+
 // mbarrier.
+
+namespace {
+
+// Of a barrier that the instruction takes from the own CTA only; the _cluster forms take any.
+SharedAddress own_barrier(Executor& e, const Machine& m, const Thread& t, MbarPtr bar, const char* instruction,
+                          CallSite site) {
+  const SharedAddress address = e.address_of(bar, site);
+  const std::uint32_t rank = address >> sim::machine::kRankShift;
+  if (rank != t.cta->rank) {
+    m.fault(&t, site, "bad_rank",
+            fmt::format("{} on a barrier of rank {}; this form takes a barrier of the own CTA (rank {}), the _cluster "
+                        "form any",
+                        instruction, rank, t.cta->rank));
+  }
+  return address;
+}
+
+}  // namespace
 
 void mbarrier_init(MbarPtr bar, std::uint32_t count, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
@@ -77,13 +120,19 @@ void mbarrier_inval(MbarPtr bar, CallSite site) {
 
 MbarrierState mbarrier_arrive(MbarPtr bar, std::uint32_t count, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive(t, e.address_of(bar, site), count, EventScope::kCta, site);
+    return m.mbarrier_arrive(t, own_barrier(e, m, t, bar, "mbarrier.arrive", site), count, EventScope::kCta, site);
   });
 }
 
 void mbarrier_arrive_cluster(MbarPtr bar, std::uint32_t count, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     m.mbarrier_arrive(t, e.address_of(bar, site), count, EventScope::kCluster, site);
+  });
+}
+
+void mbarrier_arrive_cluster_relaxed(MbarPtr bar, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.mbarrier_arrive(t, e.address_of(bar, site), 1, EventScope::kRelaxed, site);
   });
 }
 
@@ -95,13 +144,13 @@ MbarrierState mbarrier_arrive_no_complete(MbarPtr bar, std::uint32_t count, Call
 
 MbarrierState mbarrier_arrive_drop(MbarPtr bar, std::uint32_t count, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive_drop(t, e.address_of(bar, site), count, site);
+    return m.mbarrier_arrive_drop(t, own_barrier(e, m, t, bar, "mbarrier.arrive_drop", site), count, site);
   });
 }
 
 MbarrierState mbarrier_arrive_expect_tx(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive_expect_tx(t, e.address_of(bar, site), tx_bytes, EventScope::kCta, site);
+    return m.mbarrier_arrive_expect_tx(t, own_barrier(e, m, t, bar, "mbarrier.arrive.expect_tx", site), tx_bytes, EventScope::kCta, site);
   });
 }
 
@@ -112,7 +161,9 @@ void mbarrier_arrive_expect_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes, Call
 }
 
 void mbarrier_expect_tx(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
-  mbarrier_expect_tx_cluster(bar, tx_bytes, site);
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.mbarrier_expect_tx(t, own_barrier(e, m, t, bar, "mbarrier.expect_tx", site), tx_bytes, site);
+  });
 }
 
 void mbarrier_expect_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
@@ -184,6 +235,10 @@ bool mbarrier_try_wait_parity_hint(MbarPtr bar, std::uint32_t parity, std::uint3
 
 bool mbarrier_try_wait_parity_cluster(MbarPtr bar, std::uint32_t parity, CallSite site) {
   return wait_parity(bar, parity, EventScope::kCluster, site);
+}
+
+bool mbarrier_try_wait_parity_cluster_relaxed(MbarPtr bar, std::uint32_t parity, CallSite site) {
+  return wait_parity(bar, parity, EventScope::kRelaxed, site);
 }
 
 // Fences.
@@ -309,21 +364,22 @@ void check_map_pointer(const Machine& m, const Thread& t, const TensorMap* map, 
 
 }  // namespace
 
-void tensor_load(void* destination, const TensorMap* map, const std::int32_t* coords, int rank, MbarPtr bar,
-                 CallSite site) {
+void tensor_load(int cta_group, void* destination, const TensorMap* map, const std::int32_t* coords, int rank,
+                 MbarPtr bar, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
     const SharedAddress to = e.address_of(destination, site);
     const auto target = static_cast<std::uint16_t>(1u << (to >> sim::machine::kRankShift));
-    m.tensor_load(t, to, *map, coords, rank, e.address_of(bar, site), target, site);
+    m.tensor_load(t, cta_group, to, *map, coords, rank, e.address_of(bar, site), target, site);
   });
 }
 
-void tensor_load_multicast(void* destination, const TensorMap* map, const std::int32_t* coords, int rank,
-                           MbarPtr bar, std::uint16_t mask, CallSite site) {
+void tensor_load_multicast(int cta_group, void* destination, const TensorMap* map, const std::int32_t* coords,
+                           int rank, MbarPtr bar, std::uint16_t mask, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
-    m.tensor_load(t, e.address_of(destination, site), *map, coords, rank, e.address_of(bar, site), mask, site);
+    m.tensor_load(t, cta_group, e.address_of(destination, site), *map, coords, rank, e.address_of(bar, site), mask,
+                  site);
   });
 }
 

@@ -33,8 +33,10 @@ Machine::Machine(const LaunchOptions& options, const LaunchShape& shape, std::ui
       cluster_size_(shape.cluster.x * shape.cluster.y * shape.cluster.z),
       grid_ctas_(std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z),
       cluster_count_(grid_ctas_ / cluster_size_),
+      pending_(cluster_count_),
       global_(options.memory == nullptr ? &no_memory_ : options.memory),
-      tma_(*this) {
+      tma_(*this),
+      clc_(*this) {
   for (Observer* observer : options.observers) add_observer(*observer);
   const std::uint64_t fitting = std::max<std::uint64_t>(1, options.sms / cluster_size_);
   const auto resident = static_cast<std::uint32_t>(std::min(fitting, cluster_count_));
@@ -75,8 +77,8 @@ void Machine::add_observer(Observer& observer) {
 std::vector<Thread*> Machine::start_clusters() {
   std::vector<Thread*> started;
   for (Cluster& cluster : clusters_) {
-    if (cluster.running || clusters_started_ == cluster_count_) continue;
-    start_cluster(cluster, static_cast<std::uint32_t>(clusters_started_++));
+    if (cluster.running || pending_.is_empty()) continue;
+    start_cluster(cluster, static_cast<std::uint32_t>(pending_.launch()));
     for (Cta* cta : cluster.ctas) {
       for (std::uint32_t t = 0; t < threads_per_cta_; ++t) started.push_back(&cta->threads[t]);
     }
@@ -85,14 +87,19 @@ std::vector<Thread*> Machine::start_clusters() {
 }
 
 bool Machine::has_free_sms() const {
-  return clusters_started_ < cluster_count_ &&
+  return !pending_.is_empty() &&
          std::any_of(clusters_.begin(), clusters_.end(), [](const Cluster& cluster) { return !cluster.running; });
 }
 
+isa::Dim3 Machine::cluster_at(std::uint64_t index) const {
+  const std::uint32_t x = shape_.grid.x / shape_.cluster.x;
+  const std::uint32_t y = shape_.grid.y / shape_.cluster.y;
+  return {static_cast<std::uint32_t>(index % x), static_cast<std::uint32_t>(index / x % y),
+          static_cast<std::uint32_t>(index / x / y)};
+}
+
 void Machine::start_cluster(Cluster& cluster, std::uint32_t index) {
-  const isa::Dim3 counts{shape_.grid.x / shape_.cluster.x, shape_.grid.y / shape_.cluster.y,
-                         shape_.grid.z / shape_.cluster.z};
-  const isa::Dim3 at{index % counts.x, index / counts.x % counts.y, index / counts.x / counts.y};
+  const isa::Dim3 at = cluster_at(index);
   cluster.running = true;
   cluster.threads = cluster_size_ * threads_per_cta_;
   cluster.arrived = 0;
@@ -103,15 +110,18 @@ void Machine::start_cluster(Cluster& cluster, std::uint32_t index) {
     cta->cluster_id = at;
     cta->id = {at.x * shape_.cluster.x + cta->id_in_cluster.x, at.y * shape_.cluster.y + cta->id_in_cluster.y,
                at.z * shape_.cluster.z + cta->id_in_cluster.z};
-    cta->linear = cta->id.x + shape_.grid.x * (cta->id.y + shape_.grid.y * cta->id.z);
+    cta->linear = linear_of(cta->id);
     cta->live_threads = threads_per_cta_;
     cta->exited = false;
+    cta->has_seen_clc_failure = false;
     cta->names.clear();
     cta->barrier_ids.clear();
     std::fill(cta->barrier_at.begin(), cta->barrier_at.end(), 0);
     std::memset(cta->shared, kUninitialised, cta->shared_end);
     for (NamedBarrier& barrier : cta->named) barrier.reset();
     cta->free_registers = 0;
+    cta->tmem = Tmem{};
+    cta->tcgen05_queues.clear();
     for (std::uint32_t g = 0; g < cta->warpgroups.size(); ++g) {
       cta->warpgroups[g] = Warpgroup{};
       cta->warpgroups[g].cta = cta;
@@ -171,6 +181,7 @@ void Machine::block(Thread& thread, const Wait& wait) {
 
 void Machine::thread_exit(Thread& thread) {
   check_wgmma_at_exit(thread);
+  check_tmem_at_exit(thread);
   remove_ready(ready_, thread);
   thread.state = ThreadState::kExited;
   changed();
@@ -195,6 +206,7 @@ void Machine::thread_exit(Thread& thread) {
 void Machine::cta_exit(Cta& cta) {
   cta.exited = true;
   check_registers_at_exit(cta);
+  check_tmem_at_exit(cta);
   if (const Copy* copy = tma_.touching(cta); copy != nullptr) {
     fault(nullptr, copy->site, "exit_in_flight",
           fmt::format("{} exits while a {} of {} bytes is in flight on its shared memory",
@@ -203,6 +215,12 @@ void Machine::cta_exit(Cta& cta) {
                        copy->kind == CopyKind::kLoad ? "drain the pipeline, or wait for its full barrier"
                                                      : "add cp_async_bulk_wait_group_read<0>() in the thread "
                                                        "that issued it")});
+  }
+  if (const ClcRequest* request = clc_.touching(cta); request != nullptr) {
+    fault(nullptr, request->site, "exit_in_flight",
+          fmt::format("{} exits while a request for a cluster is in flight, whose response goes to its shared memory",
+                      has_one_cta() ? std::string("the CTA") : describe(cta)),
+          {"likely: nobody waits for the response; a cluster that it names would never run"});
   }
   for (std::uint32_t id : cta.barrier_ids) barriers_[id].live = false;
   if (wants(EventKind::kCtaExit)) emit({.kind = EventKind::kCtaExit, .cta = cta.linear});
@@ -307,11 +325,14 @@ void Machine::fault(const Thread* thread, CallSite site, std::string code, std::
 
 void Machine::step_copy(std::size_t index, std::uint64_t entropy) {
   changed();
-  if (index < tma_.in_flight()) {
-    tma_.step(index, entropy);
-  } else {
-    step_mma(index - tma_.in_flight());
-  }
+  if (index < tma_.in_flight()) return tma_.step(index, entropy);
+  index -= tma_.in_flight();
+  if (index < clc_.in_flight()) return clc_.step(index, entropy);
+  index -= clc_.in_flight();
+  if (index < mma_ready_.size()) return step_mma(index);
+  index -= mma_ready_.size();
+  if (index < tcgen05_ready_.size()) return step_tcgen05(index);
+  step_tmem(index - tcgen05_ready_.size());
 }
 
 }  // namespace heddle::sim::machine

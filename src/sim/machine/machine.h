@@ -9,14 +9,19 @@
 // block return false when they did; the thread is then not ready until the machine makes it so.
 #pragma once
 
+#include "sim/machine/clc.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/mbarrier.h"
 #include "sim/machine/named_barrier.h"
+#include "sim/machine/scaled_core.h"
+#include "sim/machine/tcgen05.h"
 #include "sim/machine/tma.h"
+#include "sim/machine/tmem.h"
 #include "sim/machine/warp.h"
 #include "sim/machine/wgmma.h"
 
 #include <heddle/isa/annotate.h>
+#include <heddle/isa/clc.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/tensor_map.h>
 #include <heddle/isa/tma.h>
@@ -28,7 +33,9 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,7 +71,11 @@ enum class WaitKind : std::uint8_t {
   kWarp,
   kBulkGroup,
   kWgmmaGroup,
-  kRegisters
+  kRegisters,
+  kTmemColumns,  // an allocation that finds too few, or waits for the other CTA of the pair
+  kTmemPeer,     // a deallocation that waits for the other CTA of the pair
+  kTmemLoads,
+  kTmemStores
 };
 
 struct Wait {
@@ -74,7 +85,7 @@ struct Wait {
                              // operations of the warpgroup that must be done
   std::uint32_t id = 0;      // named barrier
   std::uint32_t mask = 0;    // warp: the lanes that must meet
-  std::uint32_t groups = 0;  // that may stay pending; setmaxnreg: registers that are wanted
+  std::uint32_t groups = 0;  // that may stay pending; setmaxnreg: registers that are wanted; tcgen05.alloc: columns
   bool read_only = false;
   CallSite site = {};
 };
@@ -104,6 +115,9 @@ struct Thread {
   BulkGroups groups;
   const WgmmaOperands* wgmma = nullptr;    // of the instruction it is at
   const MatrixOperands* matrix = nullptr;  // likewise
+  const TmemOperands* tmem = nullptr;      // likewise
+  std::uint32_t tmem_loads = 0;            // tcgen05.ld of its warp that have not been waited for
+  Tcgen05Queue* tcgen05 = nullptr;         // if it has ever issued anything to it
 
   std::uint32_t warp() const { return tid / 32; }
   std::uint32_t lane() const { return tid % 32; }
@@ -140,10 +154,14 @@ struct Cta {
   std::uint32_t shared_end = 0;  // first address behind its shared memory
   std::uint32_t live_threads = 0;
   bool exited = false;
+  bool has_seen_clc_failure = false;
+  CallSite clc_failure_site = {};
   std::array<NamedBarrier, 16> named;
   std::vector<Warp> warps;
   std::deque<Warpgroup> warpgroups;  // the whole ones
   std::uint32_t free_registers = 0;
+  Tmem tmem;
+  std::deque<Tcgen05Queue> tcgen05_queues;  // one for each thread that has issued something
   std::vector<std::uint32_t> barrier_at;  // by address / 8: barrier id + 1
   std::vector<std::uint32_t> barrier_ids;  // of all it has initialised
   std::vector<NamedRange> names;
@@ -171,14 +189,17 @@ class Machine {
   // Clusters enter as SMs become free; each call starts what fits and says which threads are new.
   std::vector<Thread*> start_clusters();
   bool has_free_sms() const;  // and clusters that wait for them
-  bool all_done() const { return clusters_started_ == cluster_count_ && resident_threads_ == 0; }
+  bool all_done() const { return pending_.is_empty() && resident_threads_ == 0; }
 
   const std::vector<Thread*>& ready() const { return ready_; }
   TmaEngine& tma() { return tma_; }
   const TmaEngine& tma() const { return tma_; }
 
-  // Asynchronous operations that can go on: copies, then warpgroups whose oldest MMA has been issued.
-  std::size_t in_flight() const { return tma_.in_flight() + mma_ready_.size(); }
+  // Asynchronous operations that can go on: copies, requests for clusters, warpgroups whose oldest MMA has been
+  // issued, queues of tcgen05 operations, and loads and stores of tensor memory.
+  std::size_t in_flight() const {
+    return tma_.in_flight() + clc_.in_flight() + mma_ready_.size() + tcgen05_ready_.size() + tmem_ready_.size();
+  }
   void step_copy(std::size_t index, std::uint64_t entropy);
 
   // Special registers and addresses.
@@ -222,10 +243,17 @@ class Machine {
   void ld_global(Thread& thread, std::uint64_t address, void* registers, std::uint32_t bytes, CallSite site);
   void st_global(Thread& thread, std::uint64_t address, const void* registers, std::uint32_t bytes, CallSite site);
   void fence(Thread& thread, FenceKind kind, CallSite site);
+  // Accesses that others may make at the same time: atom, red, and loads and stores that are volatile or have a
+  // memory order. `update` reads and writes the bytes in place.
+  using Update = std::function<void(std::byte*)>;
+  void atom_shared(Thread& thread, SharedAddress address, std::uint32_t bytes, const char* instruction,
+                   CallSite site, const Update& update);
+  void atom_global(Thread& thread, std::uint64_t address, std::uint32_t bytes, const char* instruction, bool writes,
+                   CallSite site, const Update& update);
 
   // The copy engine.
-  void tensor_load(Thread& thread, SharedAddress destination, const TensorMap& map, const std::int32_t* coords,
-                   int rank, SharedAddress barrier, std::uint16_t mask, CallSite site);
+  void tensor_load(Thread& thread, int cta_group, SharedAddress destination, const TensorMap& map,
+                   const std::int32_t* coords, int rank, SharedAddress barrier, std::uint16_t mask, CallSite site);
   void tensor_store(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank,
                     SharedAddress source, CallSite site);
   void tensor_reduce(Thread& thread, isa::ReduceOp op, const TensorMap& map, const std::int32_t* coords, int rank,
@@ -239,6 +267,17 @@ class Machine {
   void bulk_commit_group(Thread& thread, CallSite site);
   bool bulk_wait_group(Thread& thread, std::uint32_t pending, bool read_only, CallSite site);
 
+  // Cluster launch control.
+  void clc_try_cancel(Thread& thread, SharedAddress response, SharedAddress barrier, bool is_multicast,
+                      CallSite site);
+  bool clc_is_canceled(Thread& thread, const isa::Bytes16& response, CallSite site);
+  isa::Dim3 clc_first_ctaid(const Thread& thread, const isa::Bytes16& response, CallSite site) const;
+  // Takes a cluster that has not started out of the launch: the ctaid of its first CTA, if there is one.
+  std::optional<isa::Dim3> cancel_cluster(std::uint64_t entropy);
+  std::uint32_t linear_of(const isa::Dim3& ctaid) const {
+    return ctaid.x + shape_.grid.x * (ctaid.y + shape_.grid.y * ctaid.z);
+  }
+
   // Warps and matrices. Those that return false go on when the rest of the warp has come.
   bool stmatrix(Thread& thread, const MatrixOperands& operands, CallSite site);
   bool ldmatrix(Thread& thread, const MatrixOperands& operands, CallSite site);
@@ -251,6 +290,25 @@ class Machine {
   // The warp meets, then each of its threads waits, again if it was blocked.
   bool wgmma_wait_arrive(Thread& thread, std::uint32_t pending, CallSite site);
   bool wgmma_wait_group(Thread& thread, std::uint32_t pending, CallSite site);
+
+  // Tensor memory. The registers that operands point to stay in place until a load was waited for. Where there are
+  // two entries, the warp meets at the first, and each of its threads waits at the second, again if it was blocked.
+  bool tcgen05_alloc(Thread& thread, const TmemOperands& operands, CallSite site);
+  bool tcgen05_dealloc(Thread& thread, const TmemOperands& operands, CallSite site);
+  bool tcgen05_request_wait(Thread& thread, CallSite site);  // for either
+  bool tcgen05_relinquish_alloc_permit(Thread& thread, const TmemOperands& operands, CallSite site);
+  bool tcgen05_ld(Thread& thread, const TmemOperands& operands, CallSite site);
+  bool tcgen05_st(Thread& thread, const TmemOperands& operands, CallSite site);
+  bool tcgen05_wait_arrive(Thread& thread, bool for_stores, CallSite site);
+  bool tcgen05_wait(Thread& thread, bool for_stores, CallSite site);
+
+  // tcgen05, each by one thread.
+  void tcgen05_mma(Thread& thread, const Tcgen05Operands& operands, CallSite site);
+  void tcgen05_cp(Thread& thread, const Tcgen05Copy& copy, CallSite site);
+  void tcgen05_commit(Thread& thread, int cta_group, SharedAddress barrier, CallSite site);
+  void tcgen05_commit_multicast(Thread& thread, int cta_group, SharedAddress barrier, std::uint16_t mask,
+                                CallSite site);
+  void tcgen05_fence(Thread& thread, FenceKind kind, CallSite site);
 
   // The warp meets, then each of its threads waits, again if it was blocked.
   bool setmaxnreg(Thread& thread, bool increases, std::uint32_t count, CallSite site);
@@ -298,7 +356,9 @@ class Machine {
     EventMask wants;
   };
 
+  isa::Dim3 cluster_at(std::uint64_t index) const;  // counted in clusters
   void start_cluster(Cluster& cluster, std::uint32_t index);
+  ClcResponse clc_response(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const;
   void make_ready(Thread& thread);
   void block(Thread& thread, const Wait& wait);
   void wake_waiters(Barrier& barrier);
@@ -326,6 +386,39 @@ class Machine {
                                     CallSite site);
   void step_mma(std::size_t index);
   void check_wgmma_at_exit(const Thread& thread) const;
+  void require_sm100(const Thread& thread, CallSite site, const char* instruction) const;
+  // The other CTA, if the group is a pair; checks that there is one, and that the CTA uses no other group.
+  Cta* join_cta_group(Thread& thread, int cta_group, CallSite site, const char* instruction);
+  bool meet_at_tmem(Thread& thread, WarpOp op, const TmemOperands& operands, CallSite site);
+  void serve_tmem_requests(Cta& cta);
+  bool serve_tmem_request(Cta& cta, const TmemRequest& request);
+  bool transfer_tmem(Thread& thread, bool is_store, const TmemOperands& operands, CallSite site);
+  std::uint32_t own_lanes(const Thread& thread, TmemShape shape, std::uint32_t taddr, CallSite site,
+                          const char* instruction) const;
+  void check_tmem_cols(const Thread& thread, const Cta& cta, std::uint32_t column, std::uint32_t cols,
+                       const std::string& what, CallSite site) const;
+  void check_not_freed(const Thread& by, bool was_awaited, const Cta& cta, std::uint32_t column, std::uint32_t cols,
+                       const std::string& what, CallSite site) const;
+  void check_stored_value(const Thread& thread, const void* registers, std::uint32_t bytes, CallSite site) const;
+  void check_tmem_at_exit(const Thread& thread) const;
+  void check_tmem_at_exit(const Cta& cta) const;
+  void step_tmem(std::size_t index);
+  void wake_warp(const Cta& cta, std::uint32_t warp);
+  void check_tcgen05_operand(const Thread& thread, char operand, std::uint64_t descriptor, Major major,
+                             OperandType type, std::uint32_t rows, CallSite site) const;
+  void refuse_tcgen05(const Thread& thread, Tcgen05Fault wrong, CallSite site) const;
+  void tell_issue(const Thread& thread, std::uint64_t id, const char* name, CallSite site);
+  void enqueue(Thread& thread, Tcgen05Operation operation);
+  void commit(Thread& thread, int cta_group, SharedAddress barrier, std::vector<std::uint32_t> ranks, CallSite site);
+  void step_tcgen05(std::size_t index);
+  void run_tcgen05_mma(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
+  void run_tcgen05_cp(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
+  void tell_operand(const Cta& cta, const Tcgen05Operation& operation, const std::vector<SharedRange>& ranges);
+  void touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation, std::uint32_t taddr,
+                  std::uint32_t cols, std::uint64_t how, const char* name);
+  std::vector<Scale> read_scales(const Tcgen05Queue& queue, Cta& cta, const Tcgen05Operation& operation, char side,
+                                 std::uint32_t rows);
+  void run_tcgen05_commit(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
   void check_registers_at_exit(const Cta& cta) const;
   void finish_cluster_round(Cluster& cluster);
   void cta_exit(Cta& cta);
@@ -338,7 +431,7 @@ class Machine {
   std::uint32_t cluster_size_;
   std::uint64_t grid_ctas_;
   std::uint64_t cluster_count_;
-  std::uint64_t clusters_started_ = 0;
+  PendingClusters pending_;
   std::uint64_t resident_threads_ = 0;
   std::uint64_t state_changes_ = 0;
 
@@ -353,8 +446,13 @@ class Machine {
   std::vector<Thread*> ready_;
   std::deque<Barrier> barriers_;
   TmaEngine tma_;
+  ClcUnit clc_;
   std::vector<Warpgroup*> mma_ready_;
   std::uint64_t next_mma_id_ = 1;
+  std::vector<Tcgen05Queue*> tcgen05_ready_;
+  std::uint64_t next_commit_id_ = 1;
+  std::vector<TmemTransfer*> tmem_ready_;
+  std::uint64_t next_transfer_id_ = 1;
   Stats stats_;
 };
 

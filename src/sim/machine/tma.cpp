@@ -62,6 +62,7 @@ const char* name_of(CopyKind kind) {
     case CopyKind::kStore: return "bulk store";
     case CopyKind::kReduce: return "bulk reduction";
     case CopyKind::kSharedToPeer: return "bulk copy to a peer";
+    case CopyKind::kClcResponse: return "response of cluster launch control";
   }
   return "";
 }
@@ -97,7 +98,7 @@ bool BulkGroups::reached(std::uint32_t pending, bool read_only) const {
 }
 
 void TmaEngine::issue(std::unique_ptr<Copy> copy) {
-  copy->id = next_id_++;
+  copy->id = take_id();
   copy->cta = copy->issuer->cta;
   copy->cta_linear = copy->cta->linear;
   if (copy->pieces.empty()) cut(*copy, nullptr);  // loads were cut for each target
@@ -106,7 +107,8 @@ void TmaEngine::issue(std::unique_ptr<Copy> copy) {
   stats.copy_bytes += copy->bytes;
   if (machine_.wants(EventKind::kCopyIssue)) {
     Cta* target = copy->pieces.front().target;
-    Barrier* barrier = target == nullptr ? nullptr : machine_.find_barrier(*target, copy->barrier);
+    Barrier* barrier =
+        target == nullptr ? nullptr : machine_.find_barrier(signalled_by(*copy, *target), copy->barrier);
     machine_.emit({.kind = EventKind::kCopyIssue,
                    .cta = copy->cta_linear,
                    .thread = copy->issuer->tid,
@@ -135,12 +137,18 @@ void TmaEngine::step(std::size_t index, std::uint64_t entropy) {
     case CopyKind::kSharedToPeer: land_in_peer(copy, piece); break;
     case CopyKind::kStore:
     case CopyKind::kReduce: land_store(copy, piece); break;
+    case CopyKind::kClcResponse: break;  // never here: ClcUnit answers
   }
   if (copy.pieces.empty()) finish(index);
 }
 
+Cta& TmaEngine::signalled_by(const Copy& copy, Cta& target) const {
+  return copy.pair ? *target.cluster->ctas[(target.rank & ~1u) | *copy.pair] : target;
+}
+
 void TmaEngine::land_load(Copy& copy, const Piece& piece) {
   Cta& target = *piece.target;
+  Cta& signalled = signalled_by(copy, target);
   const Reader reader(machine_.global());
   std::uint32_t bytes = static_cast<std::uint32_t>(piece.count);
   if (copy.box) {
@@ -152,7 +160,7 @@ void TmaEngine::land_load(Copy& copy, const Piece& piece) {
     if (source == nullptr) global_fault(copy, copy.global + piece.first);
     std::memcpy(target.shared + copy.shared + piece.first, source, piece.count);
   }
-  const Barrier* barrier = machine_.find_barrier(target, copy.barrier);
+  const Barrier* barrier = machine_.find_barrier(signalled, copy.barrier);
   if (machine_.wants(EventKind::kCopyWriteShared) && barrier != nullptr) {
     const SharedRange flat{copy.shared + static_cast<std::uint32_t>(piece.first), bytes};
     const bool has_gaps = copy.box && copy.box->row_bytes() != copy.box->row_pitch();
@@ -168,7 +176,7 @@ void TmaEngine::land_load(Copy& copy, const Piece& piece) {
                      .site = copy.site});
     }
   }
-  machine_.complete_tx(target, copy.barrier, bytes, copy.id, copy.site);
+  machine_.complete_tx(signalled, copy.barrier, bytes, copy.id, copy.site);
 }
 
 void TmaEngine::land_in_peer(Copy& copy, const Piece& piece) {
@@ -258,8 +266,9 @@ void TmaEngine::finish(std::size_t index) {
 const Copy* TmaEngine::touching(const Cta& cta) const {
   for (const std::unique_ptr<Copy>& copy : copies_) {
     const bool reads = copy->kind != CopyKind::kLoad && copy->cta == &cta && !copy->source_was_read;
-    const bool writes = std::any_of(copy->pieces.begin(), copy->pieces.end(),
-                                    [&](const Piece& piece) { return piece.target == &cta; });
+    const bool writes = std::any_of(copy->pieces.begin(), copy->pieces.end(), [&](const Piece& piece) {
+      return piece.target != nullptr && (piece.target == &cta || &signalled_by(*copy, *piece.target) == &cta);
+    });
     if (reads || writes) return copy.get();
   }
   return nullptr;

@@ -68,6 +68,7 @@ struct Copy {
   std::uint64_t global = 0;              // the tensor's address, or the flat copy's
   std::uint32_t shared = 0;              // offset of the shared side
   std::uint32_t barrier = 0;             // offset of the barrier in each target
+  std::optional<std::uint32_t> pair;     // cta_group::2: the rank in each target's pair that has the barrier
   std::vector<Piece> pieces;             // what has not landed
   std::vector<std::byte> staged;         // what a store has read from shared memory
   bool source_was_read = false;          // shared-memory sources only
@@ -88,6 +89,9 @@ class TmaEngine {
   // Takes a copy whose operands have been checked.
   void issue(std::unique_ptr<Copy> copy);
 
+  // The number of the next asynchronous operation that counts bytes on a barrier, whichever unit runs it.
+  std::uint64_t take_id() { return next_id_++; }
+
   std::size_t in_flight() const { return copies_.size(); }
   const std::vector<std::unique_ptr<Copy>>& copies() const { return copies_; }
 
@@ -99,6 +103,7 @@ class TmaEngine {
 
  private:
   void land_load(Copy& copy, const Piece& piece);
+  Cta& signalled_by(const Copy& copy, Cta& target) const;
   void read_source(Copy& copy);
   void land_store(Copy& copy, const Piece& piece);
   void land_in_peer(Copy& copy, const Piece& piece);

@@ -4,6 +4,7 @@
 // cp.async.bulk.wait_group.
 #include "sim/machine/machine.h"
 
+#include <heddle/host/tensor_map.h>
 #include <heddle/isa/tensor_map_encode.h>
 
 #include <fmt/format.h>
@@ -34,8 +35,8 @@ TensorMapSpec decode(const Machine& machine, const Thread& thread, const TensorM
   const std::uint32_t sm = machine.arch() == Arch::kSm90 ? 90 : 100;
   if (const TensorMapFault mistake = check(decoded.spec, sm)) {
     machine.fault(&thread, site, "bad_tensor_map",
-                  fmt::format("{} with a tensor map that sm_{} does not take: rule {} is broken by the value {}",
-                              instruction, sm, static_cast<int>(mistake.rule), mistake.value));
+                  fmt::format("{} with a tensor map that sm_{} does not take: {}", instruction, sm,
+                              message(mistake, decoded.spec)));
   }
   return decoded.spec;
 }
@@ -118,21 +119,39 @@ void check_flat(const Machine& machine, const Thread& thread, std::uint64_t glob
   }
 }
 
+// PTX: cp.async.bulk.tensor: .cta_group::2 takes the CTAs of a cluster two by two.
+void check_pairs(const Machine& machine, const Thread& thread, std::uint32_t cluster_size, CallSite site,
+                 const char* instruction) {
+  if (machine.arch() == Arch::kSm90) {
+    machine.fault(&thread, site, "unsupported",
+                  fmt::format("{} with cta_group 2, which needs sm_100a; this run is of sm_90a", instruction));
+  }
+  if (cluster_size % 2 != 0) {
+    machine.fault(&thread, site, "bad_rank",
+                  fmt::format("{} with cta_group 2 in a cluster of {}; CTAs pair up in clusters of an even size",
+                              instruction, cluster_size));
+  }
+}
+
 }  // namespace
 
-void Machine::tensor_load(Thread& thread, SharedAddress destination, const TensorMap& map,
+void Machine::tensor_load(Thread& thread, int cta_group, SharedAddress destination, const TensorMap& map,
                           const std::int32_t* coords, int rank, SharedAddress barrier, std::uint16_t mask,
                           CallSite site) {
+  const bool is_pair = cta_group == 2;
+  if (is_pair) check_pairs(*this, thread, cluster_size_, site, kLoad);
   const TensorMapSpec spec = decode(*this, thread, map, site, kLoad);
   const std::uint32_t offset = destination & kOffsetMask;
   check_not_reserved(*this, thread, offset, site, kLoad);
   auto copy = std::make_unique<Copy>();
   copy->box.emplace(spec, std::span(coords, static_cast<std::size_t>(rank)), offset);
   refuse(*this, thread, copy->box->load_fault(thread.cta->shared_end), site, kLoad);
-  if (destination >> kRankShift != barrier >> kRankShift) {
+  const std::uint32_t to = destination >> kRankShift;
+  const std::uint32_t at = barrier >> kRankShift;
+  if (is_pair ? to / 2 != at / 2 : to != at) {
     fault(&thread, site, "bad_rank",
-          fmt::format("{} into rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the tile",
-                      kLoad, destination >> kRankShift, barrier >> kRankShift));
+          fmt::format("{} into rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the tile{}",
+                      kLoad, to, at, is_pair ? " or in its peer" : ""));
   }
   const std::uint32_t targets = mask;
   if (targets == 0 || targets >> cluster_size_ != 0) {
@@ -142,7 +161,8 @@ void Machine::tensor_load(Thread& thread, SharedAddress destination, const Tenso
   }
   for (std::uint32_t target = 0; target < cluster_size_; ++target) {
     if ((targets & 1u << target) == 0) continue;
-    live_barrier(thread, (barrier & kOffsetMask) | target << kRankShift, site, kLoad);
+    const std::uint32_t signalled = is_pair ? (target & ~1u) | (at & 1u) : target;
+    live_barrier(thread, (barrier & kOffsetMask) | signalled << kRankShift, site, kLoad);
   }
   copy->kind = CopyKind::kLoad;
   copy->issuer = &thread;
@@ -151,6 +171,7 @@ void Machine::tensor_load(Thread& thread, SharedAddress destination, const Tenso
   copy->global = reinterpret_cast<std::uint64_t>(spec.address);
   copy->shared = offset;
   copy->barrier = barrier & kOffsetMask;
+  if (is_pair) copy->pair = at & 1u;
   for (std::uint32_t target = 0; target < cluster_size_; ++target) {
     if ((targets & 1u << target) != 0) cut(*copy, thread.cta->cluster->ctas[target]);
   }

@@ -19,6 +19,10 @@ const char* name_of(WarpOp op) {
     case WarpOp::kShflDown: return "shfl.sync.down";
     case WarpOp::kShflBfly: return "shfl.sync.bfly";
     case WarpOp::kBallot: return "vote.sync.ballot";
+    case WarpOp::kShfl: return "shfl.sync";
+    case WarpOp::kVote: return "vote.sync";
+    case WarpOp::kMatch: return "match.sync";
+    case WarpOp::kRedux: return "redux.sync";
     case WarpOp::kStmatrix: return "stmatrix";
     case WarpOp::kLdmatrix: return "ldmatrix";
     case WarpOp::kWgmmaFence: return "wgmma.fence";
@@ -26,6 +30,13 @@ const char* name_of(WarpOp op) {
     case WarpOp::kWgmmaCommit: return "wgmma.commit_group";
     case WarpOp::kWgmmaWait: return "wgmma.wait_group";
     case WarpOp::kSetmaxnreg: return "setmaxnreg";
+    case WarpOp::kTmemAlloc: return "tcgen05.alloc";
+    case WarpOp::kTmemDealloc: return "tcgen05.dealloc";
+    case WarpOp::kTmemRelinquish: return "tcgen05.relinquish_alloc_permit";
+    case WarpOp::kTmemLd: return "tcgen05.ld";
+    case WarpOp::kTmemSt: return "tcgen05.st";
+    case WarpOp::kTmemWaitLd: return "tcgen05.wait::ld";
+    case WarpOp::kTmemWaitSt: return "tcgen05.wait::st";
   }
   return "";
 }

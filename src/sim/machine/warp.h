@@ -19,13 +19,24 @@ enum class WarpOp : std::uint8_t {
   kShflDown,
   kShflBfly,
   kBallot,
+  kShfl,  // of the front end that exchanges the registers itself, like the next three
+  kVote,
+  kMatch,
+  kRedux,
   kStmatrix,
   kLdmatrix,
   kWgmmaFence,
   kWgmmaMma,
   kWgmmaCommit,
   kWgmmaWait,
-  kSetmaxnreg
+  kSetmaxnreg,
+  kTmemAlloc,
+  kTmemDealloc,
+  kTmemRelinquish,
+  kTmemLd,
+  kTmemSt,
+  kTmemWaitLd,
+  kTmemWaitSt
 };
 
 const char* name_of(WarpOp op);

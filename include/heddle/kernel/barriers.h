@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many arrivals each barrier of a warp-specialised matmul waits for, and how barriers come to life. Counts
+// are derived from the roles, the cluster and the CTA group. KernelScope is the life of a CTA between set-up and
+// exit: its constructor initialises all barriers and lets everyone see them, its destructor keeps a CTA from
+// leaving while its peers can still reach it. Neither half can be left out.
+//
+//   using Counts = ArrivalCounts<cluster, Roles>;
+//   auto input = shared.input.pipeline("input");
+//   auto output = shared.output.pipeline("output");
+//   const KernelScope<cluster> scope([&] {
+//     input.init_mbars(Counts::input_full, Counts::input_empty);
+//     output.init_mbars(Counts::output_full, Counts::output_empty);
+//   });
+//   if (Roles::enter<Load>()) ...
+#pragma once
+
+#include <heddle/isa/cluster.h>
+#include <heddle/isa/fence.h>
+#include <heddle/isa/named_barrier.h>
+#include <heddle/isa/sreg.h>
+#include <heddle/isa/target.h>
+#include <heddle/isa/warp.h>
+#include <heddle/kernel/cluster_shape.h>
+#include <heddle/kernel/roles.h>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+// Roles are known by their names: load, mma, epilogue, scheduler, epilogue_load. Counts for a role that the
+// kernel does not have are 0 and have no use.
+template <ClusterConfig config, class Roles>
+struct ArrivalCounts {
+  static_assert(check_cluster<config>());
+
+  static constexpr std::uint32_t load_threads = Roles::threads_named("load");
+  static constexpr std::uint32_t mma_threads = Roles::threads_named("mma");
+  static constexpr std::uint32_t epilogue_threads = Roles::threads_named("epilogue");
+  static constexpr std::uint32_t scheduler_threads = Roles::threads_named("scheduler");
+  static constexpr std::uint32_t epilogue_load_threads = Roles::threads_named("epilogue_load");
+
+  // Input ring. Full: whoever arms it with the bytes; in a pair only the leader does. Empty: the MMAs that have
+  // read this CTA's copies, those of its row and of its column.
+  static constexpr std::uint32_t input_full = 1;
+  static constexpr std::uint32_t input_empty = config.cluster.m / config.cta_group + config.cluster.n - 1;
+  // Where every epilogue warp reads scales out of the stage, too.
+  static constexpr std::uint32_t input_empty_blockwise = input_empty + epilogue_threads / isa::kWarpThreads;
+
+  // Accumulators. Full: the commit. Empty, on the leader's barrier: the epilogue threads of its CTA group.
+  static constexpr std::uint32_t output_full = 1;
+  static constexpr std::uint32_t output_empty = config.cta_group * epilogue_threads;
+
+  // Cluster launch control. Full, in every CTA: the scheduler arms it. Empty, in the first CTA: every thread that
+  // has read the response, the scheduler's own among them.
+  static constexpr std::uint32_t clc_full = 1;
+  static constexpr std::uint32_t clc_consumer_threads =
+      load_threads + mma_threads + epilogue_threads + epilogue_load_threads;
+  static constexpr std::uint32_t clc_empty = scheduler_threads + config.size() * clc_consumer_threads;
+
+  // Throttle, in the first CTA: the load warp gives leave to fetch, the scheduler warp takes it.
+  static constexpr std::uint32_t clc_throttle_full = load_threads;
+  static constexpr std::uint32_t clc_throttle_empty = scheduler_threads;
+
+  // Tiles of C that the epilogue reads.
+  static constexpr std::uint32_t epilogue_load_full = 1;
+  static constexpr std::uint32_t epilogue_load_empty = epilogue_threads;
+
+  // The users of tensor memory, of both CTAs of a pair.
+  static constexpr std::uint32_t tmem_dealloc = config.cta_group * epilogue_threads;
+};
+
+// Stands in a kernel from set-up to its end, in a scope that all threads of the cluster enter and leave. Early
+// returns are fine: leaving the scope is what counts.
+template <ClusterConfig config>
+class [[nodiscard]] KernelScope {
+  static_assert(check_cluster<config>());
+
+ public:
+  // One thread calls `init`, which initialises all barriers.
+  // Orders: the initialisation before everything that any thread of the cluster, or a copy, does afterwards.
+  template <class Init>
+  HEDDLE_DEVICE explicit KernelScope(const Init& init, CallSite site = CallSite::here()) : site_(site) {
+    if (isa::tid_x() == 0) {
+      init();
+      isa::fence_mbarrier_init(site);
+    }
+    sync(site);
+  }
+
+  // Orders: what all threads of the cluster did before, ahead of the exit of any.
+  HEDDLE_DEVICE ~KernelScope() {
+    if constexpr (config.size() > 1) isa::cluster_sync(site_);
+  }
+
+  KernelScope(const KernelScope&) = delete;
+  KernelScope& operator=(const KernelScope&) = delete;
+
+ private:
+  HEDDLE_DEVICE static void sync(CallSite site) {
+    if constexpr (config.size() > 1) {
+      isa::cluster_sync(site);
+    } else {
+      isa::syncthreads(site);
+    }
+  }
+
+  CallSite site_;
+};
+
+}  // namespace heddle::inline HEDDLE_TARGET

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/check/tmem_race.h"
+
+#include <heddle/isa/tmem.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace heddle::sim::check {
+
+namespace {
+
+constexpr std::uint32_t kLaneGroups = kTmemLanes / 16;
+
+}  // namespace
+
+EventMask TmemChecker::wants() {
+  return mask_of(
+      {EventKind::kMmaTouchTmem, EventKind::kTmemTouch, EventKind::kTmemAlloc, EventKind::kTmemDealloc});
+}
+
+TmemChecker::Memory& TmemChecker::memory_of(std::uint32_t cta) {
+  Memory& memory = memories_[cta];
+  if (memory.empty()) memory.resize(std::size_t{kTmemCols} * kLaneGroups);
+  return memory;
+}
+
+std::optional<Finding> TmemChecker::on_event(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kMmaTouchTmem: {
+      const IssuedMma& mma = order_.mma(event.copy);
+      const IssuedMma::Part& part = mma.parts.front();
+      return touch(event, operation(event.copy),
+                   {&part.known, &part.tcgen05_known, part.warp, part.tmem_waited, mma.component, false});
+    }
+    case EventKind::kTmemTouch: {
+      const IssuedTransfer& by = order_.transfer(event.copy);
+      return touch(event, transfer(event.copy),
+                   {&by.known, &by.tcgen05_known, by.warp, by.tmem_waited, 0, false});
+    }
+    case EventKind::kTmemDealloc:
+      return dealloc(event);
+    default: {  // an allocation
+      Memory& memory = memory_of(event.cta);
+      std::fill_n(memory.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
+      return std::nullopt;
+    }
+  }
+}
+
+std::optional<Finding> TmemChecker::touch(const Event& event, Actor actor, const View& view) {
+  Memory& memory = memory_of(event.cta);
+  const std::uint32_t first = event.address & 0xFFFF;
+  const bool is_write = (event.value & TmemTouch::kWrites) != 0;
+  for (std::uint32_t column = first; column < first + event.bytes; ++column) {
+    for (std::uint32_t group = 0; group < kLaneGroups; ++group) {
+      if ((event.value >> group & 1) == 0) continue;
+      Granule& granule = memory[std::size_t{column} * kLaneGroups + group];
+      if ((event.value & TmemTouch::kNeedsOld) != 0 && granule.write == 0) {
+        return Finding{
+            .code = "uninitialised_read",
+            .headline = fmt::format("a {} reads {}, which nobody has written", deed(actor), where(event)),
+            .details = {line(actor), "likely: the first multiplication of a tile must not accumulate"}};
+      }
+      const auto check = [&](const Read& before, bool before_writes) -> std::optional<Finding> {
+        if (before.actor == 0 || before.actor == actor) return std::nullopt;
+        const Verdict verdict = judge(before.actor, view);
+        if (verdict == Verdict::kOrdered) return std::nullopt;
+        return conflict(granule, before, before_writes, actor, event, verdict);
+      };
+      // Reads first: of a stage that is overwritten, a report names the reader rather than who filled it.
+      for (const Read& read : granule.reads) {
+        if (!is_write) break;
+        if (auto found = check(read, false)) return found;
+      }
+      if (auto found = check({granule.write}, true)) return found;
+      if (is_write) {
+        if ((event.value & TmemTouch::kNeedsOld) == 0) {
+          granule.write_before = granule.write;
+          granule.reads_before = granule.reads;
+        }
+        granule.write = actor;
+        granule.reads = {};
+      } else {
+        record_read(granule, actor, view);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Whoever knows a reader stands for it from then on. More than three readers that do not know each other are not
+// told apart: the oldest is forgotten.
+void TmemChecker::record_read(Granule& granule, Actor actor, const View& view) const {
+  bool is_early = granule.write == 0;
+  if (is_transfer(actor)) {
+    const IssuedTransfer& by = order_.transfer(actor / 2);
+    for (const Read& read : granule.reads) {
+      if (!is_transfer(read.actor)) continue;
+      const IssuedTransfer& other = order_.transfer(read.actor / 2);
+      is_early |= other.warp == by.warp && other.number <= by.handed_on;
+    }
+  }
+  for (Read& read : granule.reads) {
+    if (read.actor == 0 || read.actor == actor || judge(read.actor, view) == Verdict::kOrdered) {
+      read = {actor, is_early};
+      return;
+    }
+  }
+  std::rotate(granule.reads.begin(), granule.reads.begin() + 1, granule.reads.end());
+  granule.reads.back() = {actor, is_early};
+}
+
+bool TmemChecker::has_read(const Reads& reads, const WarpOrder& warp) const {
+  return std::any_of(reads.begin(), reads.end(), [&](const Read& read) {
+    return is_transfer(read.actor) && order_.transfer(read.actor / 2).warp == &warp;
+  });
+}
+
+// A load or store that was not waited for before its cells were handed on, and that happens after the operation
+// they were handed to.
+bool TmemChecker::is_too_late(Actor late, Actor op) const {
+  if (!is_transfer(late) || is_transfer(op)) return false;
+  const IssuedTransfer& by = order_.transfer(late / 2);
+  const Clock& known = order_.mma(op / 2).parts.front().known;
+  return known[by.warp->tmem_issues(by.is_store ? 1 : 0)] >= by.number;
+}
+
+TmemChecker::Verdict TmemChecker::judge(Actor before, const View& view) const {
+  const std::uint64_t id = before / 2;
+  if (!is_transfer(before)) {
+    const IssuedMma& mma = order_.mma(id);
+    // PTX: what one thread issues to the tensor core is carried out in order.
+    if (mma.component == view.queue || (*view.tcgen05_known)[mma.component] >= mma.number)
+      return Verdict::kOrdered;
+    if ((*view.known)[mma.component] < mma.number) return Verdict::kUnordered;
+    return view.wants_no_fence ? Verdict::kOrdered : Verdict::kNoFenceAfter;
+  }
+  const IssuedTransfer& by = order_.transfer(id);
+  const WarpOrder& warp = *by.warp;
+  const std::size_t kind = by.is_store ? 1 : 0;
+  if (&warp == view.warp) return view.tmem_waited[kind] >= by.number ? Verdict::kOrdered : Verdict::kNoWait;
+  const Component waits = warp.tmem_waits(kind);
+  const Component fences = warp.tmem_fences(kind);
+  if ((*view.tcgen05_known)[fences] >= by.number) return Verdict::kOrdered;
+  if ((*view.known)[waits] >= by.number && view.wants_no_fence) return Verdict::kOrdered;
+  if ((*view.known)[fences] >= by.number) return Verdict::kNoFenceAfter;
+  if ((*view.known)[waits] >= by.number) return Verdict::kNoFenceBefore;
+  if ((*view.known)[warp.tmem_issues(kind)] >= by.number) return Verdict::kNoWait;
+  return Verdict::kUnordered;
+}
+
+std::optional<Finding> TmemChecker::dealloc(const Event& event) {
+  const WarpOrder& warp = *order_.thread(event).warp;
+  const Clock known = order_.known_to(warp);
+  const View view{&known, &known, &warp, warp.tmem_waited, 0, true};
+  Memory& memory = memory_of(event.cta);
+  for (std::size_t i = event.address * kLaneGroups; i < (event.address + event.bytes) * kLaneGroups; ++i) {
+    const Granule& granule = memory[i];
+    for (const Actor actor :
+         {granule.reads[0].actor, granule.reads[1].actor, granule.reads[2].actor, granule.write}) {
+      if (actor == 0) continue;
+      const Verdict verdict = judge(actor, view);
+      if (verdict == Verdict::kOrdered) continue;
+      Finding finding;
+      const bool is_unwaited = verdict == Verdict::kNoWait;
+      finding.code = is_unwaited ? "missing_tmem_wait" : "tmem_dealloc";
+      finding.headline =
+          fmt::format("tcgen05.dealloc of {}, which a {} may still use", where(event), deed(actor));
+      finding.details = {report_.line(order_.thread(event), "tcgen05.dealloc", event.site), line(actor),
+                         is_unwaited
+                             ? "likely: tcgen05_wait_ld() or tcgen05_wait_st() is missing behind it"
+                             : "likely: the warp that frees does not wait for those who still read or multiply"};
+      return finding;
+    }
+  }
+  std::fill_n(memory.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
+  return std::nullopt;
+}
+
+std::string TmemChecker::deed(Actor actor) const {
+  if (!is_transfer(actor)) return order_.mma(actor / 2).name;
+  return order_.transfer(actor / 2).is_store ? "tcgen05.st" : "tcgen05.ld";
+}
+
+std::string TmemChecker::line(Actor actor) const {
+  if (is_transfer(actor)) {
+    const IssuedTransfer& by = order_.transfer(actor / 2);
+    return report_.line(by.warp->cta->threads[by.warp->first_thread], deed(actor), by.site);
+  }
+  const IssuedMma& by = order_.mma(actor / 2);
+  const IssuedMma::Part& part = by.parts.front();
+  return report_.line(part.warp->cta->threads[part.warp->first_thread + part.lane], deed(actor), by.site);
+}
+
+std::string TmemChecker::where(const Event& event) const {
+  const std::uint32_t first = event.address & 0xFFFF;
+  return fmt::format("columns {} to {} of the tensor memory{}", first, first + event.bytes - 1,
+                     report_.has_one_cta() ? std::string() : " of " + report_.block(event.cta));
+}
+
+Finding TmemChecker::conflict(const Granule& granule, const Read& earlier, bool before_writes, Actor now,
+                              const Event& event, Verdict verdict) const {
+  const bool now_writes = (event.value & TmemTouch::kWrites) != 0;
+  Actor before = earlier.actor;
+  if (verdict == Verdict::kUnordered && is_too_late(now, before)) {
+    std::swap(before, now);
+    verdict = Verdict::kNoWait;
+  }
+  const std::string both = fmt::format("a {} and a {} touch {}", deed(before), deed(now), where(event));
+  Finding finding;
+  finding.details = {line(before), line(now)};
+  const auto because = [&](const char* likely) { finding.details.push_back(std::string("likely: ") + likely); };
+  switch (verdict) {
+    case Verdict::kNoFenceAfter:
+      finding.code = "missing_tcgen05_fence";
+      finding.headline = both + " without tcgen05.fence::after_thread_sync behind the barrier between them";
+      because(
+          "tcgen05_fence_after_thread_sync() is missing after the wait, in the thread that issues the second");
+      return finding;
+    case Verdict::kNoFenceBefore:
+      finding.code = "missing_tcgen05_fence";
+      finding.headline = both + " without tcgen05.fence::before_thread_sync ahead of the barrier between them";
+      because("tcgen05_fence_before_thread_sync() is missing between the wait for the first and the arrival");
+      return finding;
+    case Verdict::kNoWait: {
+      const bool is_store = is_transfer(before) && order_.transfer(before / 2).is_store;
+      finding.code = "missing_tmem_wait";
+      finding.headline =
+          fmt::format("{}, and the first was not waited for with tcgen05.wait::{}", both, is_store ? "st" : "ld");
+      because(is_store ? "tcgen05_wait_st() is missing before the cells are handed on"
+                       : "tcgen05_wait_ld() is missing before the cells are handed on");
+      return finding;
+    }
+    case Verdict::kUnordered:
+    case Verdict::kOrdered:
+      break;
+  }
+  // One of the two fills a stage and the other reads it. Whether the reader came too early, or the fill: a reader
+  // that had been given the fill before this one, and has not read it yet, is overwritten.
+  const Actor reader = before_writes && !now_writes ? now : !before_writes && now_writes ? before : 0;
+  const Actor writer = reader == now ? before : now;
+  bool is_early = earlier.is_early;
+  if (reader == now && is_transfer(reader) && !is_transfer(writer)) {
+    const IssuedTransfer& by = order_.transfer(reader / 2);
+    const Actor fill = granule.write_before;
+    is_early = fill == 0 || is_transfer(fill) ||
+               by.known[order_.mma(fill / 2).component] < order_.mma(fill / 2).number ||
+               has_read(granule.reads_before, *by.warp);
+  }
+  if (reader != 0 && is_early) {
+    finding.code = "read_before_full";
+    finding.headline = fmt::format("{} are read before the {} that fills them is known to be complete",
+                                   where(event), deed(writer));
+    because("no tcgen05_commit() to the barrier that the reader waits for, or no wait for it");
+  } else if (reader != 0) {
+    finding.code = "write_while_read";
+    finding.headline = fmt::format("a {} overwrites {} while a {} may still read them", deed(writer),
+                                   where(event), deed(reader));
+    because("it is issued without a wait for the barrier on which the readers release the stage");
+  } else {
+    finding.code = "race";
+    finding.headline = both + ", and nothing orders them";
+    because(
+        "nothing is between the two; a commit, or a wait, a fence and an arrival, must lead from one to the "
+        "other");
+  }
+  return finding;
+}
+
+}  // namespace heddle::sim::check

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds accesses of tensor memory that conflict and are not ordered: multiplications and copies against loads and
+// stores, and either against a deallocation. For tensor memory it is not enough that a barrier leads from one to
+// the other: a load or store must have been waited for, and tcgen05.fence stands on both sides of the barrier.
+//
+// Model: cells are told apart by column and by 16 lanes, which is what one instruction touches as a whole.
+// PTX: tcgen05 Memory Consistency Model Semantics.
+#pragma once
+
+#include "sim/check/order.h"
+#include "sim/check/race_report.h"
+
+#include <heddle/sim/event.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace heddle::sim::check {
+
+class TmemChecker {
+ public:
+  TmemChecker(Order& order, const RaceReport& report) : order_(order), report_(report) {}
+
+  static EventMask wants();
+  std::optional<Finding> on_event(const Event& event);
+  void forget(std::uint32_t cta) { memories_.erase(cta); }
+
+ private:
+  // An operation of a tensor core, or a load or store. 0: nobody.
+  using Actor = std::uint64_t;
+
+  struct Read {
+    Actor actor = 0;
+    bool is_early =
+        false;  // of cells that nobody had filled, or whose fill the warp had read and handed on before
+  };
+  using Reads = std::array<Read, 3>;
+  struct Granule {
+    Actor write = 0;
+    Reads reads = {};         // since that write
+    Actor write_before = 0;   // the last of the fill before this one
+    Reads reads_before = {};  // and who read it
+  };
+  using Memory = std::vector<Granule>;
+
+  // Who makes an access, and what it knows.
+  struct View {
+    const Clock* known;
+    const Clock* tcgen05_known;
+    const WarpOrder* warp;
+    std::array<Epoch, 2> tmem_waited;
+    Component queue;      // of an operation; 0: a load or store
+    bool wants_no_fence;  // a deallocation
+  };
+  enum class Verdict : std::uint8_t { kOrdered, kNoFenceAfter, kNoFenceBefore, kNoWait, kUnordered };
+
+  static Actor operation(std::uint64_t id) { return 2 * id; }
+  static Actor transfer(std::uint64_t id) { return 2 * id + 1; }
+  static bool is_transfer(Actor actor) { return actor % 2 == 1; }
+
+  Memory& memory_of(std::uint32_t cta);
+  std::optional<Finding> touch(const Event& event, Actor actor, const View& view);
+  std::optional<Finding> dealloc(const Event& event);
+  Verdict judge(Actor before, const View& view) const;
+  void record_read(Granule& granule, Actor actor, const View& view) const;
+  bool has_read(const Reads& reads, const WarpOrder& warp) const;
+  bool is_too_late(Actor transfer, Actor operation) const;
+  std::string deed(Actor actor) const;
+  std::string line(Actor actor) const;
+  std::string where(const Event& event) const;
+  Finding conflict(const Granule& granule, const Read& before, bool before_writes, Actor now, const Event& event,
+                   Verdict verdict) const;
+
+  Order& order_;
+  const RaceReport& report_;
+  std::unordered_map<std::uint32_t, Memory> memories_;  // by linear index of the CTA
+};
+
+}  // namespace heddle::sim::check

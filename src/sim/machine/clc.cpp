@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/clc.h"
+
+#include "sim/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::sim::machine {
+
+namespace {
+
+constexpr const char* kTryCancel = "clusterlaunchcontrol.try_cancel";
+constexpr const char* kQuery = "clusterlaunchcontrol.query_cancel";
+
+constexpr std::uint32_t kRefused = 0x2c4c4300;
+constexpr std::uint32_t kCanceled = 0x2c4c4301;
+constexpr std::uint32_t kNoCta = 0xdeadc7a5;
+
+// One request in so many is refused though clusters wait, where the schedule has luck to give.
+constexpr std::uint64_t kRefusals = 16;
+
+}  // namespace
+
+void PendingClusters::fill() {
+  while (window_.size() < kWindow && next_ < count_) window_.push_back(next_++);
+}
+
+std::uint64_t PendingClusters::take(std::size_t index) {
+  fill();
+  const std::uint64_t taken = window_[index];
+  window_.erase(window_.begin() + static_cast<std::ptrdiff_t>(index));
+  return taken;
+}
+
+std::uint64_t PendingClusters::cancel(std::uint64_t entropy) {
+  fill();
+  return take(entropy % window_.size());
+}
+
+isa::Bytes16 encode_clc_response(const std::optional<isa::Dim3>& first_ctaid) {
+  if (!first_ctaid) return {{kRefused, kNoCta, kNoCta, kNoCta}};
+  return {{kCanceled, first_ctaid->x, first_ctaid->y, first_ctaid->z}};
+}
+
+ClcResponse decode_clc_response(const isa::Bytes16& bytes) {
+  if (bytes.word[0] == kCanceled) {
+    return {ClcResponseState::kCanceled, {bytes.word[1], bytes.word[2], bytes.word[3]}};
+  }
+  return {bytes.word[0] == kRefused ? ClcResponseState::kRefused : ClcResponseState::kNotAResponse, {}};
+}
+
+void ClcUnit::issue(std::unique_ptr<ClcRequest> request) {
+  request->id = machine_.tma().take_id();
+  const Cta& cta = *request->issuer->cta;
+  request->cta_linear = cta.linear;
+  if (machine_.wants(EventKind::kCopyIssue)) {
+    const Barrier* barrier = machine_.find_barrier(cta, request->barrier);
+    machine_.emit({.kind = EventKind::kCopyIssue,
+                   .cta = request->cta_linear,
+                   .thread = request->issuer->tid,
+                   .barrier = barrier == nullptr ? 0 : barrier->id,
+                   .address = request->response | cta.rank << kRankShift,
+                   .bytes = isa::kClcResponseBytes,
+                   .value = static_cast<std::uint64_t>(CopyKind::kClcResponse),
+                   .copy = request->id,
+                   .site = request->site});
+  }
+  requests_.push_back(std::move(request));
+}
+
+// Model: a request may be refused though clusters wait, as the manual allows.
+void ClcUnit::step(std::size_t index, std::uint64_t entropy) {
+  ClcRequest& request = *requests_[index];
+  if (!request.answer) {
+    const bool is_lucky = entropy % kRefusals != kRefusals - 1;
+    const std::optional<isa::Dim3> first = is_lucky ? machine_.cancel_cluster(entropy / kRefusals) : std::nullopt;
+    request.answer = encode_clc_response(first);
+    if (machine_.wants(EventKind::kClusterCancel)) {
+      machine_.emit({.kind = EventKind::kClusterCancel,
+                     .cta = request.cta_linear,
+                     .value = first ? machine_.linear_of(*first) : ~std::uint64_t{0},
+                     .copy = request.id,
+                     .site = request.site});
+    }
+    return;
+  }
+  const auto which = request.targets.begin() + static_cast<std::ptrdiff_t>(entropy % request.targets.size());
+  Cta& target = **which;
+  request.targets.erase(which);
+  answer(request, target);
+  if (!request.targets.empty()) return;
+  const std::unique_ptr<ClcRequest> done = std::move(requests_[index]);
+  requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (machine_.wants(EventKind::kCopyDone)) {
+    machine_.emit({.kind = EventKind::kCopyDone, .cta = done->cta_linear, .copy = done->id, .site = done->site});
+  }
+}
+
+void ClcUnit::answer(ClcRequest& request, Cta& target) {
+  std::memcpy(target.shared + request.response, &*request.answer, isa::kClcResponseBytes);
+  const Barrier* barrier = machine_.find_barrier(target, request.barrier);
+  if (machine_.wants(EventKind::kCopyWriteShared) && barrier != nullptr) {
+    machine_.emit({.kind = EventKind::kCopyWriteShared,
+                   .cta = target.linear,
+                   .barrier = barrier->id,
+                   .address = request.response | target.rank << kRankShift,
+                   .bytes = isa::kClcResponseBytes,
+                   .copy = request.id,
+                   .site = request.site});
+  }
+  machine_.complete_tx(target, request.barrier, isa::kClcResponseBytes, request.id, request.site);
+}
+
+const ClcRequest* ClcUnit::touching(const Cta& cta) const {
+  for (const std::unique_ptr<ClcRequest>& request : requests_) {
+    if (std::find(request->targets.begin(), request->targets.end(), &cta) != request->targets.end()) {
+      return request.get();
+    }
+  }
+  return nullptr;
+}
+
+std::optional<isa::Dim3> Machine::cancel_cluster(std::uint64_t entropy) {
+  if (pending_.is_empty()) return std::nullopt;
+  ++stats_.cancelled_clusters;
+  const isa::Dim3 at = cluster_at(pending_.cancel(entropy));
+  return isa::Dim3{at.x * shape_.cluster.x, at.y * shape_.cluster.y, at.z * shape_.cluster.z};
+}
+
+void Machine::clc_try_cancel(Thread& thread, SharedAddress response, SharedAddress barrier, bool is_multicast,
+                             CallSite site) {
+  if (options_.arch != Arch::kSm100) {
+    fault(&thread, site, "unsupported",
+          fmt::format("{} on sm_90; cluster launch control exists from sm_100 on", kTryCancel));
+  }
+  const std::uint32_t offset = response & kOffsetMask;
+  for (const SharedAddress address : {response, barrier}) {
+    if (address >> kRankShift != thread.cta->rank) {
+      fault(&thread, site, "bad_rank",
+            fmt::format("{} with {} in rank {}; both its operands lie in the CTA's own shared memory (rank {})",
+                        kTryCancel, address == response ? "a response" : "a barrier", address >> kRankShift,
+                        thread.cta->rank));
+    }
+  }
+  if (offset % isa::kClcResponseBytes != 0) {
+    fault(&thread, site, "misaligned",
+          fmt::format("{} with the response at shared address {:#x}; it must be a multiple of 16", kTryCancel,
+                      offset));
+  }
+  if (offset < kSharedBase || offset + isa::kClcResponseBytes > thread.cta->shared_end) {
+    fault(&thread, site, "shared_out_of_bounds",
+          fmt::format(
+              "{} with the response at shared address {:#x}, outside of the CTA's shared memory [{:#x}, {:#x})",
+              kTryCancel, offset, kSharedBase, thread.cta->shared_end));
+  }
+  if (thread.cta->has_seen_clc_failure) {
+    fault(&thread, site, "clc_after_failure",
+          fmt::format("{} after this CTA has seen a request fail, which is undefined", kTryCancel),
+          {fmt::format("{:<62} {}", "it saw the failure", place(thread.cta->clc_failure_site)),
+           "likely: the loop goes on after a response that is not canceled"});
+  }
+  auto request = std::make_unique<ClcRequest>();
+  for (Cta* cta : thread.cta->cluster->ctas) {
+    if (!is_multicast && cta != thread.cta) continue;
+    const std::uint32_t rank = cta->rank << kRankShift;
+    cta_of(thread, offset | rank, site, kTryCancel);
+    live_barrier(thread, (barrier & kOffsetMask) | rank, site, kTryCancel);
+    request->targets.push_back(cta);
+  }
+  request->issuer = &thread;
+  request->site = site;
+  request->response = offset;
+  request->barrier = barrier & kOffsetMask;
+  changed();
+  clc_.issue(std::move(request));
+}
+
+ClcResponse Machine::clc_response(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const {
+  if (options_.arch != Arch::kSm100) {
+    fault(&thread, site, "unsupported",
+          fmt::format("{} on sm_90; cluster launch control exists from sm_100 on", kQuery));
+  }
+  const ClcResponse response = decode_clc_response(bytes);
+  if (response.state == ClcResponseState::kNotAResponse) {
+    fault(&thread, site, "clc_bad_response", fmt::format("{} of 16 bytes that no try_cancel wrote", kQuery),
+          {"likely: the response is read before its barrier says that it is there, or from another place"});
+  }
+  return response;
+}
+
+bool Machine::clc_is_canceled(Thread& thread, const isa::Bytes16& response, CallSite site) {
+  if (clc_response(thread, response, site).state == ClcResponseState::kCanceled) return true;
+  if (!thread.cta->has_seen_clc_failure) thread.cta->clc_failure_site = site;
+  thread.cta->has_seen_clc_failure = true;
+  return false;
+}
+
+isa::Dim3 Machine::clc_first_ctaid(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const {
+  const ClcResponse response = clc_response(thread, bytes, site);
+  if (response.state == ClcResponseState::kRefused) {
+    fault(&thread, site, "clc_no_cluster",
+          fmt::format("{}.get_first_ctaid of a request that failed, which names no cluster", kQuery),
+          {"likely: no look at query_cancel.is_canceled before"});
+  }
+  return response.first_ctaid;
+}
+
+}  // namespace heddle::sim::machine

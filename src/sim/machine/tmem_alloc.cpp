@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit.
+//
+// Model: one CTA has the tensor memory of its SM to itself, so that an allocation waits only for the columns of
+// its own CTA. The lowest columns that are free are handed out, at a multiple of 32. Unverified: where
+// allocations start is not documented beyond lane 0.
+#include "sim/machine/machine.h"
+
+#include <heddle/isa/warp.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace heddle::sim::machine {
+
+namespace {
+
+constexpr std::uint32_t kUninitialisedCell = 0xA5A5'A5A5;
+
+std::uint32_t next_size(std::uint32_t cols) {
+  std::uint32_t size = kMinTmemAllocCols;
+  while (size < cols && size < kTmemCols) size *= 2;
+  return size;
+}
+
+}  // namespace
+
+void Machine::require_sm100(const Thread& thread, CallSite site, const char* instruction) const {
+  if (options_.arch == Arch::kSm100) return;
+  fault(
+      &thread, site, "unsupported",
+      fmt::format("{} on sm_90; the instruction exists on sm_100a only, and wgmma takes its place", instruction));
+}
+
+Cta* Machine::join_cta_group(Thread& thread, int cta_group, CallSite site, const char* instruction) {
+  require_sm100(thread, site, instruction);
+  Cta& cta = *thread.cta;
+  if (cta_group == 2 && cluster_size_ % 2 != 0) {
+    fault(&thread, site, "bad_cta_group",
+          fmt::format(
+              "{}.cta_group::2 in a cluster of {}; the CTAs of a pair differ in the lowest bit of their rank, so "
+              "that a cluster of {} would pass",
+              instruction, cluster_size_, cluster_size_ + 1));
+  }
+  if (cta.tmem.cta_group != 0 && cta.tmem.cta_group != cta_group) {
+    fault(&thread, site, "bad_cta_group",
+          fmt::format(
+              "{}.cta_group::{} in a kernel that uses cta_group::{}; all of its tcgen05 instructions have the "
+              "same",
+              instruction, cta_group, cta.tmem.cta_group));
+  }
+  cta.tmem.cta_group = cta_group;
+  if (cta_group == 1) return nullptr;
+  Cta* peer = cta.cluster->ctas[cta.rank ^ 1];
+  if (peer->exited) {
+    fault(&thread, site, "exited_cta",
+          fmt::format("{}.cta_group::2 needs {}, which has exited", instruction, describe(*peer)),
+          {"likely: no cluster barrier before the end; both CTAs of a pair stay until the other is done"});
+  }
+  return peer;
+}
+
+bool Machine::meet_at_tmem(Thread& thread, WarpOp op, const TmemOperands& operands, CallSite site) {
+  const char* instruction = sim::machine::name_of(op);
+  if ((thread.warp() + 1) * 32 > threads_per_cta_) {
+    fault(&thread, site, "divergence",
+          fmt::format("{} in warp {}, which has {} of 32 threads", instruction, thread.warp(),
+                      threads_per_cta_ - thread.warp() * 32));
+  }
+  thread.tmem = &operands;
+  if (!warp_meet(thread, op, isa::kFullMask, 0, 0, site)) return false;
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    const TmemOperands& other = *thread.cta->threads[thread.warp() * 32 + l].tmem;
+    if (other.is_same_instruction(operands)) continue;
+    fault(&thread, site, "divergence",
+          fmt::format(
+              "{} differs within a warp: address {:#010x} and {} columns in lane {}, {:#010x} and {} in lane {}",
+              instruction, operands.taddr, operands.cols + operands.count, thread.lane(), other.taddr,
+              other.cols + other.count, l),
+          {"likely: the address depends on the lane; all threads of a warp pass the same"});
+  }
+  return true;
+}
+
+void Machine::check_tmem_cols(const Thread& thread, const Cta& cta, std::uint32_t column, std::uint32_t cols,
+                              const std::string& what, CallSite site) const {
+  if (cta.tmem.allocation_of(column, cols) != nullptr) return;
+  std::vector<std::string> details;
+  for (const TmemAllocation& taken : cta.tmem.allocations) {
+    details.push_back(fmt::format(
+        "{:<62} {}", fmt::format("allocated: columns {} to {}", taken.column, taken.column + taken.cols - 1),
+        place(taken.site)));
+  }
+  if (details.empty()) details.push_back("likely: used before tcgen05_alloc, or after tcgen05_dealloc");
+  fault(&thread, site, "tmem_out_of_bounds",
+        fmt::format("{} touches columns {} to {}{}, which are not within an allocation", what, column,
+                    column + cols - 1, &cta == thread.cta ? std::string() : " of " + describe(cta)),
+        std::move(details));
+}
+
+// What is carried out after its columns were freed.
+void Machine::check_not_freed(const Thread& by, bool was_awaited, const Cta& cta, std::uint32_t column,
+                              std::uint32_t cols, const std::string& what, CallSite site) const {
+  if (cta.tmem.allocation_of(column, cols) != nullptr) return;
+  const auto freed = std::find_if(cta.tmem.freed.rbegin(), cta.tmem.freed.rend(), [&](const TmemFreed& f) {
+    return column < f.column + f.cols && f.column < column + cols;
+  });
+  const std::string where = freed == cta.tmem.freed.rend() ? std::string() : place(freed->site);
+  if (was_awaited || freed == cta.tmem.freed.rend() || freed->warp != by.warp()) {
+    fault(
+        &by, site, "tmem_dealloc",
+        fmt::format("columns {} to {} were freed while a {} may still use them", column, column + cols - 1, what),
+        {fmt::format("{:<62} {}", "tcgen05.dealloc", where),
+         "likely: the warp that frees does not wait for those who still read or multiply"});
+  }
+  fault(&by, site, "missing_tmem_wait",
+        fmt::format("columns {} to {} were freed before the warp has waited for its {}", column,
+                    column + cols - 1, what),
+        {fmt::format("{:<62} {}", "tcgen05.dealloc", where)});
+}
+
+bool Machine::tcgen05_alloc(Thread& thread, const TmemOperands& operands, CallSite site) {
+  join_cta_group(thread, operands.cta_group, site, "tcgen05.alloc");
+  if (!meet_at_tmem(thread, WarpOp::kTmemAlloc, operands, site)) return false;
+  Tmem& tmem = thread.cta->tmem;
+  if (!is_tmem_alloc_size(operands.cols)) {
+    fault(
+        &thread, site, "tmem_alloc",
+        fmt::format("tcgen05.alloc of {} columns; a power of two from 32 to 512 is allocated, and {} would pass",
+                    operands.cols, next_size(operands.cols)));
+  }
+  if (tmem.relinquished) {
+    fault(&thread, site, "tmem_alloc", "tcgen05.alloc after the CTA has given up its permit to allocate",
+          {fmt::format("{:<62} {}", "tcgen05.relinquish_alloc_permit", place(*tmem.relinquished))});
+  }
+  if (operands.cols > tmem.last_cols) {
+    fault(
+        &thread, site, "tmem_alloc",
+        fmt::format("tcgen05.alloc of {} columns after one of {}; the sizes of a CTA's allocations must not grow",
+                    operands.cols, tmem.last_cols),
+        {"likely: allocate the largest first"});
+  }
+  for (const TmemRequest& other : tmem.requests) {
+    if (!other.is_alloc) continue;
+    fault(&thread, site, "tmem_alloc",
+          fmt::format("tcgen05.alloc in warp {} while one in warp {} waits; one warp at a time allocates",
+                      thread.warp(), other.warp),
+          {fmt::format("{:<62} {}", "the other", place(other.site))});
+  }
+  Thread& first = thread.cta->threads[thread.warp() * 32];
+  if (operands.slot >> kRankShift != thread.cta->rank) {
+    fault(
+        &first, site, "bad_rank",
+        fmt::format("tcgen05.alloc writes the address to shared memory of rank {}; a CTA uses its own (rank {})",
+                    operands.slot >> kRankShift, thread.cta->rank));
+  }
+  shared_bytes(first, operands.slot, 4, site, "tcgen05.alloc");
+  tmem.last_cols = operands.cols;
+  tmem.requests.push_back({true, operands.cta_group, operands.cols, 0, operands.slot, thread.warp(), site});
+  changed();
+  serve_tmem_requests(*thread.cta);
+  return true;
+}
+
+bool Machine::tcgen05_dealloc(Thread& thread, const TmemOperands& operands, CallSite site) {
+  join_cta_group(thread, operands.cta_group, site, "tcgen05.dealloc");
+  if (!meet_at_tmem(thread, WarpOp::kTmemDealloc, operands, site)) return false;
+  Tmem& tmem = thread.cta->tmem;
+  const auto is_it = [&](const TmemAllocation& taken) {
+    return taken.column == operands.taddr && taken.cols == operands.cols;
+  };
+  if (std::none_of(tmem.allocations.begin(), tmem.allocations.end(), is_it)) {
+    std::vector<std::string> details;
+    for (const TmemAllocation& taken : tmem.allocations) {
+      details.push_back(fmt::format("{:<62} {}",
+                                    fmt::format("allocated: {} columns at {:#010x}", taken.cols, taken.column),
+                                    place(taken.site)));
+    }
+    if (details.empty()) details.push_back("likely: it was freed before");
+    fault(&thread, site, "tmem_dealloc",
+          fmt::format(
+              "tcgen05.dealloc of {} columns at {:#010x}, which is not an allocation; it frees exactly what one "
+              "tcgen05.alloc has given",
+              operands.cols, operands.taddr),
+          std::move(details));
+  }
+  tmem.requests.push_back({false, operands.cta_group, operands.cols, operands.taddr, 0, thread.warp(), site});
+  changed();
+  serve_tmem_requests(*thread.cta);
+  return true;
+}
+
+bool Machine::tcgen05_relinquish_alloc_permit(Thread& thread, const TmemOperands& operands, CallSite site) {
+  join_cta_group(thread, operands.cta_group, site, "tcgen05.relinquish_alloc_permit");
+  if (!meet_at_tmem(thread, WarpOp::kTmemRelinquish, operands, site)) return false;
+  thread.cta->tmem.relinquished = site;
+  return true;
+}
+
+bool Machine::tcgen05_request_wait(Thread& thread, CallSite site) {
+  const Tmem& tmem = thread.cta->tmem;
+  for (const TmemRequest& request : tmem.requests) {
+    if (request.warp != thread.warp()) continue;
+    block(thread, {.kind = request.is_alloc ? WaitKind::kTmemColumns : WaitKind::kTmemPeer,
+                   .groups = request.cols,
+                   .site = site});
+    return false;
+  }
+  return true;
+}
+
+void Machine::serve_tmem_requests(Cta& cta) {
+  for (std::size_t i = 0; i < cta.tmem.requests.size();) {
+    const TmemRequest request = cta.tmem.requests[i];
+    if (!serve_tmem_request(cta, request)) {
+      ++i;
+    } else {
+      i = 0;  // a deallocation may have made room for what came before it
+    }
+  }
+}
+
+// Serves a request together with the one of the other CTA, if the group is a pair. False if it must wait.
+bool Machine::serve_tmem_request(Cta& cta, const TmemRequest& request) {
+  std::vector<Cta*> ctas = {&cta};
+  std::vector<TmemRequest> requests = {request};
+  if (request.cta_group == 2) {
+    Cta& peer = *cta.cluster->ctas[cta.rank ^ 1];
+    const auto other = std::find_if(peer.tmem.requests.begin(), peer.tmem.requests.end(),
+                                    [&](const TmemRequest& asked) { return asked.is_alloc == request.is_alloc; });
+    if (other == peer.tmem.requests.end()) return false;
+    if (other->cols != request.cols || other->taddr != request.taddr) {
+      fault(&cta.threads[request.warp * 32], request.site, request.is_alloc ? "tmem_alloc" : "tmem_dealloc",
+            fmt::format("{} of {} columns in {}, and of {} in {}; the CTAs of a pair ask for the same",
+                        request.is_alloc ? "tcgen05.alloc" : "tcgen05.dealloc", request.cols, describe(cta),
+                        other->cols, describe(peer)));
+    }
+    ctas.push_back(&peer);
+    requests.push_back(*other);
+  }
+  std::uint32_t column = request.taddr;
+  if (request.is_alloc) {
+    const auto is_free = [&](std::uint32_t first) {
+      return std::all_of(ctas.begin(), ctas.end(), [&](Cta* c) { return c->tmem.is_free(first, request.cols); });
+    };
+    column = 0;
+    while (column + request.cols <= kTmemCols && !is_free(column)) column += kMinTmemAllocCols;
+    if (column + request.cols > kTmemCols) return false;
+  }
+  for (std::size_t i = 0; i < ctas.size(); ++i) {
+    Tmem& tmem = ctas[i]->tmem;
+    const TmemRequest& asked = requests[i];
+    Thread& first = ctas[i]->threads[asked.warp * 32];
+    if (request.is_alloc) {
+      if (tmem.cells.empty()) tmem.cells.assign(std::size_t{kTmemLanes} * kTmemCols, kUninitialisedCell);
+      tmem.allocations.push_back({column, request.cols, asked.site});
+    } else {
+      std::erase_if(tmem.allocations, [&](const TmemAllocation& taken) { return taken.column == column; });
+      tmem.freed.push_back({column, request.cols, asked.warp, asked.site});
+    }
+    std::erase_if(tmem.requests, [&](const TmemRequest& r) { return r.warp == asked.warp; });
+    const EventKind kind = request.is_alloc ? EventKind::kTmemAlloc : EventKind::kTmemDealloc;
+    if (wants(kind)) {
+      emit({.kind = kind,
+            .cta = ctas[i]->linear,
+            .thread = first.tid,
+            .address = column,
+            .bytes = request.cols,
+            .site = asked.site});
+    }
+    if (request.is_alloc) st_shared(first, asked.slot, &column, 4, asked.site);
+    wake_warp(*ctas[i], asked.warp);
+  }
+  changed();
+  if (!request.is_alloc && ctas.size() == 2) serve_tmem_requests(*ctas[1]);
+  return true;
+}
+
+void Machine::wake_warp(const Cta& cta, std::uint32_t warp) {
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    Thread& waiter = cta.threads[warp * 32 + l];
+    const WaitKind kind = waiter.wait.kind;
+    if (waiter.state == ThreadState::kBlocked &&
+        (kind == WaitKind::kTmemColumns || kind == WaitKind::kTmemPeer || kind == WaitKind::kTmemLoads ||
+         kind == WaitKind::kTmemStores)) {
+      make_ready(waiter);
+    }
+  }
+}
+
+}  // namespace heddle::sim::machine

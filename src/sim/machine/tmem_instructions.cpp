@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: tcgen05.ld, tcgen05.st, tcgen05.wait.
+//
+// Model: a load or store happens at one moment between its instruction and the wait for it. Until that wait the
+// registers of a load hold a pattern, though hardware would honour a true dependence on them: every library
+// waits.
+#include "sim/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::sim::machine {
+
+namespace {
+
+const char* transfer_name(bool is_store) { return is_store ? "tcgen05.st" : "tcgen05.ld"; }
+
+const char* shape_name(TmemShape shape) {
+  constexpr const char* kNames[] = {"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"};
+  return kNames[static_cast<int>(shape)];
+}
+
+}  // namespace
+
+// PTX: Access restrictions of tcgen05.ld and tcgen05.st: a warp reaches the lanes of its quarter.
+// Model: published kernels leave the quarter out of the address and rely on the hardware putting in the warp's
+// own, so that a quarter of 0 passes in every warp.
+std::uint32_t Machine::own_lanes(const Thread& thread, TmemShape shape, std::uint32_t taddr, CallSite site,
+                                 const char* instruction) const {
+  const std::uint32_t lane = tmem_lane(taddr);
+  const std::uint32_t quarter = 32 * (thread.warp() % 4);
+  const std::uint32_t step = shape == TmemShape::k32x32b ? 32 : 16;
+  if (lane % step != 0) {
+    fault(&thread, site, "tmem_lane",
+          fmt::format("{}.{} at {:#010x}: lane {} is not a multiple of {}; {:#010x} would pass", instruction,
+                      shape_name(shape), taddr, lane, step, (quarter << 16) | tmem_column(taddr)));
+  }
+  if (lane >= kTmemLanes || (lane / 32 * 32 != 0 && lane / 32 * 32 != quarter)) {
+    fault(
+        &thread, site, "tmem_lane",
+        fmt::format("{}.{} at {:#010x}: lane {} in warp {}, which reaches lanes {} to {}; {:#010x} would pass",
+                    instruction, shape_name(shape), taddr, lane, thread.warp(), quarter, quarter + 31,
+                    ((quarter + lane % 32) << 16) | tmem_column(taddr)),
+        {"likely: the warp's index in its role was used; the lanes go by the warp's index in the CTA, modulo 4"});
+  }
+  return ((quarter + lane % 32) << 16) | tmem_column(taddr);
+}
+
+bool Machine::tcgen05_ld(Thread& thread, const TmemOperands& operands, CallSite site) {
+  return transfer_tmem(thread, false, operands, site);
+}
+
+bool Machine::tcgen05_st(Thread& thread, const TmemOperands& operands, CallSite site) {
+  return transfer_tmem(thread, true, operands, site);
+}
+
+bool Machine::transfer_tmem(Thread& thread, bool is_store, const TmemOperands& operands, CallSite site) {
+  const char* instruction = transfer_name(is_store);
+  require_sm100(thread, site, instruction);
+  if (!meet_at_tmem(thread, is_store ? WarpOp::kTmemSt : WarpOp::kTmemLd, operands, site)) return false;
+  Cta& cta = *thread.cta;
+  auto transfer = std::make_unique<TmemTransfer>();
+  transfer->cta = &cta;
+  transfer->warp = thread.warp();
+  transfer->is_store = is_store;
+  transfer->shape = operands.shape;
+  transfer->count = operands.count;
+  transfer->site = site;
+  transfer->taddr[0] = own_lanes(thread, operands.shape, operands.taddr, site, instruction);
+  transfer->taddr[1] = transfer->taddr[0];
+  if (operands.shape == TmemShape::k16x32bx2) {
+    transfer->taddr[1] = own_lanes(thread, operands.shape, operands.taddr + operands.offset, site, instruction);
+  }
+  const std::uint32_t cols = tmem_cols_of(operands.shape, operands.count);
+  const std::string what = fmt::format("{}.{}", instruction, shape_name(operands.shape));
+  check_tmem_cols(thread, cta, tmem_column(transfer->taddr[0]), cols, what, site);
+  check_tmem_cols(thread, cta, tmem_column(transfer->taddr[1]), cols, what, site);
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    Thread& lane = cta.threads[thread.warp() * 32 + l];
+    std::uint32_t* registers = lane.tmem->registers;
+    transfer->registers[l] = registers;
+    if (is_store) {
+      check_stored_value(lane, registers, 4 * operands.count, site);
+      transfer->values.insert(transfer->values.end(), registers, registers + operands.count);
+    } else {
+      std::fill_n(registers, operands.count, kTmemInFlight);
+      ++lane.tmem_loads;
+    }
+  }
+  transfer->id = next_transfer_id_++;
+  changed();
+  if (wants(EventKind::kTmemIssue)) {
+    emit({.kind = EventKind::kTmemIssue,
+          .cta = cta.linear,
+          .thread = thread.warp() * 32,
+          .value = is_store ? 1u : 0u,
+          .copy = transfer->id,
+          .site = site});
+  }
+  tmem_ready_.push_back(transfer.get());
+  cta.tmem.transfers.push_back(std::move(transfer));
+  return true;
+}
+
+void Machine::step_tmem(std::size_t index) {
+  TmemTransfer& transfer = *tmem_ready_[index];
+  tmem_ready_.erase(tmem_ready_.begin() + static_cast<std::ptrdiff_t>(index));
+  Cta& cta = *transfer.cta;
+  for (const std::uint32_t taddr : transfer.taddr) {
+    check_not_freed(cta.threads[transfer.warp * 32], false, cta, tmem_column(taddr),
+                    tmem_cols_of(transfer.shape, transfer.count), transfer_name(transfer.is_store),
+                    transfer.site);
+  }
+  cta.tmem.move(transfer);
+  transfer.is_done = true;
+  if (wants(EventKind::kTmemTouch)) {
+    const bool is_whole = transfer.shape == TmemShape::k32x32b;
+    const std::uint32_t last = transfer.shape == TmemShape::k16x32bx2 ? 1 : 0;
+    for (std::uint32_t half = 0; half <= last; ++half) {
+      const std::uint64_t lanes = std::uint64_t{is_whole ? 3u : 1u} << tmem_lane(transfer.taddr[half]) / 16;
+      emit({.kind = EventKind::kTmemTouch,
+            .cta = cta.linear,
+            .thread = transfer.warp * 32,
+            .address = transfer.taddr[half],
+            .bytes = tmem_cols_of(transfer.shape, transfer.count),
+            .value = lanes | (transfer.is_store ? TmemTouch::kWrites : 0),
+            .copy = transfer.id,
+            .site = transfer.site});
+    }
+  }
+  wake_warp(cta, transfer.warp);
+}
+
+bool Machine::tcgen05_wait_arrive(Thread& thread, bool for_stores, CallSite site) {
+  const char* instruction = for_stores ? "tcgen05.wait::st" : "tcgen05.wait::ld";
+  require_sm100(thread, site, instruction);
+  static constexpr TmemOperands kNone{};
+  return meet_at_tmem(thread, for_stores ? WarpOp::kTmemWaitSt : WarpOp::kTmemWaitLd, kNone, site);
+}
+
+bool Machine::tcgen05_wait(Thread& thread, bool for_stores, CallSite site) {
+  Tmem& tmem = thread.cta->tmem;
+  const auto is_awaited = [&](const std::unique_ptr<TmemTransfer>& transfer) {
+    return transfer->warp == thread.warp() && transfer->is_store == for_stores;
+  };
+  bool is_first = false;
+  for (const std::unique_ptr<TmemTransfer>& transfer : tmem.transfers) {
+    if (!is_awaited(transfer)) continue;
+    is_first = true;
+    if (transfer->is_done) continue;
+    block(thread, {.kind = for_stores ? WaitKind::kTmemStores : WaitKind::kTmemLoads, .site = site});
+    return false;
+  }
+  // The first lane that passes does so for its warp; the others find nothing left to wait for.
+  if (!is_first) return true;
+  for (const std::unique_ptr<TmemTransfer>& transfer : tmem.transfers) {
+    if (!is_awaited(transfer) || for_stores) continue;
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      std::uint32_t* registers = transfer->registers[l];
+      Thread& lane = thread.cta->threads[thread.warp() * 32 + l];
+      lane.tmem_loads = 0;
+      if (std::any_of(registers, registers + transfer->count,
+                      [](std::uint32_t r) { return r != kTmemInFlight; })) {
+        fault(&lane, transfer->site, "missing_tmem_wait",
+              "registers that a tcgen05.ld was to fill were used for something else before tcgen05.wait::ld",
+              {fmt::format("{:<62} {}", "the wait", place(site)),
+               "likely: no tcgen05_wait_ld() where the registers were last needed"});
+      }
+      std::copy_n(&transfer->values[std::size_t{l} * transfer->count], transfer->count, registers);
+    }
+  }
+  std::erase_if(tmem.transfers, is_awaited);
+  if (wants(EventKind::kTmemPass)) {
+    emit({.kind = EventKind::kTmemPass,
+          .cta = thread.cta->linear,
+          .thread = thread.warp() * 32,
+          .value = for_stores ? 1u : 0u,
+          .site = site});
+  }
+  return true;
+}
+
+// A value that a load has not delivered, on its way to memory.
+void Machine::check_stored_value(const Thread& thread, const void* registers, std::uint32_t bytes,
+                                 CallSite site) const {
+  if (thread.tmem_loads == 0) return;
+  for (std::uint32_t at = 0; at + 4 <= bytes; at += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, static_cast<const std::byte*>(registers) + at, 4);
+    if (word != kTmemInFlight) continue;
+    std::vector<std::string> details;
+    for (const std::unique_ptr<TmemTransfer>& transfer : thread.cta->tmem.transfers) {
+      if (transfer->warp != thread.warp() || transfer->is_store) continue;
+      details.push_back(fmt::format("{:<62} {}", "tcgen05.ld", place(transfer->site)));
+      break;
+    }
+    details.emplace_back("likely: tcgen05_wait_ld() is missing between the two");
+    fault(&thread, site, "missing_tmem_wait",
+          "a register that a tcgen05.ld is to fill is stored before tcgen05.wait::ld", std::move(details));
+  }
+}
+
+void Machine::check_tmem_at_exit(const Thread& thread) const {
+  for (const std::unique_ptr<TmemTransfer>& transfer : thread.cta->tmem.transfers) {
+    if (transfer->warp != thread.warp()) continue;
+    fault(
+        &thread, transfer->site, "missing_tmem_wait",
+        fmt::format("a thread exits while a {} of its warp has not been waited for",
+                    transfer_name(transfer->is_store)),
+        {fmt::format("likely: no {} behind it", transfer->is_store ? "tcgen05_wait_st()" : "tcgen05_wait_ld()")});
+  }
+}
+
+void Machine::check_tmem_at_exit(const Cta& cta) const {
+  const std::string who = has_one_cta() ? std::string("the CTA") : describe(cta);
+  for (const Cta* issuer : cta.cluster->ctas) {
+    for (const Tcgen05Queue& queue : issuer->tcgen05_queues) {
+      for (const Tcgen05Operation& operation : queue.operations) {
+        const bool is_commit = operation.kind == Tcgen05Operation::Kind::kCommit;
+        const bool touches =
+            is_commit ? std::count(operation.ranks.begin(), operation.ranks.end(), cta.rank) != 0
+                      : issuer == &cta || (operation.operands.cta_group == 2 && (issuer->rank ^ 1) == cta.rank);
+        if (!touches) continue;
+        fault(nullptr, operation.site, "exit_in_flight",
+              is_commit ? fmt::format("{} exits before a tcgen05.commit has arrived on its barrier", who)
+                        : fmt::format("{} exits while a tcgen05 operation on its memory is in flight", who),
+              {"likely: nobody waits for the last commits before the end; drain the pipeline"});
+      }
+    }
+  }
+  if (cta.tmem.allocations.empty()) return;
+  const TmemAllocation& leak = cta.tmem.allocations.front();
+  fault(
+      nullptr, leak.site, "tmem_leak",
+      fmt::format("{} exits with {} columns of tensor memory at {:#010x} allocated", who, leak.cols, leak.column),
+      {"likely: no tcgen05_dealloc() before the end, by one whole warp"});
+}
+
+}  // namespace heddle::sim::machine
