@@ -35,6 +35,7 @@ struct Problem {
   bool has_d = false;        // D is not zero at the start
   std::uint32_t d_lane = 0;  // of its address
   std::uint32_t d_column = 0;
+  bool a_in_tmem = false;
 
   std::uint32_t depth() const { return steps * 32 / wgmma_test::bytes_of(fields.a_type); }
 };
@@ -61,15 +62,60 @@ inline std::uint32_t bits_of(OperandType type, float value) {
       return tf32::from_float(value).bits;
     case OperandType::kE4m3:
       return e4m3::from_float(value).bits;
+    case OperandType::kE2m3:
+      return e2m3::from_float(value).bits;
+    case OperandType::kE3m2:
+      return e3m2::from_float(value).bits;
+    case OperandType::kE2m1:
+      return e2m1::from_float(value).bits;
     default:
       return e5m2::from_float(value).bits;
   }
 }
 
 // MN-major tf32 has a layout of its own; the others are those of wgmma.
-inline wgmma_test::Layout make_layout(const Problem& problem, Major major, Swizzle swizzle, OperandType type,
-                                      std::uint32_t rows) {
-  return wgmma_test::make_layout(major, swizzle, type, rows, problem.steps, problem.gap);
+struct Layout : wgmma_test::Layout {
+  std::uint32_t address(std::uint32_t row, std::uint32_t k) const {
+    if (swizzle != Swizzle::k128BAtom32B) return wgmma_test::Layout::address(row, k);
+    const std::uint32_t a = row / 32 * leading_bytes + row % 32 * 4 + k / 4 * stride_bytes + k % 4 * 128;
+    return a ^ ((a >> 7) & 3) << 5;
+  }
+
+  // Numbers below a byte are packed into the first bytes of the 16 that 16 of them take; or, for the fp4 kinds,
+  // two to a byte.
+  void put(std::byte* image, OperandType type, bool is_packed, std::uint32_t row, std::uint32_t k,
+           std::uint32_t bits) const {
+    const bool is_fp6 = type == OperandType::kE2m3 || type == OperandType::kE3m2;
+    if (!is_fp6 && type != OperandType::kE2m1) {
+      std::memcpy(image + address(row, k), &bits, element_bytes);
+      return;
+    }
+    const std::uint32_t width = is_fp6 ? 6 : 4;
+    const std::uint32_t unit = is_packed ? 32 : 16;  // numbers to 16 bytes
+    const std::uint32_t start = address(row, k / unit * 16);
+    const std::uint32_t first = k % unit * width;
+    for (std::uint32_t bit = 0; bit < width; ++bit) {
+      const std::byte mask{static_cast<unsigned char>(1u << (first + bit) % 8)};
+      std::byte& byte = image[start + (first + bit) / 8];
+      byte = (bits >> bit & 1) != 0 ? byte | mask : byte & ~mask;
+    }
+  }
+};
+
+inline Layout make_layout(const Problem& problem, Major major, Swizzle swizzle, OperandType type,
+                          std::uint32_t rows) {
+  if (swizzle != Swizzle::k128BAtom32B) {
+    return {wgmma_test::make_layout(major, swizzle, type, rows, problem.steps, problem.gap)};
+  }
+  Layout layout;
+  layout.major = major;
+  layout.swizzle = swizzle;
+  layout.element_bytes = 4;
+  layout.stride_bytes = 512;
+  layout.leading_bytes = problem.steps * 1024 + problem.gap;
+  layout.step_bytes = 1024;
+  layout.total_bytes = (rows + 31) / 32 * layout.leading_bytes;
+  return layout;
 }
 
 // Where element (m, n) of D must be.
@@ -90,8 +136,8 @@ inline Cell cell_of(const Problem& problem, std::uint32_t m, std::uint32_t n) {
 // What each CTA's shared memory holds.
 struct Prepared {
   std::vector<std::vector<isa::Bytes16>> images;  // by CTA
-  wgmma_test::Layout a;
-  wgmma_test::Layout b;
+  Layout a;
+  Layout b;
   std::uint32_t b_start = 0;
 };
 
@@ -110,18 +156,28 @@ inline Prepared prepare(const Problem& problem) {
     std::memset(bytes, 0x7B, 16 * image.size());
     for (std::uint32_t k = 0; k < problem.depth(); ++k) {
       for (std::uint32_t row = 0; row < a_rows; ++row) {
-        const std::uint32_t bits = bits_of(f.a_type, static_cast<float>(a_value(cta * a_rows + row, k)));
-        std::memcpy(bytes + prepared.a.address(row, k), &bits, prepared.a.element_bytes);
+        const auto value = static_cast<float>(a_value(cta * a_rows + row, k));
+        prepared.a.put(bytes, f.a_type, false, row, k, bits_of(f.a_type, value));
       }
       for (std::uint32_t row = 0; row < b_rows; ++row) {
-        const std::uint32_t bits = bits_of(f.b_type, static_cast<float>(b_value(cta * b_rows + row, k)));
-        std::memcpy(bytes + prepared.b_start + prepared.b.address(row, k), &bits, prepared.b.element_bytes);
+        const auto value = static_cast<float>(b_value(cta * b_rows + row, k));
+        prepared.b.put(bytes + prepared.b_start, f.b_type, false, row, k, bits_of(f.b_type, value));
       }
     }
     prepared.images.push_back(std::move(image));
   }
   return prepared;
 }
+
+// The row of A, among those of its CTA, that a lane of tensor memory holds; 128: none.
+inline std::uint32_t a_row_of(const Problem& problem, std::uint32_t lane) {
+  if (problem.cta_group == 1 && problem.fields.m == 64) {
+    return lane % 32 / 16 == problem.d_lane / 16 ? 16 * (lane / 32) + lane % 16 : 128;
+  }
+  return problem.cta_group == 2 && problem.fields.m == 128 ? lane % 64 : lane;
+}
+
+inline constexpr std::uint32_t kAColumn = 448;  // where A lies in tensor memory, 8 columns to a step
 
 struct Shared {
   alignas(1024) isa::Bytes16 image[kImageBytes / 16];
@@ -155,7 +211,8 @@ template <MmaKind kind, int cta_group>
 Outcome run(const Problem& problem, const Prepared& prepared, const Words& words, sim::Schedule schedule = {}) {
   const auto group = static_cast<std::uint32_t>(cta_group);
   const InstructionDescriptor& f = problem.fields;
-  const std::uint32_t cols = cta_group == 2 && f.m == 128 ? f.n / 2 : f.n;
+  // Where all cells were written, all are looked at.
+  const std::uint32_t cols = problem.has_d ? 256 : cta_group == 2 && f.m == 128 ? f.n / 2 : f.n;
   Outcome outcome;
   outcome.cells.resize(std::size_t{group} * 128 * 256);
   sim::GlobalMemory memory;
@@ -187,15 +244,34 @@ Outcome run(const Problem& problem, const Prepared& prepared, const Words& words
       isa::tcgen05_wait_st();
       isa::tcgen05_fence_before_thread_sync();
     }
+    const std::uint32_t a_base = base - problem.d_column + kAColumn;
+    for (std::uint32_t step = 0; problem.a_in_tmem && step < problem.steps; ++step) {
+      std::uint32_t r[8] = {};
+      const std::uint32_t row = a_row_of(problem, isa::tid_x());
+      const std::uint32_t per_word = 4 / wgmma_test::bytes_of(f.a_type);
+      for (std::uint32_t i = 0; row < 128 && i < 8 * per_word; ++i) {
+        const int value = a_value(rank * (f.m / group) + row, step * 8 * per_word + i);
+        r[i / per_word] |= bits_of(f.a_type, static_cast<float>(value)) << 32 / per_word * (i % per_word);
+      }
+      isa::tcgen05_st_32x32b(a_base + 8 * step + (32 * isa::warp_idx() << 16), r);
+      isa::tcgen05_wait_st();
+      isa::tcgen05_fence_before_thread_sync();
+    }
     isa::cluster_sync();
     if (rank == 0 && isa::warp_idx() == 0 && isa::elect_sync()) {
       isa::tcgen05_fence_after_thread_sync();
       const std::uint32_t start = isa::shared_address(shared.image);
       for (std::uint32_t step = 0; step < problem.steps; ++step) {
-        isa::tcgen05_mma<kind, cta_group>(base + (problem.d_lane << 16),
-                                          advanced_descriptor(words.a, start + step * prepared.a.step_bytes),
-                                          advanced_descriptor(words.b, start + step * prepared.b.step_bytes),
-                                          words.instruction, step != 0 || problem.has_d);
+        const std::uint32_t d = base + (problem.d_lane << 16);
+        const std::uint64_t b = advanced_descriptor(words.b, start + step * prepared.b.step_bytes);
+        const bool accumulate = step != 0 || problem.has_d;
+        if (problem.a_in_tmem) {
+          isa::tcgen05_mma_tmem_a<kind, cta_group>(d, a_base + 8 * step + (problem.d_lane << 16), b, words.instruction,
+                                                   accumulate);
+        } else {
+          isa::tcgen05_mma<kind, cta_group>(d, advanced_descriptor(words.a, start + step * prepared.a.step_bytes), b,
+                                            words.instruction, accumulate);
+        }
       }
       if constexpr (cta_group == 2) {
         isa::tcgen05_commit_multicast<2>(&shared.done, 0b11);

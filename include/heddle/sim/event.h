@@ -95,7 +95,9 @@ struct TmemTouch {
 
 enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer, kClcResponse };
 
-enum class EventScope : std::uint8_t { kCta, kCluster };
+// Whose accesses an arrival or a wait orders. Relaxed ones order no access of a thread; what is known of copies and
+// tensor cores goes along all the same.
+enum class EventScope : std::uint8_t { kCta, kCluster, kRelaxed };
 
 struct Event {
   EventKind kind;
