@@ -18,6 +18,8 @@
 #include "../../examples/01_pipeline.cu"
 #undef main
 
+int run_seed_listings_example();
+
 namespace heddle {
 namespace {
 
@@ -39,6 +41,13 @@ TEST(PtxKernels, ThePipelineExampleSumsItsTiles) {
     EXPECT_EQ(run_pipeline_example(), 0) << arch;
     EXPECT_EQ(instead.launches(), 1u);
   }
+}
+
+TEST(PtxKernels, TheSeedListingsRunOnBlackwell) {
+  const sim::PtxModule module = load("02_seed_listings", "sm_100a");
+  const sim::PtxInstead instead(module);
+  EXPECT_EQ(run_seed_listings_example(), 0);
+  EXPECT_EQ(instead.launches(), 2u);
 }
 
 TEST(PtxKernels, TileCopyGivesWhatTheCppKernelGives) {
