@@ -124,6 +124,7 @@ struct ClusterOrder {
   std::vector<std::unique_ptr<CtaOrder>> ctas;  // by rank
   std::uint32_t running = 0;
   Component components = 0;
+  std::vector<Component> engines;  // those that stand for copies and for operations of tensor cores
   std::vector<WarpOrder*> warps;  // by index
   std::array<Round, 2> rounds;    // of the cluster barrier: nobody is two rounds ahead of another
   std::unordered_map<std::uint32_t, BarrierTime> barrier_times;  // by shared address
@@ -141,6 +142,9 @@ struct BarrierOrder {
   // those who wait at cluster scope.
   Gather own, remote;
   Clock passed_own, passed_remote, passed_all;
+  // What is known of copies and tensor cores, which relaxed arrivals and waits hand over too.
+  Gather engines;
+  Clock passed_engines;
 };
 
 // A copy, as it was issued.
@@ -249,6 +253,7 @@ class Order {
   void start(const Event& event);
   void exit(const Event& event);
   void give(const ThreadOrder& thread, Gather& gather);
+  void give_engines(const ClusterOrder& cluster, const Clock& known, Gather& gather);
   void release(ThreadOrder& thread, Gather& gather);
   void acquire(ThreadOrder& thread, const Clock& clock);
   void meet(const Event& event);
