@@ -55,6 +55,21 @@ class Device {
     return outcome;
   }
 
+  // Starts the kernel in a stream (a cudaStream_t) and does not wait for it.
+  template <Kernel K>
+  RunOutcome enqueue(const LaunchShape& shape, const typename K::Params& params, void* stream) {
+    const cudaError_t error = heddle::HEDDLE_TARGET::launch<K>(shape, params, static_cast<cudaStream_t>(stream));
+    RunOutcome outcome;
+    if (error != cudaSuccess) outcome.report = options_.kernel + ": " + cudaGetErrorString(error) + "\n";
+    return outcome;
+  }
+
+  // How many clusters of `cluster` CTAs run at the same time.
+  template <Kernel K>
+  std::uint32_t resident_clusters(std::uint32_t cluster) const {
+    return isa::resident_clusters<K>(cluster);
+  }
+
  private:
   friend class DeviceBuffer;
   RunOptions options_;
@@ -106,6 +121,17 @@ class Device {
             .instructions = report.stats.instructions,
             .copies = report.stats.copies,
             .copy_bytes = report.stats.copy_bytes};
+  }
+
+  template <Kernel K>
+  RunOutcome enqueue(const LaunchShape& shape, const typename K::Params& params, void* /*stream*/) {
+    return launch<K>(shape, params);
+  }
+
+  // One CTA to an SM.
+  template <Kernel K>
+  std::uint32_t resident_clusters(std::uint32_t cluster) const {
+    return run_.sms < cluster ? 1 : run_.sms / cluster;
   }
 
  private:

@@ -25,11 +25,14 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-// How many CTAs, and how many of them form a cluster. `threads` 0 stands for the kernel's kThreads.
+// How many CTAs, and how many of them form a cluster. `threads` 0 stands for the kernel's kThreads. A dependent
+// kernel may start before the one ahead of it in the stream has ended, and must execute griddepcontrol_wait
+// (isa/grid_dependency.h); the simulated SM runs kernels one after the other.
 struct LaunchShape {
   isa::Dim3 grid = {};
   isa::Dim3 cluster = {};
   std::uint32_t threads = 0;
+  bool is_dependent = false;
 };
 
 template <class K>
@@ -44,6 +47,7 @@ concept Kernel = requires {
 namespace isa {
 
 inline constexpr std::uint32_t kSharedAlignment = 1024;
+inline constexpr std::uint32_t kPortableCluster = 8;
 
 template <Kernel K>
 __global__ void __launch_bounds__(K::kThreads, 1) kernel_entry(const __grid_constant__ typename K::Params params) {
@@ -51,6 +55,32 @@ __global__ void __launch_bounds__(K::kThreads, 1) kernel_entry(const __grid_cons
   static_assert(alignof(typename K::Shared) <= kSharedAlignment,
                 "a kernel's shared memory is aligned to 1024 bytes; its struct asks for more");
   K::run(params, *reinterpret_cast<typename K::Shared*>(dynamic_shared));
+}
+
+// How many clusters of so many CTAs the current device can run at once; 0 if it can run none.
+template <Kernel K>
+std::uint32_t resident_clusters(std::uint32_t cluster) {
+  constexpr auto shared_bytes = static_cast<int>(sizeof(typename K::Shared));
+  auto* entry = kernel_entry<K>;
+  if (cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes) != cudaSuccess) return 0;
+  if (cluster > kPortableCluster &&
+      cudaFuncSetAttribute(entry, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) != cudaSuccess) {
+    return 0;
+  }
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = cluster;
+  attribute.val.clusterDim.y = 1;
+  attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(cluster);
+  config.blockDim = dim3(K::kThreads);
+  config.dynamicSmemBytes = sizeof(typename K::Shared);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  int clusters = 0;
+  return cudaOccupancyMaxActiveClusters(&clusters, entry, &config) == cudaSuccess ? static_cast<std::uint32_t>(clusters)
+                                                                                  : 0;
 }
 
 }  // namespace isa
@@ -65,19 +95,27 @@ cudaError_t launch(const LaunchShape& shape, const typename K::Params& params, c
       error != cudaSuccess) {
     return error;
   }
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = shape.cluster.x;
-  cluster.val.clusterDim.y = shape.cluster.y;
-  cluster.val.clusterDim.z = shape.cluster.z;
-  const bool has_cluster = shape.cluster != isa::Dim3{};
+  cudaLaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (shape.cluster != isa::Dim3{}) {
+    cudaLaunchAttribute& cluster = attributes[count++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = shape.cluster.x;
+    cluster.val.clusterDim.y = shape.cluster.y;
+    cluster.val.clusterDim.z = shape.cluster.z;
+  }
+  if (shape.is_dependent) {
+    cudaLaunchAttribute& dependent = attributes[count++];
+    dependent.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    dependent.val.programmaticStreamSerializationAllowed = 1;
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(shape.grid.x, shape.grid.y, shape.grid.z);
   config.blockDim = dim3(shape.threads == 0 ? K::kThreads : shape.threads);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = has_cluster ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = count;
   return cudaLaunchKernelEx(&config, entry, params);
 }
 

@@ -57,6 +57,14 @@ HEDDLE_DEVICE void mbarrier_arrive_cluster(MbarPtr bar, std::uint32_t count = 1,
                              &bar->opaque, count);
 }
 
+// Orders no ordinary access (relaxed at cluster scope): for a stage that tensor cores have read, which the
+// wait for them has ended, and that copies will write. On the GPU this saves a fence of the whole chip.
+HEDDLE_DEVICE void mbarrier_arrive_cluster_relaxed(MbarPtr bar, CallSite = CallSite::here()) {
+  asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+                   static_cast<std::uint32_t>(__cvta_generic_to_shared(bar)))
+               : "memory");
+}
+
 HEDDLE_DEVICE MbarrierState mbarrier_arrive_no_complete(MbarPtr bar, std::uint32_t count,
                                                         CallSite = CallSite::here()) {
   return cuda::ptx::mbarrier_arrive_no_complete(&bar->opaque, count);
@@ -145,6 +153,20 @@ HEDDLE_DEVICE bool mbarrier_try_wait_parity_cluster(MbarPtr bar, std::uint32_t p
                                              parity);
 }
 
+// Orders no ordinary access (relaxed at cluster scope).
+HEDDLE_DEVICE bool mbarrier_try_wait_parity_cluster_relaxed(MbarPtr bar, std::uint32_t parity,
+                                                            CallSite = CallSite::here()) {
+  std::uint32_t is_over;
+  asm volatile(
+      "{\n\t.reg .pred p;\n\t"
+      "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 p, [%1], %2;\n\t"
+      "selp.b32 %0, 1, 0, p;\n\t}"
+      : "=r"(is_over)
+      : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(bar))), "r"(parity)
+      : "memory");
+  return is_over != 0;
+}
+
 #else
 
 void mbarrier_init(MbarPtr bar, std::uint32_t count, CallSite site = CallSite::here());
@@ -166,6 +188,15 @@ bool mbarrier_try_wait_parity(MbarPtr bar, std::uint32_t parity, CallSite site =
 bool mbarrier_try_wait_parity_hint(MbarPtr bar, std::uint32_t parity, std::uint32_t suspend_ns,
                                    CallSite site = CallSite::here());
 bool mbarrier_try_wait_parity_cluster(MbarPtr bar, std::uint32_t parity, CallSite site = CallSite::here());
+
+// Model: the relaxed forms order as the others do, so an ordinary access that relies on them is not reported.
+inline void mbarrier_arrive_cluster_relaxed(MbarPtr bar, CallSite site = CallSite::here()) {
+  mbarrier_arrive_cluster(bar, 1, site);
+}
+inline bool mbarrier_try_wait_parity_cluster_relaxed(MbarPtr bar, std::uint32_t parity,
+                                                     CallSite site = CallSite::here()) {
+  return mbarrier_try_wait_parity_cluster(bar, parity, site);
+}
 
 #endif
 

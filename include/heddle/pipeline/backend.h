@@ -21,8 +21,11 @@ struct SuspendHint {
   std::uint32_t ns = 0;
 };
 
-// Who arrives on a pipeline's barriers, and so whose writes a wait must make visible.
-enum class PipelineScope : std::uint8_t { kCta, kCluster };
+// Who arrives on a pipeline's barriers, and so whose writes a wait must make visible. kClusterAsync is for stages
+// that copies of the whole cluster fill and that tensor cores alone read: other CTAs arrive on the empty
+// barriers, but nobody writes or reads a stage by ordinary accesses, so nothing but the copies' bytes must
+// become visible, which the full barriers see to at any scope.
+enum class PipelineScope : std::uint8_t { kCta, kCluster, kClusterAsync };
 
 // What a pipeline needs of its barriers: a small copyable view of their storage. `stage` counts from zero,
 // `phase` is the parity to wait for. A wait returns once that phase is over; a test asks whether it is.
@@ -46,7 +49,8 @@ concept PipelineBackend = std::is_trivially_copyable_v<B> && std::constructible_
 };
 
 // Barriers in shared memory, full[0..N) and then empty[0..N). With PipelineScope::kCluster, waits acquire at
-// cluster scope: for pipelines on whose barriers other CTAs of the cluster arrive.
+// cluster scope: for pipelines on whose barriers other CTAs of the cluster arrive. With kClusterAsync, full
+// barriers are waited for as with kCta, and empty barriers carry no order of ordinary accesses.
 template <std::uint32_t stages, PipelineScope scope = PipelineScope::kCta>
 class MbarrierBackend {
  public:
@@ -72,19 +76,19 @@ class MbarrierBackend {
   // the barrier counted.
   HEDDLE_DEVICE void wait_full(std::uint32_t stage, std::uint32_t phase, Name name, SuspendHint hint,
                                CallSite site) const {
-    wait(full_mbar(stage), phase, name, "full", stage, hint, site);
+    wait<full_scope>(full_mbar(stage), phase, name, "full", stage, hint, site);
   }
   HEDDLE_DEVICE void wait_empty(std::uint32_t stage, std::uint32_t phase, Name name, SuspendHint hint,
                                 CallSite site) const {
-    wait(empty_mbar(stage), phase, name, "empty", stage, hint, site);
+    wait<scope>(empty_mbar(stage), phase, name, "empty", stage, hint, site);
   }
 
   // Orders: as the waits, when true.
   HEDDLE_DEVICE bool test_full(std::uint32_t stage, std::uint32_t phase, CallSite site) const {
-    return test(full_mbar(stage), phase, site);
+    return test<full_scope>(full_mbar(stage), phase, site);
   }
   HEDDLE_DEVICE bool test_empty(std::uint32_t stage, std::uint32_t phase, CallSite site) const {
-    return test(empty_mbar(stage), phase, site);
+    return test<scope>(empty_mbar(stage), phase, site);
   }
 
   // Orders: what this thread did before becomes visible to those whose wait on this phase succeeds.
@@ -101,20 +105,31 @@ class MbarrierBackend {
   // On the barrier at the same place in CTA `cta_rank` of the cluster.
   // Orders: as arrive_empty, for threads of the whole cluster.
   HEDDLE_DEVICE void arrive_empty_of(std::uint32_t cta_rank, std::uint32_t stage, CallSite site) const {
-    isa::mbarrier_arrive_cluster(isa::mapa(empty_mbar(stage), cta_rank, site), 1, site);
+    const MbarPtr bar = isa::mapa(empty_mbar(stage), cta_rank, site);
+    if constexpr (scope == PipelineScope::kClusterAsync) {
+      isa::mbarrier_arrive_cluster_relaxed(bar, site);
+    } else {
+      isa::mbarrier_arrive_cluster(bar, 1, site);
+    }
   }
 
  private:
+  static constexpr PipelineScope full_scope = scope == PipelineScope::kCluster ? scope : PipelineScope::kCta;
+
+  template <PipelineScope wait_scope>
   HEDDLE_DEVICE static void wait(MbarPtr bar, std::uint32_t phase, Name name, const char* side,
                                  std::uint32_t stage, SuspendHint hint, CallSite site) {
     const isa::Watchdog watchdog;
-    while (!try_wait(bar, phase, hint, site)) watchdog.check(name, side, stage, phase);
+    while (!try_wait<wait_scope>(bar, phase, hint, site)) watchdog.check(name, side, stage, phase);
   }
 
   // There is no try_wait at cluster scope that takes a hint: there the hint has no effect.
+  template <PipelineScope wait_scope>
   HEDDLE_DEVICE static bool try_wait(MbarPtr bar, std::uint32_t phase, SuspendHint hint, CallSite site) {
-    if constexpr (scope == PipelineScope::kCluster) {
+    if constexpr (wait_scope == PipelineScope::kCluster) {
       return isa::mbarrier_try_wait_parity_cluster(bar, phase, site);
+    } else if constexpr (wait_scope == PipelineScope::kClusterAsync) {
+      return isa::mbarrier_try_wait_parity_cluster_relaxed(bar, phase, site);
     } else {
       if (hint.ns != 0) return isa::mbarrier_try_wait_parity_hint(bar, phase, hint.ns, site);
       return isa::mbarrier_try_wait_parity(bar, phase, site);
@@ -123,9 +138,12 @@ class MbarrierBackend {
 
   // test_wait acquires at CTA scope only. At cluster scope this is a single try_wait, which the hardware may
   // suspend for a short while.
+  template <PipelineScope wait_scope>
   HEDDLE_DEVICE static bool test(MbarPtr bar, std::uint32_t phase, CallSite site) {
-    if constexpr (scope == PipelineScope::kCluster) {
+    if constexpr (wait_scope == PipelineScope::kCluster) {
       return isa::mbarrier_try_wait_parity_cluster(bar, phase, site);
+    } else if constexpr (wait_scope == PipelineScope::kClusterAsync) {
+      return isa::mbarrier_try_wait_parity_cluster_relaxed(bar, phase, site);
     } else {
       return isa::mbarrier_test_wait_parity(bar, phase, site);
     }

@@ -164,6 +164,10 @@ class ProducerConsumerPipeline {
   HEDDLE_DEVICE void producer_step() { producer_.step(); }
   HEDDLE_DEVICE void consumer_step() { consumer_.step(); }
 
+  // As so many steps: for a consumer that leaves `count` stages to another one. Whoever waits next must know
+  // that those stages have been full, since a wait tells one phase from the next only.
+  HEDDLE_DEVICE void consumer_skip(std::uint32_t count) { consumer_.advance(count); }
+
   // Wait, arrive, step: one side of a pipeline that carries no data, such as a throttle.
   HEDDLE_DEVICE void producer_signal_and_step(CallSite site = HEDDLE_HERE) {
     wait_consumer({}, site);
@@ -196,6 +200,12 @@ class ProducerConsumerPipeline {
         stage = 0;
         phase ^= 1;
       }
+    }
+
+    HEDDLE_DEVICE void advance(std::uint32_t count) {
+      const std::uint32_t position = stage + count;
+      phase ^= position / num_stages & 1;
+      stage = position % num_stages;
     }
   };
 

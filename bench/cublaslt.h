@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cublasLt for comparison, loaded at run time: a machine without it runs the benchmark of heddle alone.
+#pragma once
+
+#include <cublasLt.h>
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace heddle::bench {
+
+class CublasLt {
+ public:
+  // Null if the library cannot be loaded.
+  static std::unique_ptr<CublasLt> load() {
+    void* library = dlopen("libcublasLt.so.13", RTLD_NOW);
+    if (library == nullptr) library = dlopen("libcublasLt.so", RTLD_NOW);
+    if (library == nullptr) return nullptr;
+    return std::unique_ptr<CublasLt>(new CublasLt(library));
+  }
+
+  std::size_t version() const { return get_version_(); }
+
+  struct Problem {
+    cublasLtMatmulDesc_t operation = nullptr;
+    cublasLtMatrixLayout_t a = nullptr;
+    cublasLtMatrixLayout_t b = nullptr;
+    cublasLtMatrixLayout_t c = nullptr;
+    std::vector<cublasLtMatmulHeuristicResult_t> algorithms;
+  };
+
+  // out [m, n] = a [m, k] * b [n, k], row-major bf16: in cuBLAS's column-major terms, out^T = b^T^T * a^T.
+  Problem make_problem(std::uint64_t m, std::uint64_t n, std::uint64_t k, int most) const {
+    Problem p;
+    check(create_operation_(&p.operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    const cublasOperation_t transposed = CUBLAS_OP_T;
+    const cublasOperation_t plain = CUBLAS_OP_N;
+    check(set_operation_(p.operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
+    check(set_operation_(p.operation, CUBLASLT_MATMUL_DESC_TRANSB, &plain, sizeof plain));
+    check(create_layout_(&p.b, CUDA_R_16BF, k, n, static_cast<std::int64_t>(k)));
+    check(create_layout_(&p.a, CUDA_R_16BF, k, m, static_cast<std::int64_t>(k)));
+    check(create_layout_(&p.c, CUDA_R_16BF, n, m, static_cast<std::int64_t>(n)));
+    cublasLtMatmulPreference_t preference = nullptr;
+    check(create_preference_(&preference));
+    const std::size_t bytes = kWorkspaceBytes;
+    check(set_preference_(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes));
+    p.algorithms.resize(static_cast<std::size_t>(most));
+    int found = 0;
+    check(find_algorithms_(handle_, p.operation, p.b, p.a, p.c, p.c, preference, most, p.algorithms.data(), &found));
+    destroy_preference_(preference);
+    p.algorithms.resize(static_cast<std::size_t>(found));
+    return p;
+  }
+
+  void run(const Problem& p, std::size_t algorithm, const void* a, const void* b, void* out, void* workspace,
+           cudaStream_t stream) const {
+    const float one = 1;
+    const float zero = 0;
+    check(matmul_(handle_, p.operation, &one, b, p.b, a, p.a, &zero, out, p.c, out, p.c,
+                  &p.algorithms[algorithm].algo, workspace, kWorkspaceBytes, stream));
+  }
+
+  static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+
+ private:
+  explicit CublasLt(void* library) {
+    const auto find = [&]<class F>(F*& function, const char* name) {
+      function = reinterpret_cast<F*>(dlsym(library, name));
+      if (function == nullptr) throw std::runtime_error(std::string("cublasLt has no function ") + name);
+    };
+    find(get_version_, "cublasLtGetVersion");
+    find(create_, "cublasLtCreate");
+    find(create_operation_, "cublasLtMatmulDescCreate");
+    find(set_operation_, "cublasLtMatmulDescSetAttribute");
+    find(create_layout_, "cublasLtMatrixLayoutCreate");
+    find(create_preference_, "cublasLtMatmulPreferenceCreate");
+    find(destroy_preference_, "cublasLtMatmulPreferenceDestroy");
+    find(set_preference_, "cublasLtMatmulPreferenceSetAttribute");
+    find(find_algorithms_, "cublasLtMatmulAlgoGetHeuristic");
+    find(matmul_, "cublasLtMatmul");
+    check(create_(&handle_));
+  }
+
+  static void check(cublasStatus_t status) {
+    if (status != CUBLAS_STATUS_SUCCESS) {
+      throw std::runtime_error("cublasLt failed with status " + std::to_string(static_cast<int>(status)));
+    }
+  }
+
+  cublasLtHandle_t handle_ = nullptr;
+  decltype(cublasLtGetVersion)* get_version_ = nullptr;
+  decltype(cublasLtCreate)* create_ = nullptr;
+  decltype(cublasLtMatmulDescCreate)* create_operation_ = nullptr;
+  decltype(cublasLtMatmulDescSetAttribute)* set_operation_ = nullptr;
+  decltype(cublasLtMatrixLayoutCreate)* create_layout_ = nullptr;
+  decltype(cublasLtMatmulPreferenceCreate)* create_preference_ = nullptr;
+  decltype(cublasLtMatmulPreferenceDestroy)* destroy_preference_ = nullptr;
+  decltype(cublasLtMatmulPreferenceSetAttribute)* set_preference_ = nullptr;
+  decltype(cublasLtMatmulAlgoGetHeuristic)* find_algorithms_ = nullptr;
+  decltype(cublasLtMatmul)* matmul_ = nullptr;
+};
+
+}  // namespace heddle::bench

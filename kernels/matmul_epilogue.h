@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a matmul does to its sums before it stores them. PlainEpilogue stores them as they are.
+// FusedEpilogue computes
+//
+//   out = activation(alpha * sum + beta * c + bias) + residual
+//
+// in float, element by element; c, bias and residual have the type of the output, and a null pointer leaves the
+// term out. c may be the output itself.
+//
+// The copy engine clips what it stores at multiples of 16 bytes. Where rows of the output end elsewhere,
+// FusedEpilogue stores the tiles at that edge element by element, so that nothing behind a row is touched;
+// PlainEpilogue does not.
+#pragma once
+
+#include <heddle/isa/convert.h>
+#include <heddle/isa/memory.h>
+#include <heddle/isa/target.h>
+#include <heddle/tile/element.h>
+
+#include <cmath>
+
+namespace heddle {
+
+enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSilu };
+
+}  // namespace heddle
+
+namespace heddle::inline HEDDLE_TARGET {
+
+// Where a pair of neighbours in a row of the output is. `has_second` is false in the last column of an odd
+// number of columns.
+struct OutputPair {
+  std::uint32_t row;
+  std::uint32_t col;
+  bool is_inside;
+  bool has_second;
+};
+
+struct PlainEpilogue {
+  static constexpr bool kIsPlain = true;
+  struct Params {};
+
+  template <class Out>
+  HEDDLE_DEVICE static void apply(const Params&, const OutputPair&, float (&)[2]) {}
+};
+
+struct FusedEpilogue {
+  static constexpr bool kIsPlain = false;
+  struct Params {
+    float alpha = 1;
+    float beta = 0;
+    const void* c = nullptr;         // read where beta is not 0
+    const void* bias = nullptr;      // one for each column
+    const void* residual = nullptr;
+    std::uint64_t c_pitch = 0;       // elements from one row to the next
+    std::uint64_t residual_pitch = 0;
+    Activation activation = Activation::kNone;
+    void* ragged_out = nullptr;      // the output, where its rows end inside of 16 bytes; its pitch is c_pitch
+  };
+
+  // Whether columns up to `end` must be stored element by element.
+  HEDDLE_DEVICE static bool is_ragged(const Params& params, std::uint32_t end, std::uint32_t n) {
+    return params.ragged_out != nullptr && end > n;
+  }
+
+  template <class Out>
+  HEDDLE_DEVICE static void store(const Params& params, const OutputPair& pair, Out first, Out second) {
+    if (!pair.is_inside) return;
+    Out* at = static_cast<Out*>(params.ragged_out) + pair.row * params.c_pitch + pair.col;
+    isa::st_global(at, first);
+    if (pair.has_second) isa::st_global(at + 1, second);
+  }
+
+  template <class Out>
+  HEDDLE_DEVICE static void apply(const Params& params, const OutputPair& pair, float (&value)[2]) {
+    value[0] *= params.alpha;
+    value[1] *= params.alpha;
+    if (!pair.is_inside) return;
+    if (params.c != nullptr) add<Out>(params.c, pair.row * params.c_pitch, pair, params.beta, value);
+    if (params.bias != nullptr) add<Out>(params.bias, 0, pair, 1, value);
+    if (params.activation != Activation::kNone) {
+      value[0] = activate(params.activation, value[0]);
+      value[1] = activate(params.activation, value[1]);
+    }
+    if (params.residual != nullptr) add<Out>(params.residual, pair.row * params.residual_pitch, pair, 1, value);
+  }
+
+ private:
+  template <class Out>
+  HEDDLE_DEVICE static void add(const void* from, std::uint64_t row_start, const OutputPair& pair, float factor,
+                                float (&value)[2]) {
+    const Out* at = static_cast<const Out*>(from) + row_start + pair.col;
+    value[0] += factor * as_float(isa::ld_global(at));
+    if (pair.has_second) value[1] += factor * as_float(isa::ld_global(at + 1));
+  }
+
+  HEDDLE_DEVICE static float as_float(float value) { return value; }
+  HEDDLE_DEVICE static float as_float(bf16 value) {
+    return __builtin_bit_cast(float, std::uint32_t{value.bits} << 16);
+  }
+  HEDDLE_DEVICE static float as_float(fp16 value) { return isa::cvt_f32_f16(value.bits); }
+
+  HEDDLE_DEVICE static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+
+  HEDDLE_DEVICE static float activate(Activation activation, float x) {
+    switch (activation) {
+      case Activation::kRelu: return x > 0.0f ? x : 0.0f;
+      // The usual approximation by a hyperbolic tangent, written as a sigmoid of twice the argument.
+      case Activation::kGelu: return x * sigmoid(1.5957691216f * (x + 0.044715f * x * x * x));
+      case Activation::kSilu: return x * sigmoid(x);
+      default: return x;
+    }
+  }
+};
+
+}  // namespace heddle::inline HEDDLE_TARGET

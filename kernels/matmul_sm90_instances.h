@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configurations of the Hopper matmul that the library holds. Each line is compiled once for each type of
+// input, by the file that its group names.
+#pragma once
+
+#include "matmul_sm90.h"
+
+namespace heddle::inline HEDDLE_TARGET {
+
+// Which source file compiles an instance.
+enum class MatmulGroup : std::uint8_t { kLarge, kSmall, kFused, kSimulated };
+
+struct MatmulSm90Instance {
+  MatmulSm90Config config;
+  MatmulGroup group = MatmulGroup::kLarge;
+};
+
+#define HEDDLE_MATMUL(m, n, k, s, cm, cn, f, ...) \
+  {.tile_m = m, .tile_n = n, .tile_k = k, .stages = s, .cluster_m = cm, .cluster_n = cn, .form = MatmulForm::f, __VA_ARGS__}
+
+inline constexpr MatmulSm90Instance kMatmulSm90Instances[] = {
+    {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(128, 256, 64, 4, 1, 2, kCooperative), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(256, 128, 64, 4, 2, 1, kCooperative), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(256, 128, 64, 4, 1, 2, kCooperative), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(128, 192, 64, 5, 2, 1, kPingpong, .store_tiles = 1), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(128, 176, 64, 5, 2, 1, kPingpong), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(128, 160, 64, 5, 2, 1, kPingpong), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(128, 128, 64, 6, 2, 1, kPingpong), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(64, 256, 64, 5, 2, 1, kPingpong, .store_tiles = 1), MatmulGroup::kLarge},
+
+    {HEDDLE_MATMUL(128, 128, 64, 6, 2, 1, kCooperative), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 128, 64, 8, 1, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 128, 64, 8, 2, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 128, 64, 8, 4, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 128, 64, 8, 2, 2, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 112, 64, 9, 1, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 112, 64, 9, 2, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(128, 56, 64, 9, 1, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(128, 56, 64, 9, 1, 2, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 64, 64, 12, 1, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 64, 64, 12, 1, 2, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 64, 64, 8, 2, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 64, 128, 6, 1, 2, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 32, 64, 16, 1, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 32, 64, 8, 1, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 32, 64, 8, 1, 2, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 32, 64, 8, 2, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 32, 64, 16, 1, 2, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 32, 128, 8, 1, 1, kSingle), MatmulGroup::kSmall},
+
+    {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong), MatmulGroup::kFused},
+    {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong, .b_major = Major::kMN), MatmulGroup::kFused},
+    {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative, .b_major = Major::kMN), MatmulGroup::kLarge},
+
+    {HEDDLE_MATMUL(128, 24, 64, 3, 2, 1, kCooperative), MatmulGroup::kSimulated},
+    {HEDDLE_MATMUL(64, 40, 64, 2, 1, 2, kPingpong), MatmulGroup::kSimulated},
+    {HEDDLE_MATMUL(64, 80, 64, 3, 2, 2, kPingpong, .store_tiles = 1), MatmulGroup::kSimulated},
+    {HEDDLE_MATMUL(64, 16, 128, 2, 1, 1, kSingle), MatmulGroup::kSimulated},
+    {HEDDLE_MATMUL(64, 64, 64, 3, 1, 1, kPingpong, .b_major = Major::kMN), MatmulGroup::kSimulated},
+};
+
+#undef HEDDLE_MATMUL
+
+inline constexpr std::uint32_t kMatmulSm90InstanceCount = sizeof(kMatmulSm90Instances) / sizeof(kMatmulSm90Instances[0]);
+
+}  // namespace heddle::inline HEDDLE_TARGET

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a plan to a launch. The source files that hold instances define their part of the table with
+// launches_of_group; matmul_sm90.cu puts the parts together.
+#pragma once
+
+#include "matmul_sm90_instances.h"
+#include "matmul_sm90_plan.h"
+
+#include <heddle/host/tensor_map.h>
+#include <heddle/isa/device.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+// Everything that a launch needs.
+struct MatmulSm90Call {
+  const MatmulProblem* problem;
+  const MatmulTensors* tensors;
+  const MatmulSm90Plan* plan;
+  void* stream;
+};
+
+using MatmulSm90Launch = RunOutcome (*)(Device& device, const MatmulSm90Call& call);
+
+struct MatmulSm90Launches {
+  std::array<MatmulSm90Launch, kMatmulSm90InstanceCount> bf16{};
+  std::array<MatmulSm90Launch, kMatmulSm90InstanceCount> fp16{};
+};
+
+template <MatmulGroup group>
+void add_launches(MatmulSm90Launches& launches);
+
+template <>
+void add_launches<MatmulGroup::kLarge>(MatmulSm90Launches& launches);
+template <>
+void add_launches<MatmulGroup::kSmall>(MatmulSm90Launches& launches);
+template <>
+void add_launches<MatmulGroup::kFused>(MatmulSm90Launches& launches);
+template <>
+void add_launches<MatmulGroup::kSimulated>(MatmulSm90Launches& launches);
+
+// Null where the instance belongs to another group.
+template <MatmulGroup group, Element In>
+constexpr std::array<MatmulSm90Launch, kMatmulSm90InstanceCount> launches_of_group();
+
+namespace detail {
+
+template <Element In>
+isa::TensorMap operand_map(const void* address, std::uint64_t rows, std::uint64_t cols, std::uint64_t pitch,
+                           std::uint32_t box_rows) {
+  return tensor_map_2d({.type = tensor_type<In>,
+                        .address = address,
+                        .rows = rows,
+                        .cols = cols,
+                        .row_bytes = pitch * sizeof(In),
+                        .box_rows = box_rows,
+                        .box_cols = 64,
+                        .swizzle = Swizzle::k128B,
+                        .l2_promotion = L2Promotion::k256B});
+}
+
+inline isa::TensorMap output_map(const MatmulProblem& problem, const MatmulTensors& tensors, std::uint64_t pitch,
+                                 std::uint32_t box_cols) {
+  const bool is_float = problem.output == MatmulType::kFp32;
+  return tensor_map_2d({.type = is_float                                ? TensorType::kF32
+                                : problem.output == MatmulType::kBf16 ? TensorType::kBF16
+                                                                      : TensorType::kF16,
+                        .address = tensors.out,
+                        .rows = problem.m,
+                        .cols = problem.n,
+                        .row_bytes = pitch * (is_float ? 4 : 2),
+                        .box_rows = 16,
+                        .box_cols = box_cols,
+                        .swizzle = Swizzle::k128B});
+}
+
+constexpr std::uint32_t tiles_along(std::uint32_t elems, std::uint32_t tile) { return (elems + tile - 1) / tile; }
+
+template <std::uint32_t instance, Element In>
+RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
+  constexpr MatmulSm90Config config = kMatmulSm90Instances[instance].config;
+  constexpr MatmulGroup group = kMatmulSm90Instances[instance].group;
+  constexpr bool has_epilogue = group == MatmulGroup::kFused || group == MatmulGroup::kSimulated;
+  using Epilogue = std::conditional_t<has_epilogue, FusedEpilogue, PlainEpilogue>;
+  using Kernel = MatmulSm90<config, In, Epilogue>;
+  const MatmulProblem& problem = *call.problem;
+  const MatmulTensors& tensors = *call.tensors;
+  const MatmulSm90Plan& plan = *call.plan;
+
+  typename Kernel::Params params{};
+  params.a = operand_map<In>(tensors.a, problem.m, problem.k, plan.a_pitch, config.tile_m / config.cluster_n);
+  if constexpr (config.b_major == Major::kK) {
+    params.b = operand_map<In>(tensors.b, problem.n, problem.k, plan.b_pitch, config.tile_n / config.cluster_m);
+  } else {
+    params.b = operand_map<In>(tensors.b, problem.k, problem.n, plan.b_pitch, config.tile_k);
+  }
+  const std::uint32_t panel_cols = problem.output == MatmulType::kFp32 ? 32 : 64;
+  const std::uint32_t tail_cols = config.tile_n % panel_cols;
+  params.c = output_map(problem, tensors, plan.out_pitch, panel_cols);
+  params.c_tail = tail_cols == 0 ? params.c : output_map(problem, tensors, plan.out_pitch, tail_cols);
+  params.order = make_tile_order({.m_tiles = tiles_along(problem.m, config.tile_m * config.cluster_m),
+                                  .n_tiles = tiles_along(problem.n, config.tile_n * config.cluster_n),
+                                  .group = plan.group,
+                                  .bands_along_m = plan.bands_along_m});
+  params.k_blocks = tiles_along(problem.k, config.tile_k);
+  params.m = problem.m;
+  params.n = problem.n;
+  params.output = static_cast<MatmulOutput>(problem.output);
+  if constexpr (has_epilogue) {
+    params.epilogue = {.alpha = problem.alpha,
+                       .beta = problem.beta,
+                       .c = problem.beta != 0 ? tensors.out : nullptr,
+                       .bias = tensors.bias,
+                       .residual = tensors.residual,
+                       .c_pitch = plan.out_pitch,
+                       .residual_pitch = plan.residual_pitch,
+                       .activation = problem.activation,
+                       .ragged_out = plan.is_ragged ? tensors.out : nullptr};
+  }
+  static const std::uint32_t resident = device.resident_clusters<Kernel>(config.cluster());
+  const std::uint32_t clusters = std::clamp(kIsSimulated ? device.resident_clusters<Kernel>(config.cluster()) : resident,
+                                            1u, params.order.tiles);
+  return device.enqueue<Kernel>({.grid = {clusters * config.cluster()},
+                                 .cluster = {config.cluster()},
+                                 .is_dependent = problem.is_dependent},
+                                params, call.stream);
+}
+
+template <MatmulGroup group, std::uint32_t instance, Element In>
+constexpr MatmulSm90Launch launch_if_of_group() {
+  constexpr MatmulGroup of = kMatmulSm90Instances[instance].group;
+  if constexpr (of == group && (kIsSimulated || group != MatmulGroup::kSimulated)) {
+    return launch_instance<instance, In>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <MatmulGroup group, Element In, std::size_t... i>
+constexpr std::array<MatmulSm90Launch, sizeof...(i)> launches(std::index_sequence<i...>) {
+  return {launch_if_of_group<group, static_cast<std::uint32_t>(i), In>()...};
+}
+
+template <std::size_t count>
+void add(std::array<MatmulSm90Launch, count>& to, const std::array<MatmulSm90Launch, count>& from) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (from[i] != nullptr) to[i] = from[i];
+  }
+}
+
+}  // namespace detail
+
+template <MatmulGroup group, Element In>
+constexpr std::array<MatmulSm90Launch, kMatmulSm90InstanceCount> launches_of_group() {
+  return detail::launches<group, In>(std::make_index_sequence<kMatmulSm90InstanceCount>());
+}
+
+}  // namespace heddle::inline HEDDLE_TARGET

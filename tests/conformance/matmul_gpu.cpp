@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Hopper matmul on a GPU, exact on integers: random shapes with ragged edges, all types, both layouts of B,
+// alpha, beta, bias, activation and residual, every configuration. Outputs and paddings are poisoned, and paddings
+// must stay so. Without a GPU it is skipped (status 77).
+//
+//   conformance_matmul [shapes] [largest extent]
+#include "../support/matmul_reference.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+namespace {
+
+using heddle::Activation;
+using heddle::BLayout;
+using heddle::MatmulProblem;
+using heddle::MatmulType;
+using heddle::Target;
+using heddle::test::MatmulCase;
+
+constexpr int kSkipped = 77;
+
+struct Tally {
+  std::uint64_t problems = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t wrong = 0;
+};
+
+void compare(MatmulCase one, Tally& tally) {
+  const std::vector<unsigned char> expected = one.expected();
+  const heddle::RunOutcome outcome = heddle::matmul<Target::kCuda>(one.problem, one.data, {.kernel = "matmul"});
+  ++tally.problems;
+  tally.elements += std::uint64_t{one.problem.m} * one.problem.n;
+  if (!outcome.ok()) {
+    fmt::print("FAILED {}\n{}", one.describe(), outcome.report);
+    std::exit(1);  // a GPU that has faulted answers nothing any more
+  }
+  if (one.data.out == expected) return;
+  ++tally.wrong;
+  const std::size_t bytes = heddle::test::bytes_of(one.problem.output);
+  std::uint64_t different = 0;
+  std::uint64_t first = 0;
+  for (std::uint64_t i = expected.size() / bytes; i-- > 0;) {
+    if (std::memcmp(&one.data.out[i * bytes], &expected[i * bytes], bytes) == 0) continue;
+    ++different;
+    first = i;
+  }
+  fmt::print("WRONG {}: {} elements, first at row {}, column {}: {} must be {}\n", one.describe(), different,
+             first / one.problem.out_pitch, first % one.problem.out_pitch,
+             heddle::test::read(one.problem.output, one.data.out, first),
+             heddle::test::read(one.problem.output, expected, first));
+}
+
+MatmulProblem random_problem(std::mt19937_64& random, std::uint32_t largest) {
+  const auto below = [&](std::uint64_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  MatmulProblem p;
+  p.m = 1 + below(largest);
+  p.n = 1 + below(largest);
+  p.k = 1 + below(largest);
+  p.input = below(2) == 0 ? MatmulType::kBf16 : MatmulType::kFp16;
+  p.output = static_cast<MatmulType>(below(3));
+  p.b_layout = below(4) == 0 ? BLayout::kKN : BLayout::kNK;
+  if (below(2) == 0) p.n = (p.n + 7) / 8 * 8;  // where every configuration can run
+  if (below(3) == 0) p.alpha = static_cast<float>(below(5)) - 2.0f;
+  if (below(3) == 0) p.beta = static_cast<float>(below(5)) - 2.0f;
+  if (below(4) == 0) p.activation = Activation::kRelu;
+  return p;
+}
+
+void compare_random(std::uint32_t count, std::uint32_t largest, Tally& tally) {
+  std::mt19937_64 random(11);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    MatmulProblem p = random_problem(random, largest);
+    const bool has_bias = random() % 4 == 0;
+    const bool has_residual = random() % 4 == 0;
+    const bool is_fused = has_bias || has_residual || p.alpha != 1 || p.beta != 0 || p.activation != Activation::kNone;
+    const std::vector<std::string> configs = heddle::matmul_configs(p, is_fused, false);
+    if (i % 4 != 0) p.config = configs[random() % configs.size()];
+    compare(MatmulCase(p, has_bias, has_residual, static_cast<std::uint32_t>(random() % 3), i), tally);
+  }
+}
+
+// Many tiles for each SM, so that stages and store tiles go round often.
+void compare_configurations(Tally& tally) {
+  for (const MatmulType input : {MatmulType::kBf16, MatmulType::kFp16}) {
+    for (const BLayout layout : {BLayout::kNK, BLayout::kKN}) {
+      MatmulProblem p{.m = 1000, .n = 1544, .k = 200, .input = input, .b_layout = layout};
+      for (const std::string& config : heddle::matmul_configs(p, false, false)) {
+        p.config = config;
+        p.output = input;
+        compare(MatmulCase(p, false, false, 0, 3), tally);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const heddle::GpuList list = heddle::matmul_gpus<Target::kCuda>();
+  if (list.gpus.empty() || list.gpus[0].major != 9) {
+    fmt::print("skipped: {}\n", list.gpus.empty() ? list.why : list.gpus[0].name + " is not of compute capability 9.0");
+    return kSkipped;
+  }
+  const std::uint32_t count = argc > 1 ? static_cast<std::uint32_t>(std::atoi(argv[1])) : 600;
+  const std::uint32_t largest = argc > 2 ? static_cast<std::uint32_t>(std::atoi(argv[2])) : 400;
+  fmt::print("{}, seed 11\n", list.gpus[0].name);
+  Tally random;
+  compare_random(count, largest, random);
+  fmt::print("random shapes: {} problems, {} elements, {} problems wrong\n", random.problems, random.elements, random.wrong);
+  Tally configurations;
+  if (argc <= 1) {
+    compare_configurations(configurations);
+    fmt::print("configurations: {} problems, {} elements, {} problems wrong\n", configurations.problems,
+               configurations.elements, configurations.wrong);
+  }
+  return random.wrong + configurations.wrong == 0 ? 0 : 1;
+}
