@@ -68,7 +68,7 @@ HEDDLE_DEVICE void multiply(const Tiles& tiles, std::uint32_t d, bool accumulate
 // Adds this thread's row of the accumulator, times `scale`, to `row`.
 HEDDLE_DEVICE void promote(const TmemStage<kOutput>& accumulator, float scale, float (&row)[kN]) {
   std::uint32_t bits[kN];
-  isa::tcgen05_ld_32x32b(bits, accumulator.address().offset_lanes(isa::warp_idx() % 4 * 32).raw());
+  isa::tcgen05_ld_32x32b(bits, accumulator.address().plus_lanes(isa::warp_idx() % 4 * 32).bits());
   isa::tcgen05_wait_ld();
   for (std::uint32_t n = 0; n < kN; ++n) row[n] += scale * std::bit_cast<float>(bits[n]);
 }

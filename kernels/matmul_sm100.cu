@@ -111,7 +111,9 @@ RunOutcome matmul_sm100<kTarget>(const MatmulSm100Problem& problem, const Matmul
                                  const RunOptions& options) {
   const MatmulSm100Plan plan = plan_matmul_sm100(problem, tensors);
   if (plan.out_bytes == 0) return {};
-  Device device(options);
+  RunOptions on_sm100 = options;
+  on_sm100.arch = Arch::kSm100;
+  Device device(on_sm100);
   DeviceBuffer a(device, "a", plan.a_bytes);
   DeviceBuffer b(device, "b", plan.b_bytes);
   DeviceBuffer out(device, "out", plan.out_bytes);

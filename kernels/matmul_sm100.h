@@ -50,7 +50,6 @@ struct MatmulSm100Params {
 
 template <MatmulSm100Config config, Element In, Element Out, class Epilogue = PlainEpilogue>
 struct MatmulSm100 {
-  static constexpr Arch kArch = Arch::kSm100;
   static constexpr std::uint32_t kTileK = 128 / sizeof(In);  // one swizzle span
   static constexpr ClusterConfig kCluster{.cluster = config.cluster, .cta_group = config.cta_group};
   static constexpr std::uint32_t kSharersOfA = config.cluster.n;

@@ -21,38 +21,49 @@ namespace heddle::test {
 struct ExpectedCodes {
   std::string_view mistake;
   std::vector<std::string_view> codes;
+  bool concerns_bytes = false;  // and so only rings that copies fill
 };
 
 inline const ExpectedCodes kExpectedCodes[] = {
     {"drop_release", {"deadlock"}},
     {"drop_arrive", {"deadlock"}},
-    {"short_expect", {"deadlock"}},
-    {"long_expect", {"deadlock"}},
+    {"short_expect", {"deadlock"}, true},
+    {"long_expect", {"deadlock"}, true},
     {"wrong_phase", {"deadlock"}},
     {"large_count", {"deadlock"}},
     {"small_count", {"write_while_read", "over_arrival", "deadlock"}},
     {"swap_consumer", {"deadlock"}},
-    {"swap_producer", {"write_while_read"}},
+    {"swap_producer", {"write_while_read", "read_before_full", "deadlock"}},
     {"double_release", {"write_while_read", "over_arrival", "deadlock"}},
     {"no_consumer_wait", {"read_before_full", "uninitialised_read"}},
-    {"no_producer_wait", {"write_while_read", "over_arrival"}},
+    {"no_producer_wait", {"write_while_read", "over_arrival", "read_before_full", "deadlock"}},
 };
+
+// What fills a ring. Copies count bytes; accumulators are read by whole warps, so that a barrier which misses some
+// lanes' arrivals can still cover every reader: there a doubled release is found under some schedules only.
+enum class Filling { kCopies, kMmas };
 
 // Calls run.operator()<Backend>(schedule), which returns a report, for each mistake and some schedules.
 template <PipelineBackend Backend, class Run>
-void expect_every_mistake_reported(const Run& run) {
+void expect_every_mistake_reported(const Run& run, Filling filling = Filling::kCopies) {
   for (const ExpectedCodes& expected : kExpectedCodes) {
-    for (const sim::Schedule& schedule : some_schedules(25)) {
+    if (expected.concerns_bytes && filling == Filling::kMmas) continue;
+    const bool is_always_found = filling == Filling::kCopies || expected.mistake != "double_release";
+    std::size_t found = 0;
+    const std::vector<sim::Schedule> schedules = some_schedules(25);
+    for (const sim::Schedule& schedule : schedules) {
       sim::Report report;
       ASSERT_TRUE(with_mistake<Backend>(expected.mistake, [&]<class Mutant>() {
         report = run.template operator()<Mutant>(schedule);
       }));
-      ASSERT_FALSE(report.ok()) << expected.mistake << ", schedule " << schedule.name();
+      if (report.ok()) continue;
+      ++found;
       const std::string_view code = report.diagnoses[0].code;
       EXPECT_NE(std::find(expected.codes.begin(), expected.codes.end(), code), expected.codes.end())
           << expected.mistake << " is called " << code << "\n"
           << report.text();
     }
+    EXPECT_GE(found, is_always_found ? schedules.size() : 1) << expected.mistake;
   }
 }
 

@@ -277,7 +277,7 @@ TEST(Deadlock, WaitForAPhaseThatHasGoneRoundSaysSo) {
                                "  likely: the phase for which warp 1, lane 0 waits is over, and so is the one after "
                                "it, whose parity differs: " +
                                bar + " ended 2 phases since the last wait; its count of 1, set at " +
-                               place(init_line) + ", is too small, or somebody arrives twice\n" +
+                               place(init_line) + ", is too small, or somebody arrives twice or without a wait\n" +
                                "  again: tiny with schedule rr\n");
   EXPECT_TRUE(is_silent(run(1)));
 }

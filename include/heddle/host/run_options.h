@@ -3,6 +3,8 @@
 // How a host program wants a kernel run, on either target. Plain data, the same type for both.
 #pragma once
 
+#include <heddle/isa/arch.h>
+
 #include <cstdint>
 #include <string>
 
@@ -13,6 +15,7 @@ struct RunOptions {
   std::string schedule = "rr";    // simulated SM: round robin, or a seed in hexadecimal
   std::string again = {};         // simulated SM: the command that shows a run again
   std::uint32_t sms = 4;          // simulated SM: how many
+  Arch arch = Arch::kSm90;        // simulated SM: of which architecture
   int ordinal = 0;                // GPU: which
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The architectures, and what each gives to a CTA.
+// The architectures, and what each gives to a CTA. The same types for both targets.
 #pragma once
 
-#include <heddle/isa/target.h>
-
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
-namespace heddle::inline HEDDLE_TARGET {
+namespace heddle {
 
 enum class Arch : std::uint8_t { kSm90, kSm100 };
 
@@ -30,4 +30,4 @@ constexpr ArchLimits limits_of(Arch arch) {
 
 constexpr std::size_t max_shared_bytes(Arch arch) { return limits_of(arch).max_shared_bytes; }
 
-}  // namespace heddle::inline HEDDLE_TARGET
+}  // namespace heddle

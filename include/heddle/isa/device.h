@@ -112,7 +112,7 @@ class Device {
   RunOutcome launch(const LaunchShape& shape, const typename K::Params& params) {
     const sim::Report report = sim::launch<K>({.memory = &memory_,
                                                .schedule = schedule_,
-                                               .arch = arch_of<K>(),
+                                               .arch = run_.arch,
                                                .sms = run_.sms,
                                                .kernel = run_.kernel,
                                                .again = run_.again},
@@ -127,16 +127,6 @@ class Device {
   template <Kernel K>
   RunOutcome enqueue(const LaunchShape& shape, const typename K::Params& params, void* /*stream*/) {
     return launch<K>(shape, params);
-  }
-
-  // What the kernel states as its kArch.
-  template <Kernel K>
-  static constexpr Arch arch_of() {
-    if constexpr (requires { K::kArch; }) {
-      return K::kArch;
-    } else {
-      return Arch::kSm90;
-    }
   }
 
   // One CTA to an SM.

@@ -42,37 +42,11 @@ struct WarpContextConfig {
   std::uint32_t epilogue_threads = 128;
   std::uint32_t address_barrier = 1;   // the named barrier on which the address is handed over
 
-  // A power of two, 32 to 512, as an allocation is.
   HEDDLE_HOST_DEVICE constexpr std::uint32_t allocated_cols() const {
-    const std::uint32_t wanted = tmem_cols != 0 ? tmem_cols : output.num_stages * output.stage_stride_cols;
-    std::uint32_t cols = 32;
-    while (cols < wanted) cols *= 2;
-    return cols;
+    return tmem_alloc_cols(tmem_cols != 0 ? tmem_cols : output.num_stages * output.stage_stride_cols);
   }
   bool operator==(const WarpContextConfig&) const = default;
 };
-
-namespace detail {
-
-template <bool fits, bool is_enough, std::uint32_t allocated_cols, std::uint32_t accumulator_cols>
-struct CheckedTmem {
-  static_assert(fits,
-                "more columns of tensor memory than there are: CheckedTmem lists the columns to allocate. Make them "
-                "512 or less");
-  static_assert(is_enough,
-                "the accumulators do not fit into the allocation: CheckedTmem lists the columns to allocate and those "
-                "of the accumulators. Make tmem_cols larger, or leave it out");
-  static constexpr bool is_checked = true;
-};
-
-template <WarpContextConfig config>
-constexpr bool check_tmem() {
-  constexpr std::uint32_t accumulators = config.output.num_stages * config.output.stage_stride_cols;
-  return CheckedTmem<(config.allocated_cols() <= kTmemCols), (config.allocated_cols() >= accumulators),
-                     config.allocated_cols(), accumulators>::is_checked;
-}
-
-}  // namespace detail
 
 // Initialises the barrier on which tensor memory's users say that they are done: ArrivalCounts::tmem_dealloc. By the
 // one thread that initialises barriers.
@@ -84,7 +58,9 @@ HEDDLE_DEVICE void init_tmem_dealloc(TmemDeallocStorage& storage, std::uint32_t 
 
 template <WarpContextConfig config>
 struct WarpContext {
-  static_assert(detail::check_tmem<config>());
+  static_assert(TmemColumns<config.allocated_cols(), kTmemCols>::kFits);
+  // The accumulators fit into what is allocated.
+  static_assert(TmemColumns<config.output.num_stages * config.output.stage_stride_cols, config.allocated_cols()>::kFits);
   static constexpr OutputPipelineConfig output_config = config.output;
   static constexpr std::uint32_t handshake_threads = isa::kWarpThreads + config.epilogue_threads;
   using Tmem = TmemAllocation<config.output.cta_group>;

@@ -47,7 +47,7 @@ class TmemStage {
   static constexpr std::uint32_t num_cols = opc.stage_cols == 0 ? opc.stage_stride_cols : opc.stage_cols;
 
   HEDDLE_DEVICE TmemStage(TmemAddress base, std::uint32_t index)
-      : address_(base.offset_cols(index * opc.stage_stride_cols)) {}
+      : address_(base.plus_cols(index * opc.stage_stride_cols)) {}
 
   HEDDLE_DEVICE TmemAddress address() const { return address_; }
 
@@ -55,34 +55,10 @@ class TmemStage {
   TmemAddress address_;
 };
 
-namespace detail {
-
-template <bool is_ring, bool fits, bool is_apart, std::uint32_t num_stages, std::uint32_t stage_stride_cols,
-          std::uint32_t stage_cols>
-struct CheckedOutput {
-  static_assert(is_ring, "an output pipeline needs a stage: make OutputPipelineConfig::num_stages 1 or more");
-  static_assert(fits,
-                "the accumulators do not fit into tensor memory, which has 512 columns: CheckedOutput lists the "
-                "stages and their stride in columns. Make their product 512 or less");
-  static_assert(is_apart,
-                "accumulators overlap: CheckedOutput lists the stages, their stride in columns and the columns of "
-                "an accumulator. Make the stride no less than the columns");
-  static constexpr bool is_checked = true;
-};
-
-template <OutputPipelineConfig opc>
-constexpr bool check_output() {
-  return CheckedOutput<(opc.num_stages > 0), (opc.num_stages * opc.stage_stride_cols <= 512),
-                       (opc.stage_cols <= opc.stage_stride_cols), opc.num_stages, opc.stage_stride_cols,
-                       opc.stage_cols>::is_checked;
-}
-
-}  // namespace detail
-
 // Accumulators in tensor memory.
 template <OutputPipelineConfig opc>
 class TmemHome {
-  static_assert(detail::check_output<opc>());
+  static_assert(check_tmem_stages<opc.num_stages, opc.stage_stride_cols, TmemStage<opc>::num_cols>());
 
  public:
   using Tmem = TmemAllocation<opc.cta_group>;
@@ -146,7 +122,7 @@ class HEDDLE_LINEAR OutputStage {
   }
   // Its tensor-memory address, as an MMA takes it.
   HEDDLE_USES HEDDLE_DEVICE std::uint32_t tmem_offset(CallSite site = HEDDLE_HERE) const& {
-    return home_.stage(stage_.index(site)).address().raw();
+    return home_.stage(stage_.index(site)).address().bits();
   }
 
   // The barrier that release signals.

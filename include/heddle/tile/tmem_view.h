@@ -1,75 +1,295 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor memory as kernels see it: addresses, and what one allocation has. Who allocates, who reads and when it is
-// freed is the business of kernel/warp_context.h.
+// What lies where in tensor memory: an address with lane and column apart, what one allocation gave, an
+// accumulator as rows and columns of D, and the regions that a block-scaled kernel divides its columns into. All
+// of these describe and none of them owns: whoever allocates also frees (see the MMA warp context), and the rest
+// of the kernel copies.
 //
-//   const auto tmem = TmemAllocation<1>::allocate(shared.tmem.address_ptr(), 256);   // one whole warp
-//   const TmemAddress mine = tmem.address().offset_cols(stage * 128).offset_lanes(32 * (warp % 4));
+//   constexpr AccumulatorShape shape{.m = 128, .n = 256};
+//   const auto tmem = TmemAllocation<1>::allocate(&shared.tmem_base, 512);        // one warp
+//   const auto same = TmemAllocation<1>::from_shared(&shared.tmem_base, 512);     // others, behind a barrier
+//   const TmemTensor<float, shape> d(same.stage(1, shape.cols()));
+//   TmemFragment<float, 32> r;
+//   d.load(r, 64);                       // columns 64 to 95 of this thread's row
+//   isa::tcgen05_wait_ld();
+//   c(d.row(), d.column(64) + i) = r[i];
 #pragma once
 
 #include <heddle/isa/memory.h>
+#include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/tmem.h>
 #include <heddle/isa/warp.h>
+#include <heddle/tile/element.h>
+
+#include <concepts>
 
 namespace heddle::inline HEDDLE_TARGET {
 
-// The lane in the upper 16 bits, the column in the lower.
+// A cell of tensor memory. Arithmetic keeps lane and column apart: neither carries into the other.
 class TmemAddress {
  public:
-  HEDDLE_HOST_DEVICE constexpr explicit TmemAddress(std::uint32_t raw) : raw_(raw) {}
+  constexpr TmemAddress() = default;
+  HEDDLE_HOST_DEVICE explicit constexpr TmemAddress(std::uint32_t bits) : bits_(bits) {}
 
-  HEDDLE_HOST_DEVICE constexpr std::uint32_t raw() const { return raw_; }
-  HEDDLE_HOST_DEVICE constexpr std::uint32_t lane() const { return raw_ >> 16; }
-  HEDDLE_HOST_DEVICE constexpr std::uint32_t col() const { return raw_ & 0xffff; }
-  HEDDLE_HOST_DEVICE constexpr TmemAddress offset_cols(std::uint32_t cols) const { return TmemAddress(raw_ + cols); }
-  HEDDLE_HOST_DEVICE constexpr TmemAddress offset_lanes(std::uint32_t lanes) const {
-    return TmemAddress(raw_ + (lanes << 16));
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t bits() const { return bits_; }
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t lane() const { return bits_ >> 16; }
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t column() const { return bits_ & 0xFFFF; }
+
+  HEDDLE_HOST_DEVICE constexpr TmemAddress plus_cols(std::uint32_t cols) const {
+    return TmemAddress(bits_ + cols);
+  }
+  HEDDLE_HOST_DEVICE constexpr TmemAddress plus_lanes(std::uint32_t lanes) const {
+    return TmemAddress(bits_ + (lanes << 16));
+  }
+  // The first of the 32 lanes that a warp reaches: the warp's index counts from the start of the CTA.
+  HEDDLE_HOST_DEVICE constexpr TmemAddress of_warp(std::uint32_t warp_idx) const {
+    return plus_lanes(32 * (warp_idx % 4));
   }
 
-  friend constexpr bool operator==(const TmemAddress&, const TmemAddress&) = default;
+  friend constexpr bool operator==(TmemAddress, TmemAddress) = default;
 
  private:
-  std::uint32_t raw_;
+  std::uint32_t bits_ = 0;
 };
 
-// The columns of one tcgen05_alloc: a description, which may be copied. With cta_group 2 both CTAs of a pair have
-// the same columns, and one warp of each makes these calls.
-template <std::uint32_t cta_group>
+// The columns to allocate for so many: the next power of two, at least 32.
+HEDDLE_HOST_DEVICE constexpr std::uint32_t tmem_alloc_cols(std::uint32_t cols) {
+  std::uint32_t size = kMinTmemAllocCols;
+  while (size < cols) size *= 2;
+  return size;
+}
+
+// What one tcgen05.alloc gave, in this CTA or, with cta_group 2, in both CTAs of the pair.
+template <int cta_group>
 class TmemAllocation {
-  static constexpr int kGroup = static_cast<int>(cta_group);
+  static_assert(cta_group == 1 || cta_group == 2, "cta_group is 1, or 2 for a pair of CTAs");
 
  public:
-  // By a whole warp. The address goes to `smem_address`, for the others.
-  HEDDLE_DEVICE static TmemAllocation allocate(std::uint32_t* smem_address, std::uint32_t cols,
+  static constexpr int kCtaGroup = cta_group;
+
+  constexpr TmemAllocation() = default;
+  HEDDLE_HOST_DEVICE constexpr TmemAllocation(TmemAddress address, std::uint32_t cols)
+      : address_(address), cols_(cols) {}
+
+  // Executed by one whole warp (of each CTA). The address is also left in shared memory, for the others.
+  HEDDLE_DEVICE static TmemAllocation allocate(std::uint32_t* shared, std::uint32_t cols,
                                                CallSite site = CallSite::here()) {
-    isa::tcgen05_alloc<kGroup>(smem_address, cols, site);
+    isa::tcgen05_alloc<cta_group>(shared, cols, site);
     isa::syncwarp(isa::kFullMask, site);
-    return from_shared(smem_address, cols, site);
+    return from_shared(shared, cols, site);
   }
-  // What allocate has left there, for threads that have met the allocating warp since.
-  HEDDLE_DEVICE static TmemAllocation from_shared(const std::uint32_t* smem_address, std::uint32_t cols,
+
+  // For those who did not allocate: a barrier must have led from allocate() to here.
+  HEDDLE_DEVICE static TmemAllocation from_shared(const std::uint32_t* shared, std::uint32_t cols,
                                                   CallSite site = CallSite::here()) {
-    return TmemAllocation(TmemAddress(isa::ld_shared(smem_address, site)), cols);
+    return {TmemAddress(isa::ld_shared(shared, site)), cols};
   }
 
-  HEDDLE_DEVICE TmemAddress address() const { return address_; }
-  HEDDLE_DEVICE std::uint32_t num_cols() const { return cols_; }
-
-  // By a whole warp: this CTA allocates no more.
-  HEDDLE_DEVICE void relinquish(CallSite site = CallSite::here()) const {
-    isa::tcgen05_relinquish_alloc_permit<kGroup>(site);
+  // No more allocations in this CTA. One whole warp.
+  HEDDLE_DEVICE static void relinquish(CallSite site = CallSite::here()) {
+    isa::tcgen05_relinquish_alloc_permit<cta_group>(site);
   }
-  // By a whole warp, when everyone is done with the columns.
+
+  // One whole warp (of each CTA), when nobody uses the columns any more.
   HEDDLE_DEVICE void deallocate(CallSite site = CallSite::here()) const {
-    isa::tcgen05_dealloc<kGroup>(address_.raw(), cols_, site);
+    isa::tcgen05_dealloc<cta_group>(address_.bits(), cols_, site);
+  }
+
+  HEDDLE_HOST_DEVICE constexpr TmemAddress address() const { return address_; }
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t cols() const { return cols_; }
+
+  // The first column of a stage.
+  HEDDLE_HOST_DEVICE constexpr TmemAddress stage(std::uint32_t stage_idx, std::uint32_t stage_stride_cols) const {
+    return address_.plus_cols(stage_idx * stage_stride_cols);
   }
 
  private:
-  HEDDLE_DEVICE TmemAllocation(TmemAddress address, std::uint32_t cols) : address_(address), cols_(cols) {}
+  TmemAddress address_;
+  std::uint32_t cols_ = 0;
+};
+
+// D of a tcgen05.mma, and where one CTA keeps its part of it.
+// PTX: Data Path Layout Organization: layouts D, F, A and B.
+struct AccumulatorShape {
+  std::uint32_t m = 0;  // of the instruction: 64 or 128; 128 or 256 for a pair
+  std::uint32_t n = 0;
+  int cta_group = 1;
+
+  // Rows of D that this CTA has, and columns of tensor memory that they take.
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t rows() const { return m / static_cast<std::uint32_t>(cta_group); }
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t cols() const { return is_split() ? n / 2 : n; }
+
+  // 64 rows in 16 of each 32 lanes.
+  HEDDLE_HOST_DEVICE constexpr bool is_spread() const { return cta_group == 1 && m == 64; }
+  // 64 rows: lanes from 64 on have the second half of the columns.
+  HEDDLE_HOST_DEVICE constexpr bool is_split() const { return cta_group == 2 && m == 128; }
+
+  HEDDLE_HOST_DEVICE constexpr bool exists() const {
+    const std::uint32_t step = cta_group == 2 ? 16 : 8;
+    const bool has_m = cta_group == 1 ? m == 64 || m == 128 : cta_group == 2 && (m == 128 || m == 256);
+    return has_m && n >= step && n <= 256 && n % step == 0;
+  }
+
+  // The row of D that a lane has, among the rows of this CTA, and the columns of D before the first that it has.
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t row_of(std::uint32_t lane) const {
+    if (is_spread()) return 16 * (lane / 32) + lane % 16;
+    return is_split() ? lane % 64 : lane;
+  }
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t first_column_of(std::uint32_t lane) const {
+    return is_split() && lane >= 64 ? n / 2 : 0;
+  }
+
+  friend constexpr bool operator==(const AccumulatorShape&, const AccumulatorShape&) = default;
+};
+
+// Registers that a load fills: words until tcgen05_wait_ld, numbers after it. Stays in place until then.
+template <class T, std::uint32_t count>
+struct TmemFragment {
+  static_assert(sizeof(T) == 4 || std::same_as<T, fp16>,
+                "an accumulator holds floats, or fp16 in the lower halves");
+  std::uint32_t words[count];
+
+  HEDDLE_HOST_DEVICE constexpr T operator[](std::uint32_t i) const {
+    if constexpr (sizeof(T) == 4) {
+      return __builtin_bit_cast(T, words[i]);
+    } else {
+      return T{static_cast<std::uint16_t>(words[i])};
+    }
+  }
+};
+
+// An accumulator in tensor memory, as the four warps of an epilogue see it: each warp its quarter of the lanes,
+// each thread one lane, which is one row of D.
+template <class T, AccumulatorShape shape>
+class TmemTensor {
+  static_assert(
+      shape.exists(),
+      "no tcgen05.mma has this accumulator: M is 64 or 128 (128 or 256 for a pair), and N 8 to 256, a multiple "
+      "of 8 (16 for a pair)");
+
+ public:
+  static constexpr AccumulatorShape kShape = shape;
+
+  HEDDLE_HOST_DEVICE explicit constexpr TmemTensor(TmemAddress address) : address_(address) {}
+
+  HEDDLE_HOST_DEVICE constexpr TmemAddress address() const { return address_; }
+  HEDDLE_HOST_DEVICE static constexpr std::uint32_t rows() { return shape.rows(); }
+  HEDDLE_HOST_DEVICE static constexpr std::uint32_t cols() { return shape.cols(); }
+
+  // Starts to load `count` columns of this thread's row, from `first_col` of the tensor memory that the
+  // accumulator takes on. The warp executes it together; tcgen05_wait_ld follows before the fragment is read.
+  template <std::uint32_t count>
+  HEDDLE_DEVICE void load(TmemFragment<T, count>& fragment, std::uint32_t first_col,
+                          CallSite site = CallSite::here()) const {
+    static_assert(count <= shape.cols(), "more columns than the accumulator has");
+    isa::tcgen05_ld_32x32b(fragment.words, address_.plus_cols(first_col).of_warp(isa::warp_idx()).bits(), site);
+  }
+
+  // Starts to store them.
+  template <std::uint32_t count>
+  HEDDLE_DEVICE void store(const TmemFragment<T, count>& fragment, std::uint32_t first_col,
+                           CallSite site = CallSite::here()) const {
+    static_assert(count <= shape.cols(), "more columns than the accumulator has");
+    isa::tcgen05_st_32x32b(address_.plus_cols(first_col).of_warp(isa::warp_idx()).bits(), fragment.words, site);
+  }
+
+  // Which row of D, among those of this CTA, and which column of D the thread finds at `first_col`. Of a spread
+  // accumulator half of the threads have none.
+  HEDDLE_DEVICE std::uint32_t row() const { return shape.row_of(lane()); }
+  HEDDLE_DEVICE std::uint32_t column(std::uint32_t first_col) const {
+    return shape.first_column_of(lane()) + first_col;
+  }
+  HEDDLE_DEVICE bool has_row() const { return !shape.is_spread() || lane() % 32 / 16 == address_.lane() / 16; }
+
+ private:
+  HEDDLE_DEVICE static std::uint32_t lane() { return 32 * (isa::warp_idx() % 4) + isa::laneid(); }
 
   TmemAddress address_;
-  std::uint32_t cols_;
+};
+
+// These appear in compile errors, where their numbers can be read.
+template <std::uint32_t asked_for, std::uint32_t available>
+struct TmemColumns {
+  static_assert(
+      asked_for <= available,
+      "more tensor-memory columns than a CTA has: TmemColumns<asked for, available>. Lower the number of "
+      "stages, or N");
+  static constexpr bool kFits = asked_for <= available;
+};
+
+template <std::uint32_t stage_stride_cols, std::uint32_t stage_cols>
+struct TmemStageStride {
+  static_assert(
+      stage_stride_cols >= stage_cols,
+      "the stages overlap: TmemStageStride<columns from one stage to the next, columns that a stage takes>. The "
+      "stride must be at least what a stage takes");
+  static constexpr bool kFits = stage_stride_cols >= stage_cols;
+};
+
+// True, or a compile error with the numbers: stages of accumulators must not overlap and must fit in the columns
+// that `used_cols` others leave.
+template <std::uint32_t num_stages, std::uint32_t stage_stride_cols, std::uint32_t stage_cols,
+          std::uint32_t used_cols = 0>
+constexpr bool check_tmem_stages() {
+  static_assert(num_stages > 0, "an accumulator has at least one stage");
+  if constexpr (!TmemStageStride<stage_stride_cols, stage_cols>::kFits) {
+    return false;
+  } else {
+    return TmemColumns<used_cols + (num_stages - 1) * stage_stride_cols + stage_cols, kTmemCols>::kFits;
+  }
+}
+
+// How a block-scaled kernel divides its columns: accumulators, then A's scale factors for each input stage, then
+// B's.
+struct BlockScaledTmemConfig {
+  AccumulatorShape accumulator = {};
+  std::uint32_t num_accumulator_stages = 1;
+  std::uint32_t accumulator_stride_cols = 0;  // 0: what an accumulator takes
+  std::uint32_t num_input_stages = 1;
+  std::uint32_t scales_per_row =
+      4;  // in one input stage: K of the stage, divided by the numbers that share a scale
+
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t stride_cols() const {
+    return accumulator_stride_cols == 0 ? accumulator.cols() : accumulator_stride_cols;
+  }
+};
+
+// The columns that the scale factors of so many rows take: 4 columns for each block of 128 rows x 4 scales.
+HEDDLE_HOST_DEVICE constexpr std::uint32_t scale_factor_cols(std::uint32_t rows, std::uint32_t scales_per_row) {
+  return (rows + 127) / 128 * ((scales_per_row + 3) / 4) * 4;
+}
+
+template <BlockScaledTmemConfig config>
+struct BlockScaledTmemRegions {
+  static_assert(config.accumulator.exists() && config.accumulator.rows() == 128,
+                "block-scaled kinds have 128 rows in each CTA: M is 128, or 256 for a pair");
+
+  // Of one input stage. B's scales are those of all N in each CTA of a pair.
+  static constexpr std::uint32_t kSfaCols = scale_factor_cols(config.accumulator.rows(), config.scales_per_row);
+  static constexpr std::uint32_t kSfbCols = scale_factor_cols(config.accumulator.n, config.scales_per_row);
+
+  static constexpr std::uint32_t kAccumulatorCols =
+      (config.num_accumulator_stages - 1) * config.stride_cols() + config.accumulator.cols();
+  static constexpr std::uint32_t kSfaFirst = config.num_accumulator_stages * config.stride_cols();
+  static constexpr std::uint32_t kSfbFirst = kSfaFirst + config.num_input_stages * kSfaCols;
+  static constexpr std::uint32_t kCols = kSfbFirst + config.num_input_stages * kSfbCols;
+
+  static_assert(
+      check_tmem_stages<config.num_accumulator_stages, config.stride_cols(), config.accumulator.cols()>());
+  static_assert(TmemColumns<kCols, kTmemCols>::kFits);
+
+  static constexpr std::uint32_t kAllocCols = tmem_alloc_cols(kCols);
+
+  HEDDLE_HOST_DEVICE static constexpr TmemAddress accumulator(TmemAddress base, std::uint32_t stage_idx) {
+    return base.plus_cols(stage_idx * config.stride_cols());
+  }
+  HEDDLE_HOST_DEVICE static constexpr TmemAddress sfa(TmemAddress base, std::uint32_t stage_idx) {
+    return base.plus_cols(kSfaFirst + stage_idx * kSfaCols);
+  }
+  HEDDLE_HOST_DEVICE static constexpr TmemAddress sfb(TmemAddress base, std::uint32_t stage_idx) {
+    return base.plus_cols(kSfbFirst + stage_idx * kSfbCols);
+  }
 };
 
 }  // namespace heddle::inline HEDDLE_TARGET

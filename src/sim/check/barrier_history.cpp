@@ -2,6 +2,7 @@
 #include "sim/check/barrier_history.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::sim::check {
 
@@ -41,12 +42,16 @@ void BarrierHistory::on_event(const Event& event) {
       break;
     case EventKind::kBarrierPass: {
       const Actor warp{event.cta, event.thread / 32};
-      const auto known = std::find(record.waiters.begin(), record.waiters.end(), warp);
-      if (known == record.waiters.end()) {
+      if (std::find(record.waiters.begin(), record.waiters.end(), warp) == record.waiters.end()) {
         record.waiters.push_back(warp);
-        record.passed.push_back(event.phase);
-      } else {
-        record.passed[static_cast<std::size_t>(known - record.waiters.begin())] = event.phase;
+      }
+      if (record.passed.size() <= event.thread) record.passed.resize(event.thread + 1);
+      const std::uint64_t over = event.phase + 1;
+      const std::uint64_t steps = over - std::exchange(record.passed[event.thread], over);
+      if (steps >= 3 && steps % 2 == 1 && record.phases_lost == 0) {
+        record.phases_lost = steps - 1;
+        record.loser = warp;
+        record.lost_at = event.site;
       }
       break;
     }

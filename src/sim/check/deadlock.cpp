@@ -259,7 +259,8 @@ class Explainer {
   // One cause, the most telling one.
   std::string likely() const {
     for (auto cause : {&Explainer::bytes_differ, &Explainer::waits_on_wrong_side, &Explainer::wrong_first_phase,
-                       &Explainer::phase_went_round, &Explainer::count_too_large, &Explainer::not_released, &Explainer::not_filled}) {
+                       &Explainer::phase_went_round, &Explainer::phases_were_lost,
+                       &Explainer::count_too_large, &Explainer::not_released, &Explainer::not_filled}) {
       for (const Group& group : groups_) {
         if (group.wait().kind != WaitKind::kMbarrier) continue;
         if (const std::string text = (this->*cause)(group); !text.empty()) return text;
@@ -328,15 +329,25 @@ class Explainer {
   std::string phase_went_round(const Group& group) const {
     const Barrier& barrier = *group.wait().barrier;
     const BarrierRecord& record = history_.of(barrier.id);
-    const Actor warp{group.first->cta->linear, group.first->warp()};
-    const auto known = std::find(record.waiters.begin(), record.waiters.end(), warp);
-    const std::uint64_t wanted =
-        known == record.waiters.end() ? 0 : record.passed[static_cast<std::size_t>(known - record.waiters.begin())] + 1;
+    const std::uint32_t thread = group.first->tid;
+    const std::uint64_t wanted = thread < record.passed.size() ? record.passed[thread] : 0;
     if (group.wait().phase < wanted + 2) return {};
     return fmt::format(
         "the phase for which {} waits is over, and so is the one after it, whose parity differs: {} ended {} phases "
-        "since the last wait; its count of {}, set at {}, is too small, or somebody arrives twice",
+        "since the last wait; its count of {}, set at {}, is too small, or somebody arrives twice or without a wait",
         who(group), machine_.describe(barrier), group.wait().phase - wanted, record.init_count, place(record.init));
+  }
+
+  // The same, noticed when a wait had passed before.
+  std::string phases_were_lost(const Group& group) const {
+    const Barrier& barrier = *group.wait().barrier;
+    const BarrierRecord& record = history_.of(barrier.id);
+    if (record.phases_lost == 0) return {};
+    return fmt::format(
+        "{}{} lost {} phases of {} at {}: they were over before it waited, and a parity does not tell them from the "
+        "next; whoever arrives does not wait until it is done",
+        role_of(record.loser), list({record.loser}, *barrier.cta), record.phases_lost, machine_.describe(barrier),
+        place(record.lost_at));
   }
 
   // All that have taken the stage have given it back, and still it does not become empty.

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The contexts of MMA and epilogue warps: how tensor memory comes to the epilogue and is freed.
+#include <heddle/isa/warp.h>
+#include <heddle/kernel/barriers.h>
+#include <heddle/kernel/context.h>
+#include <heddle/kernel/roles.h>
+#include <heddle/kernel/warp_context.h>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <utility>
+
+#include "../support/tiny_kernel.h"
+
+namespace heddle {
+namespace {
+
+using test::is_silent;
+using test::some_schedules;
+
+using Epilogue = Role<"epilogue", 4>;
+using Mma = Role<"mma", 1>;
+using Roles = WarpRoles<Epilogue, Mma>;
+
+template <std::uint32_t cta_group>
+constexpr ClusterConfig kCluster{.cluster = {cta_group, 1}, .cta_group = cta_group};
+template <std::uint32_t cta_group>
+constexpr WarpContextConfig kConfig{
+    .output = {.num_stages = 2, .stage_stride_cols = 48, .cta_group = cta_group}};
+
+struct Shared {
+  OutputPipelineStorage<2> output;
+  TmemDeallocStorage tmem;
+};
+
+// Runs mma and epilogue, each by all threads of its warps, with the barriers of both set up.
+template <std::uint32_t cta_group, class MmaBody, class EpilogueBody>
+sim::Report run(const sim::Schedule& schedule, const MmaBody& mma, const EpilogueBody& epilogue) {
+  using Counts = ArrivalCounts<kCluster<cta_group>, Roles>;
+  using Context = WarpContext<kConfig<cta_group>>;
+  return test::run_kernel<Shared>(
+      {.threads = Roles::kThreads,
+       .grid = {2 * cta_group},
+       .cluster = {cta_group},
+       .schedule = schedule,
+       .arch = Arch::kSm100},
+      [&](Shared& shared) {
+        const KernelScope<kCluster<cta_group>> scope([&] {
+          Context::Output::init_barriers(shared.output.barriers.ptr(), Counts::output_full, Counts::output_empty);
+          init_tmem_dealloc(shared.tmem, Counts::tmem_dealloc);
+        });
+        if (Roles::enter<Mma>()) {
+          mma.template operator()<Context>(shared);
+        } else if (Roles::enter<Epilogue>()) {
+          epilogue.template operator()<Context>(shared);
+        }
+      });
+}
+
+constexpr auto mma_scope = []<class Context>(Shared& shared) {
+  const typename Context::MmaContext context(shared.tmem, shared.output);
+};
+constexpr auto epilogue_scope = []<class Context>(Shared& shared) {
+  typename Context::EpilogueContext context(shared.tmem, shared.output);
+};
+
+TEST(WarpContext, AllocatesTheNextPowerOfTwo) {
+  EXPECT_EQ(kConfig<1>.allocated_cols(), 128u);
+  EXPECT_EQ((WarpContextConfig{.output = {.num_stages = 1, .stage_stride_cols = 8}}.allocated_cols()), 32u);
+  EXPECT_EQ((WarpContextConfig{.output = {.num_stages = 2, .stage_stride_cols = 256}}.allocated_cols()), 512u);
+  EXPECT_EQ((WarpContextConfig{.output = {.num_stages = 1, .stage_stride_cols = 8}, .tmem_cols = 256}.allocated_cols()),
+            256u);
+}
+
+template <std::uint32_t cta_group>
+void hands_over_and_frees() {
+  for (const sim::Schedule& schedule : some_schedules()) {
+    std::uint32_t wrong = 0;
+    const auto report = run<cta_group>(
+        schedule,
+        [&]<class Context>(Shared& shared) {
+          auto handle = Context::MmaHandle::create(shared.tmem, shared.output);
+          wrong += handle.tmem().cols() != 128;
+          std::move(handle).release();
+        },
+        [&]<class Context>(Shared& shared) {
+          auto handle = Context::EpilogueHandle::create(shared.tmem, shared.output);
+          // Cells that it has written itself, to see that they are its own.
+          std::uint32_t word[1] = {isa::tid_x()};
+          const std::uint32_t mine = handle.tmem().address().of_warp(isa::warp_idx()).bits();
+          isa::tcgen05_st_32x32b(mine, word);
+          isa::tcgen05_wait_st();
+          std::uint32_t back[1] = {};
+          isa::tcgen05_ld_32x32b(back, mine);
+          isa::tcgen05_wait_ld();
+          wrong += back[0] != isa::tid_x();
+          std::move(handle).release();
+        });
+    EXPECT_TRUE(is_silent(report));
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_TRUE(is_silent(run<cta_group>(schedule, mma_scope, epilogue_scope)));
+  }
+}
+
+TEST(WarpContext, HandsTensorMemoryOverAndFreesIt) { hands_over_and_frees<1>(); }
+TEST(WarpContext, HandsTensorMemoryOfAPairOverAndFreesIt) { hands_over_and_frees<2>(); }
+
+TEST(WarpContext, FreeingBeforeTheEpilogueIsDoneIsReported) {
+  for (const bool waits : {true, false}) {
+    const auto report = run<1>(
+        {},
+        [&]<class Context>(Shared& shared) {
+          if (waits) return mma_scope.operator()<Context>(shared);
+          const auto tmem = Context::Tmem::allocate(shared.tmem.address_ptr(), 128);
+          isa::bar_arrive(1, Context::handshake_threads);
+          tmem.deallocate();
+        },
+        [&]<class Context>(Shared& shared) {
+          typename Context::EpilogueContext context(shared.tmem, shared.output);
+          std::uint32_t word[1] = {7};
+          isa::tcgen05_st_32x32b(context.tmem().address().of_warp(isa::warp_idx()).bits(), word);
+          isa::tcgen05_wait_st();
+        });
+    EXPECT_EQ(report.ok(), waits) << report.text();
+    if (!waits && !report.ok()) {
+      EXPECT_EQ(report.diagnoses[0].code, "tmem_out_of_bounds") << report.text();
+    }
+  }
+}
+
+TEST(WarpContext, EpilogueWarpThatDoesNotReleaseKeepsTheMmaWarpWaiting) {
+  const auto report = run<1>({}, mma_scope, [&]<class Context>(Shared& shared) {
+    if (isa::warp_idx() != 2) return epilogue_scope.operator()<Context>(shared);
+    isa::bar_sync(1, Context::handshake_threads);
+  });
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.text().find("mma, warp 4: waits for tmem dealloc[0], phase 0"), std::string::npos) << report.text();
+  EXPECT_NE(report.text().find("arrivals 96 of 128"), std::string::npos) << report.text();
+}
+
+// The compiler's own analysis does not follow members, so this builds and the simulated SM has the word.
+TEST(WarpContext, DroppedHandleIsReported) {
+  const auto report = run<1>(
+      {},
+      []<class Context>(Shared& shared) {
+        struct Forgetful {
+          typename Context::MmaHandle handle;
+        };
+        Forgetful keeps{Context::MmaHandle::create(shared.tmem, shared.output)};
+        static_cast<void>(keeps);
+      },
+      epilogue_scope);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.diagnoses[0].code, "stage_dropped") << report.text();
+  EXPECT_NE(report.text().find("tensor memory"), std::string::npos) << report.text();
+}
+
+}  // namespace
+}  // namespace heddle
