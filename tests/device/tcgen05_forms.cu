@@ -64,7 +64,8 @@ struct MmaForms {
       d.load(r, column);
       isa::tcgen05_wait_ld();
       for (std::uint32_t i = 0; i < 32; ++i) {
-        isa::st_global(&params.out[d.row() * 256 + d.column(column) + i], __builtin_bit_cast(std::uint32_t, r[i]));
+        isa::st_global(&params.out[d.row() * 256 + d.column(column) + i],
+                       __builtin_bit_cast(std::uint32_t, r[i]));
       }
     }
     isa::tcgen05_fence_before_thread_sync();
@@ -79,26 +80,49 @@ struct MmaForms {
   HEDDLE_DEVICE static void issue(const Params& params, Shared& shared, TmemAddress d) {
     constexpr std::uint32_t kBf16 = instruction_descriptor(
         InstructionDescriptor{.m = kM, .n = 256, .a_type = OperandType::kBf16, .b_type = OperandType::kBf16});
-    constexpr std::uint32_t kTf32 = instruction_descriptor(InstructionDescriptor{.kind = MmaKind::kTf32,
-                                                                                 .m = kM,
-                                                                                 .n = 256,
-                                                                                 .a_type = OperandType::kTf32,
-                                                                                 .b_type = OperandType::kTf32});
-    constexpr std::uint32_t kFp8 = instruction_descriptor(InstructionDescriptor{.kind = MmaKind::kF8f6f4,
-                                                                                .m = kM,
-                                                                                .n = 256,
-                                                                                .a_type = OperandType::kE4m3,
-                                                                                .b_type = OperandType::kE4m3});
+    constexpr std::uint32_t kTf32 = instruction_descriptor(InstructionDescriptor{
+        .kind = MmaKind::kTf32, .m = kM, .n = 256, .a_type = OperandType::kTf32, .b_type = OperandType::kTf32});
+    constexpr std::uint32_t kFp8 = instruction_descriptor(InstructionDescriptor{
+        .kind = MmaKind::kF8f6f4, .m = kM, .n = 256, .a_type = OperandType::kE4m3, .b_type = OperandType::kE4m3});
     const std::uint64_t a = params.a_descriptor;
     const std::uint64_t b = params.b_descriptor;
     isa::tcgen05_mma<MmaKind::kF16, cta_group>(d.bits(), a, b, kBf16, false);
     isa::tcgen05_mma<MmaKind::kTf32, cta_group>(d.bits(), a, b, kTf32, true);
     isa::tcgen05_mma<MmaKind::kF8f6f4, cta_group>(d.bits(), a, b, kFp8, true);
+    isa::tcgen05_mma_tmem_a<MmaKind::kF16, cta_group>(d.bits(), d.plus_cols(8).bits(), b, kBf16, true);
+    isa::tcgen05_mma_tmem_a<MmaKind::kTf32, cta_group>(d.bits(), d.plus_cols(8).bits(), b, kTf32, true);
+    isa::tcgen05_mma_tmem_a<MmaKind::kF8f6f4, cta_group>(d.bits(), d.plus_cols(8).bits(), b, kFp8, true);
+    issue_scaled(a, b, d);
     if constexpr (cta_group == 2) {
       isa::tcgen05_commit_multicast<2>(&shared.done, 0b11);
     } else {
       isa::tcgen05_commit<1>(&shared.done);
     }
+  }
+
+  HEDDLE_DEVICE static void issue_scaled(std::uint64_t a, std::uint64_t b, TmemAddress d) {
+    constexpr std::uint32_t kMxfp8 =
+        instruction_descriptor(BlockScaledInstructionDescriptor{.kind = MmaKind::kMxf8f6f4, .m = kM, .n = 128});
+    constexpr std::uint32_t kMxfp4 = instruction_descriptor(BlockScaledInstructionDescriptor{
+        .kind = MmaKind::kMxf4, .m = kM, .n = 128, .a_type = OperandType::kE2m1, .b_type = OperandType::kE2m1});
+    constexpr std::uint32_t kNvfp4 =
+        instruction_descriptor(BlockScaledInstructionDescriptor{.kind = MmaKind::kMxf4nvf4,
+                                                                .m = kM,
+                                                                .n = 128,
+                                                                .a_type = OperandType::kE2m1,
+                                                                .b_type = OperandType::kE2m1,
+                                                                .scale_type = ScaleType::kUe4m3});
+    const std::uint32_t sfa = d.plus_cols(128).bits();
+    const std::uint32_t sfb = d.plus_cols(132).bits();
+    isa::tcgen05_cp_32x128b_warpx4<cta_group>(sfa, a);
+    isa::tcgen05_cp_128x256b<cta_group>(sfb, b);
+    isa::tcgen05_cp_128x128b<cta_group>(sfb, b);
+    isa::tcgen05_cp_64x128b_warpx2_02_13<cta_group>(sfb, b);
+    isa::tcgen05_cp_64x128b_warpx2_01_23<cta_group>(sfb, b);
+    isa::tcgen05_cp_4x256b<cta_group>(sfb, b);
+    isa::tcgen05_mma_block_scale<MmaKind::kMxf8f6f4, cta_group>(d.bits(), a, b, kMxfp8, sfa, sfb, false);
+    isa::tcgen05_mma_block_scale<MmaKind::kMxf4, cta_group>(d.bits(), a, b, kMxfp4, sfa, sfb, true);
+    isa::tcgen05_mma_block_scale<MmaKind::kMxf4nvf4, cta_group, 4>(d.bits(), a, b, kNvfp4, sfa, sfb, true);
   }
 };
 

@@ -107,6 +107,57 @@ TEST(Tcgen05, GivesTheSameResultUnderEverySchedule) {
   }
 }
 
+// Other kinds.
+
+TEST(Tcgen05, MultipliesTf32) {
+  const InstructionDescriptor fields{
+      .m = 128, .n = 40, .a_type = OperandType::kTf32, .b_type = OperandType::kTf32};
+  for (const Swizzle swizzle : kSwizzles) {
+    expect_exact<MmaKind::kTf32, 1>(
+        {.fields = fields, .a_swizzle = swizzle, .b_swizzle = Swizzle::k32B, .gap = 1024});
+  }
+  InstructionDescriptor transposed = fields;
+  transposed.a_major = Major::kMN;
+  transposed.b_major = Major::kMN;
+  expect_exact<MmaKind::kTf32, 1>({.fields = transposed,
+                                   .a_swizzle = Swizzle::k128BAtom32B,
+                                   .b_swizzle = Swizzle::k128BAtom32B,
+                                   .steps = 3,
+                                   .gap = 1024});
+  InstructionDescriptor pair = fields;
+  pair.m = 256;
+  pair.n = 48;
+  expect_exact<MmaKind::kTf32, 2>({.fields = pair, .steps = 4, .has_d = true});
+}
+
+TEST(Tcgen05, MultipliesEveryMixOfTypesOf8And6And4Bits) {
+  constexpr OperandType kTypes[] = {OperandType::kE4m3, OperandType::kE5m2, OperandType::kE2m3,
+                                    OperandType::kE3m2, OperandType::kE2m1};
+  for (const OperandType a : kTypes) {
+    for (const OperandType b : kTypes) {
+      for (const AccumulatorType d : {AccumulatorType::kF32, AccumulatorType::kF16}) {
+        SCOPED_TRACE(testing::Message() << static_cast<int>(a) << " x " << static_cast<int>(b));
+        const InstructionDescriptor fields{.m = 128, .n = 24, .d_type = d, .a_type = a, .b_type = b};
+        expect_exact<MmaKind::kF8f6f4, 1>({.fields = fields, .steps = 2, .has_d = d == AccumulatorType::kF16});
+      }
+    }
+  }
+  expect_exact<MmaKind::kF8f6f4, 2>(
+      {.fields = {.m = 256, .n = 64, .a_type = OperandType::kE4m3, .b_type = OperandType::kE5m2}, .steps = 4});
+}
+
+TEST(Tcgen05, ReadsMNMajorOperandsOf8Bits) {
+  expect_exact<MmaKind::kF8f6f4, 1>({.fields = {.m = 128,
+                                                .n = 48,
+                                                .a_type = OperandType::kE4m3,
+                                                .b_type = OperandType::kE5m2,
+                                                .a_major = Major::kMN,
+                                                .b_major = Major::kMN},
+                                     .a_swizzle = Swizzle::k128B,
+                                     .b_swizzle = Swizzle::k64B,
+                                     .gap = 1024});
+}
+
 // What it refuses.
 
 // The first line of the report on words that differ from the right ones.

@@ -61,15 +61,60 @@ inline std::uint32_t bits_of(OperandType type, float value) {
       return tf32::from_float(value).bits;
     case OperandType::kE4m3:
       return e4m3::from_float(value).bits;
+    case OperandType::kE2m3:
+      return e2m3::from_float(value).bits;
+    case OperandType::kE3m2:
+      return e3m2::from_float(value).bits;
+    case OperandType::kE2m1:
+      return e2m1::from_float(value).bits;
     default:
       return e5m2::from_float(value).bits;
   }
 }
 
 // MN-major tf32 has a layout of its own; the others are those of wgmma.
-inline wgmma_test::Layout make_layout(const Problem& problem, Major major, Swizzle swizzle, OperandType type,
-                                      std::uint32_t rows) {
-  return wgmma_test::make_layout(major, swizzle, type, rows, problem.steps, problem.gap);
+struct Layout : wgmma_test::Layout {
+  std::uint32_t address(std::uint32_t row, std::uint32_t k) const {
+    if (swizzle != Swizzle::k128BAtom32B) return wgmma_test::Layout::address(row, k);
+    const std::uint32_t a = row / 32 * leading_bytes + row % 32 * 4 + k / 4 * stride_bytes + k % 4 * 128;
+    return a ^ ((a >> 7) & 3) << 5;
+  }
+
+  // Numbers below a byte are packed into the first bytes of the 16 that 16 of them take; or, for the fp4 kinds,
+  // two to a byte.
+  void put(std::byte* image, OperandType type, bool is_packed, std::uint32_t row, std::uint32_t k,
+           std::uint32_t bits) const {
+    const bool is_fp6 = type == OperandType::kE2m3 || type == OperandType::kE3m2;
+    if (!is_fp6 && type != OperandType::kE2m1) {
+      std::memcpy(image + address(row, k), &bits, element_bytes);
+      return;
+    }
+    const std::uint32_t width = is_fp6 ? 6 : 4;
+    const std::uint32_t unit = is_packed ? 32 : 16;  // numbers to 16 bytes
+    const std::uint32_t start = address(row, k / unit * 16);
+    const std::uint32_t first = k % unit * width;
+    for (std::uint32_t bit = 0; bit < width; ++bit) {
+      const std::byte mask{static_cast<unsigned char>(1u << (first + bit) % 8)};
+      std::byte& byte = image[start + (first + bit) / 8];
+      byte = (bits >> bit & 1) != 0 ? byte | mask : byte & ~mask;
+    }
+  }
+};
+
+inline Layout make_layout(const Problem& problem, Major major, Swizzle swizzle, OperandType type,
+                          std::uint32_t rows) {
+  if (swizzle != Swizzle::k128BAtom32B) {
+    return {wgmma_test::make_layout(major, swizzle, type, rows, problem.steps, problem.gap)};
+  }
+  Layout layout;
+  layout.major = major;
+  layout.swizzle = swizzle;
+  layout.element_bytes = 4;
+  layout.stride_bytes = 512;
+  layout.leading_bytes = problem.steps * 1024 + problem.gap;
+  layout.step_bytes = 1024;
+  layout.total_bytes = (rows + 31) / 32 * layout.leading_bytes;
+  return layout;
 }
 
 // Where element (m, n) of D must be.
@@ -90,8 +135,8 @@ inline Cell cell_of(const Problem& problem, std::uint32_t m, std::uint32_t n) {
 // What each CTA's shared memory holds.
 struct Prepared {
   std::vector<std::vector<isa::Bytes16>> images;  // by CTA
-  wgmma_test::Layout a;
-  wgmma_test::Layout b;
+  Layout a;
+  Layout b;
   std::uint32_t b_start = 0;
 };
 
@@ -110,12 +155,12 @@ inline Prepared prepare(const Problem& problem) {
     std::memset(bytes, 0x7B, 16 * image.size());
     for (std::uint32_t k = 0; k < problem.depth(); ++k) {
       for (std::uint32_t row = 0; row < a_rows; ++row) {
-        const std::uint32_t bits = bits_of(f.a_type, static_cast<float>(a_value(cta * a_rows + row, k)));
-        std::memcpy(bytes + prepared.a.address(row, k), &bits, prepared.a.element_bytes);
+        const auto value = static_cast<float>(a_value(cta * a_rows + row, k));
+        prepared.a.put(bytes, f.a_type, false, row, k, bits_of(f.a_type, value));
       }
       for (std::uint32_t row = 0; row < b_rows; ++row) {
-        const std::uint32_t bits = bits_of(f.b_type, static_cast<float>(b_value(cta * b_rows + row, k)));
-        std::memcpy(bytes + prepared.b_start + prepared.b.address(row, k), &bits, prepared.b.element_bytes);
+        const auto value = static_cast<float>(b_value(cta * b_rows + row, k));
+        prepared.b.put(bytes + prepared.b_start, f.b_type, false, row, k, bits_of(f.b_type, value));
       }
     }
     prepared.images.push_back(std::move(image));
@@ -155,7 +200,8 @@ template <MmaKind kind, int cta_group>
 Outcome run(const Problem& problem, const Prepared& prepared, const Words& words, sim::Schedule schedule = {}) {
   const auto group = static_cast<std::uint32_t>(cta_group);
   const InstructionDescriptor& f = problem.fields;
-  const std::uint32_t cols = cta_group == 2 && f.m == 128 ? f.n / 2 : f.n;
+  // Where all cells were written, all are looked at.
+  const std::uint32_t cols = problem.has_d ? 256 : cta_group == 2 && f.m == 128 ? f.n / 2 : f.n;
   Outcome outcome;
   outcome.cells.resize(std::size_t{group} * 128 * 256);
   sim::GlobalMemory memory;

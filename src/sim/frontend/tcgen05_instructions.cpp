@@ -14,6 +14,7 @@ using sim::FenceKind;
 using sim::frontend::Executor;
 using sim::frontend::instruct;
 using sim::machine::Machine;
+using sim::machine::Tcgen05Copy;
 using sim::machine::Tcgen05Operands;
 using sim::machine::Thread;
 using sim::machine::TmemOperands;
@@ -102,17 +103,26 @@ void detail::tcgen05_commit_multicast(int cta_group, MbarPtr bar, std::uint16_t 
   });
 }
 
-void detail::tcgen05_mma(MmaKind kind, int cta_group, std::uint32_t d_taddr, std::uint64_t a_descriptor,
-                         std::uint64_t b_descriptor, std::uint32_t instruction_descriptor, bool accumulate,
-                         CallSite site) {
-  const Tcgen05Operands operands{.kind = kind,
-                                 .cta_group = cta_group,
-                                 .d = d_taddr,
-                                 .a_descriptor = a_descriptor,
-                                 .b_descriptor = b_descriptor,
-                                 .instruction_descriptor = instruction_descriptor,
-                                 .accumulate = accumulate};
+void detail::tcgen05_mma(const Tcgen05Mma& mma, CallSite site) {
+  const Tcgen05Operands operands{.kind = mma.kind,
+                                 .cta_group = mma.cta_group,
+                                 .d = mma.d_taddr,
+                                 .a_in_tmem = mma.a_in_tmem,
+                                 .a = mma.a_taddr,
+                                 .a_descriptor = mma.a_descriptor,
+                                 .b_descriptor = mma.b_descriptor,
+                                 .instruction_descriptor = mma.instruction_descriptor,
+                                 .accumulate = mma.accumulate,
+                                 .scale_vec = mma.scale_vec,
+                                 .sfa = mma.sfa_taddr,
+                                 .sfb = mma.sfb_taddr};
   instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.tcgen05_mma(t, operands, site); });
+}
+
+void detail::tcgen05_cp(TmemCopyShape shape, int cta_group, std::uint32_t taddr, std::uint64_t descriptor,
+                        CallSite site) {
+  const Tcgen05Copy copy{.shape = shape, .cta_group = cta_group, .taddr = taddr, .descriptor = descriptor};
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.tcgen05_cp(t, copy, site); });
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET::isa

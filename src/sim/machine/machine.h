@@ -13,6 +13,7 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/mbarrier.h"
 #include "sim/machine/named_barrier.h"
+#include "sim/machine/scaled_core.h"
 #include "sim/machine/tcgen05.h"
 #include "sim/machine/tma.h"
 #include "sim/machine/tmem.h"
@@ -295,6 +296,7 @@ class Machine {
 
   // tcgen05, each by one thread.
   void tcgen05_mma(Thread& thread, const Tcgen05Operands& operands, CallSite site);
+  void tcgen05_cp(Thread& thread, const Tcgen05Copy& copy, CallSite site);
   void tcgen05_commit(Thread& thread, int cta_group, SharedAddress barrier, CallSite site);
   void tcgen05_commit_multicast(Thread& thread, int cta_group, SharedAddress barrier, std::uint16_t mask,
                                 CallSite site);
@@ -396,10 +398,18 @@ class Machine {
   void wake_warp(const Cta& cta, std::uint32_t warp);
   void check_tcgen05_operand(const Thread& thread, char operand, std::uint64_t descriptor, Major major,
                              OperandType type, std::uint32_t rows, CallSite site) const;
+  void refuse_tcgen05(const Thread& thread, Tcgen05Fault wrong, CallSite site) const;
+  void tell_issue(const Thread& thread, std::uint64_t id, const char* name, CallSite site);
   void enqueue(Thread& thread, Tcgen05Operation operation);
   void commit(Thread& thread, int cta_group, SharedAddress barrier, std::vector<std::uint32_t> ranks, CallSite site);
   void step_tcgen05(std::size_t index);
   void run_tcgen05_mma(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
+  void run_tcgen05_cp(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
+  void tell_operand(const Cta& cta, const Tcgen05Operation& operation, const std::vector<SharedRange>& ranges);
+  void touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation, std::uint32_t taddr,
+                  std::uint32_t cols, std::uint64_t how, const char* name);
+  std::vector<Scale> read_scales(const Tcgen05Queue& queue, Cta& cta, const Tcgen05Operation& operation, char side,
+                                 std::uint32_t rows);
   void run_tcgen05_commit(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
   void check_registers_at_exit(const Cta& cta) const;
   void finish_cluster_round(Cluster& cluster);

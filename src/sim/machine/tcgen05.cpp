@@ -10,23 +10,8 @@ namespace heddle::sim::machine {
 namespace {
 
 const char* name_of(MmaKind kind) {
-  switch (kind) {
-    case MmaKind::kF16:
-      return "f16";
-    case MmaKind::kTf32:
-      return "tf32";
-    case MmaKind::kF8f6f4:
-      return "f8f6f4";
-    case MmaKind::kI8:
-      return "i8";
-    case MmaKind::kMxf8f6f4:
-      return "mxf8f6f4";
-    case MmaKind::kMxf4:
-      return "mxf4";
-    case MmaKind::kMxf4nvf4:
-      return "mxf4nvf4";
-  }
-  return "";
+  constexpr const char* kNames[] = {"f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
+  return kNames[static_cast<int>(kind)];
 }
 
 const char* name_of(OperandType type) {
@@ -38,17 +23,32 @@ bool is_below_a_byte(OperandType type) {
   return type == OperandType::kE2m3 || type == OperandType::kE3m2 || type == OperandType::kE2m1;
 }
 
+std::string instruction_of(const Tcgen05Operands& operands) {
+  return fmt::format("tcgen05.mma.kind::{}", name_of(operands.kind));
+}
+
 // PTX: Shapes of the tcgen05.mma kinds.
-Tcgen05Fault check_shape(MmaKind kind, int cta_group, const InstructionDescriptor& fields) {
-  const std::string what = fmt::format("tcgen05.mma.kind::{} with cta_group::{}", name_of(kind), cta_group);
-  const bool is_pair = cta_group == 2;
-  if (is_pair ? fields.m != 128 && fields.m != 256 : fields.m != 64 && fields.m != 128) {
+Tcgen05Fault check_shape(const Tcgen05Operands& operands, const Tcgen05Fields& fields) {
+  const std::string what = fmt::format("{} with cta_group::{}", instruction_of(operands), operands.cta_group);
+  const bool is_pair = operands.cta_group == 2;
+  const bool is_scaled = is_block_scaled(operands.kind);
+  const bool has_m =
+      is_pair ? fields.m == 128 || fields.m == 256 : fields.m == 128 || (fields.m == 64 && !is_scaled);
+  if (!has_m) {
     return {"bad_shape",
-            fmt::format("{} and M = {}; M is {}", what, fields.m, is_pair ? "128 or 256" : "64 or 128"), ""};
+            fmt::format("{} and M = {}; M is {}", what, fields.m,
+                        is_pair     ? "128 or 256"
+                        : is_scaled ? "128"
+                                    : "64 or 128"),
+            ""};
+  }
+  if (is_scaled && is_pair && fields.m == 128) {
+    return {"unsupported", fmt::format("{} and M = 128 is not modelled; M = 256 is", what), ""};
   }
   std::uint32_t step = is_pair ? 16 : 8;
   const char* why = "";
-  if (kind == MmaKind::kF8f6f4 && fields.b_major == Major::kMN) {
+  if ((operands.kind == MmaKind::kF8f6f4 || operands.kind == MmaKind::kMxf8f6f4) &&
+      fields.b_major == Major::kMN) {
     step *= 2;
     why = " where B has 8 bits and is MN-major";
   }
@@ -57,13 +57,14 @@ Tcgen05Fault check_shape(MmaKind kind, int cta_group, const InstructionDescripto
             fmt::format("{} and N = {}; N is {} to 256, a multiple of {}{}", what, fields.n, step, step, why),
             ""};
   }
-  if (kind == MmaKind::kF16 && fields.a_type != fields.b_type) {
+  if (operands.kind == MmaKind::kF16 && fields.a_type != fields.b_type) {
     return {"bad_shape",
             fmt::format("{}: A is {} and B is {}; they are of one type", what, name_of(fields.a_type),
                         name_of(fields.b_type)),
             ""};
   }
-  if (kind == MmaKind::kF16 && fields.a_type == OperandType::kBf16 && fields.d_type != AccumulatorType::kF32) {
+  if (operands.kind == MmaKind::kF16 && fields.a_type == OperandType::kBf16 &&
+      fields.d_type != AccumulatorType::kF32) {
     return {"bad_shape", fmt::format("{}: D is f16 and A is bf16; D is f32, or f16 for f16 operands", what), ""};
   }
   return {};
@@ -71,30 +72,42 @@ Tcgen05Fault check_shape(MmaKind kind, int cta_group, const InstructionDescripto
 
 Tcgen05Fault check_instruction_descriptor(const Tcgen05Operands& operands) {
   const std::uint32_t word = operands.instruction_descriptor;
-  const auto decoded = decode_instruction_descriptor(operands.kind, word);
+  const bool is_scaled = is_block_scaled(operands.kind);
+  const auto plain = decode_instruction_descriptor(operands.kind, word);
+  const auto scaled = decode_block_scaled_instruction_descriptor(operands.kind, word);
   const std::string what =
-      fmt::format("tcgen05.mma.kind::{} with the instruction descriptor {:#010x}", name_of(operands.kind), word);
-  if (!decoded.is_well_formed()) {
-    return {
-        "bad_descriptor",
-        fmt::format("{}: the bits {:#x} are reserved, or have no meaning for the kind", what, decoded.wrong_bits),
-        word == ~0u ? "it was built from a field that does not fit: M is a multiple of 16, N of 8"
-                    : "it was built for another kind"};
+      fmt::format("{} with the instruction descriptor {:#010x}", instruction_of(operands), word);
+  if (const std::uint32_t wrong = is_scaled ? scaled.wrong_bits : plain.wrong_bits; wrong != 0) {
+    return {"bad_descriptor",
+            fmt::format("{}: the bits {:#x} are reserved, or have no meaning for the kind", what, wrong),
+            word == ~0u ? "it was built from a field that does not fit: M is a multiple of 16, N of 8"
+                        : "it was built for another kind"};
   }
-  if (decoded.fields.is_sparse) {
+  if (is_scaled ? scaled.fields.is_sparse : plain.fields.is_sparse) {
     return {"unsupported", fmt::format("{}: sparse operands (bit 2) are not modelled", what), ""};
   }
-  if (decoded.fields.max_b_shift != 0) {
+  if (!is_scaled && plain.fields.max_b_shift != 0) {
     return {"bad_descriptor",
             fmt::format("{}: bits 30-31 are {}; they are for tcgen05.mma.ws, and 0 here", what, word >> 30), ""};
   }
-  return check_shape(operands.kind, operands.cta_group, decoded.fields);
+  const Tcgen05Fields fields = fields_of(operands);
+  if (operands.scale_vec == 4 && (fields.sfa_id != 0 || fields.sfb_id != 0)) {
+    return {"bad_descriptor",
+            fmt::format("{}: the scales start at byte {} and {}; 4 scales fill a column, and start at 0", what,
+                        fields.sfa_id, fields.sfb_id),
+            ""};
+  }
+  if (operands.kind == MmaKind::kMxf4nvf4 && operands.scale_vec == 2 && fields.scale_type != ScaleType::kUe8m0) {
+    return {
+        "bad_descriptor",
+        fmt::format("{}: scale_vec::2X with ue4m3 scales (bit 23 is 0); 2X has ue8m0, and ue4m3 is for 4X", what),
+        ""};
+  }
+  return check_shape(operands, fields);
 }
 
-Tcgen05Fault check_smem_descriptor(char operand, std::uint64_t descriptor, Major major, OperandType type) {
+Tcgen05Fault check_smem_descriptor(const std::string& what, std::uint64_t descriptor) {
   const DecodedSmemDescriptor decoded = decode_tcgen05_descriptor(descriptor);
-  const SmemDescriptor& fields = decoded.fields;
-  const std::string what = fmt::format("tcgen05.mma with the descriptor {:#018x} of {}", descriptor, operand);
   if (!decoded.is_well_formed()) {
     return {
         "bad_descriptor",
@@ -106,14 +119,21 @@ Tcgen05Fault check_smem_descriptor(char operand, std::uint64_t descriptor, Major
         : decode_wgmma_descriptor(descriptor).is_well_formed() ? "it is a wgmma descriptor"
                                                                : "a byte count was not divided by 16"};
   }
-  if (fields.base_offset != 0) {
+  if (decoded.fields.base_offset != 0) {
     return {"unsupported",
             fmt::format(
                 "{}: base offset {}; only 0 is modelled, for tiles that start where their swizzle pattern does",
-                what, fields.base_offset),
+                what, decoded.fields.base_offset),
             ""};
   }
-  const bool has_wide_atoms = fields.swizzle == Swizzle::k128BAtom32B;
+  return {};
+}
+
+Tcgen05Fault check_operand(char operand, std::uint64_t descriptor, Major major, OperandType type) {
+  const std::string what = fmt::format("tcgen05.mma with the descriptor {:#018x} of {}", descriptor, operand);
+  if (Tcgen05Fault fault = check_smem_descriptor(what, descriptor); !fault.code.empty()) return fault;
+  const Swizzle swizzle = decode_tcgen05_descriptor(descriptor).fields.swizzle;
+  const bool has_wide_atoms = swizzle == Swizzle::k128BAtom32B;
   if (type == OperandType::kTf32 && (major == Major::kMN) != has_wide_atoms) {
     return {
         "bad_descriptor",
@@ -136,6 +156,38 @@ Tcgen05Fault check_smem_descriptor(char operand, std::uint64_t descriptor, Major
 
 }  // namespace
 
+const char* name_of(TmemCopyShape shape) {
+  constexpr const char* kNames[] = {
+      "128x256b", "128x128b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23", "32x128b.warpx4", "4x256b"};
+  return kNames[static_cast<int>(shape)];
+}
+
+Tcgen05Fields fields_of(const Tcgen05Operands& operands) {
+  const auto common = [](const auto& fields) {
+    return Tcgen05Fields{.m = fields.m,
+                         .n = fields.n,
+                         .a_type = fields.a_type,
+                         .b_type = fields.b_type,
+                         .a_major = fields.a_major,
+                         .b_major = fields.b_major,
+                         .negate_a = fields.negate_a,
+                         .negate_b = fields.negate_b};
+  };
+  if (!is_block_scaled(operands.kind)) {
+    const auto plain = decode_instruction_descriptor(operands.kind, operands.instruction_descriptor).fields;
+    Tcgen05Fields fields = common(plain);
+    fields.d_type = plain.d_type;
+    return fields;
+  }
+  const auto scaled =
+      decode_block_scaled_instruction_descriptor(operands.kind, operands.instruction_descriptor).fields;
+  Tcgen05Fields fields = common(scaled);
+  fields.scale_type = scaled.scale_type;
+  fields.sfa_id = scaled.sfa_id;
+  fields.sfb_id = scaled.sfb_id;
+  return fields;
+}
+
 Tcgen05Layout layout_of(int cta_group, std::uint32_t m, std::uint32_t n) {
   const auto group = static_cast<std::uint32_t>(cta_group);
   return {.rows = m / group,
@@ -148,11 +200,78 @@ std::uint32_t lane_groups(const Tcgen05Layout& layout, std::uint32_t first_lane)
   return layout.is_spread ? 0x55u << first_lane / 16 : 0xFFu;
 }
 
-std::string text_of(MmaKind kind, std::uint32_t instruction_descriptor) {
-  const InstructionDescriptor fields = decode_instruction_descriptor(kind, instruction_descriptor).fields;
-  return fmt::format("m{}n{}.{}.{}.{}", fields.m, fields.n,
+std::string text_of(const Tcgen05Operands& operands) {
+  const Tcgen05Fields fields = fields_of(operands);
+  return fmt::format("tcgen05.mma m{}n{}.{}.{}.{}", fields.m, fields.n,
                      fields.d_type == AccumulatorType::kF16 ? "f16" : "f32", name_of(fields.a_type),
                      name_of(fields.b_type));
+}
+
+std::uint32_t Tcgen05Copy::rows() const {
+  switch (shape) {
+    case TmemCopyShape::k128x256b:
+    case TmemCopyShape::k128x128b:
+      return 128;
+    case TmemCopyShape::k64x128bWarpx2_02_13:
+    case TmemCopyShape::k64x128bWarpx2_01_23:
+      return 64;
+    case TmemCopyShape::k32x128bWarpx4:
+      return 32;
+    case TmemCopyShape::k4x256b:
+      return 4;
+  }
+  return 0;
+}
+
+std::uint32_t Tcgen05Copy::row_bytes() const {
+  return shape == TmemCopyShape::k128x256b || shape == TmemCopyShape::k4x256b ? 32 : 16;
+}
+
+std::vector<std::uint32_t> Tcgen05Copy::lanes_of(std::uint32_t row) const {
+  switch (shape) {
+    case TmemCopyShape::k128x256b:
+    case TmemCopyShape::k128x128b:
+      return {row};
+    case TmemCopyShape::k64x128bWarpx2_02_13:
+      return {row, row + 64};
+    case TmemCopyShape::k64x128bWarpx2_01_23:
+      return {row % 32 + 64 * (row / 32), row % 32 + 64 * (row / 32) + 32};
+    case TmemCopyShape::k32x128bWarpx4:
+      return {row, row + 32, row + 64, row + 96};
+    case TmemCopyShape::k4x256b:
+      return {32 * row + tmem_lane(taddr)};
+  }
+  return {};
+}
+
+// PTX: Matrix-Descriptor of tcgen05.cp: rows are read as those of a K-major operand.
+std::vector<SharedRange> copy_ranges(const Tcgen05Copy& copy) {
+  const SmemDescriptor fields = decode_tcgen05_descriptor(copy.descriptor).fields;
+  std::vector<SharedRange> ranges;
+  for (std::uint32_t row = 0; row < copy.rows(); ++row) {
+    for (std::uint32_t byte = 0; byte < copy.row_bytes(); byte += 16) {
+      ranges.push_back({operand_address(fields, Major::kK, 8, row, byte), 16});
+    }
+  }
+  return ranges;
+}
+
+Tcgen05Fault check(const Tcgen05Copy& copy) {
+  const std::string what =
+      fmt::format("tcgen05.cp.{} with the descriptor {:#018x}", name_of(copy.shape), copy.descriptor);
+  if (Tcgen05Fault fault = check_smem_descriptor(what, copy.descriptor); !fault.code.empty()) return fault;
+  if (decode_tcgen05_descriptor(copy.descriptor).fields.swizzle == Swizzle::k128BAtom32B) {
+    return {"unsupported", fmt::format("{}: the 128-byte swizzle with 32-byte atoms is not modelled here", what),
+            ""};
+  }
+  const std::uint32_t lane = tmem_lane(copy.taddr);
+  if (copy.shape == TmemCopyShape::k4x256b ? lane >= 32 : lane != 0) {
+    return {"tmem_lane",
+            fmt::format("tcgen05.cp.{} at {:#010x}: the lane is {}; it is {}", name_of(copy.shape), copy.taddr,
+                        lane, copy.shape == TmemCopyShape::k4x256b ? "0 to 31" : "0"),
+            ""};
+  }
+  return {};
 }
 
 Tcgen05Fault check(const Tcgen05Operands& operands) {
@@ -160,12 +279,25 @@ Tcgen05Fault check(const Tcgen05Operands& operands) {
     return {"unsupported", "tcgen05.mma.kind::i8: integers are not modelled", ""};
   }
   if (Tcgen05Fault fault = check_instruction_descriptor(operands); !fault.code.empty()) return fault;
-  const InstructionDescriptor fields = fields_of(operands);
-  if (Tcgen05Fault fault = check_smem_descriptor('A', operands.a_descriptor, fields.a_major, fields.a_type);
-      !fault.code.empty()) {
+  const Tcgen05Fields fields = fields_of(operands);
+  if (operands.a_in_tmem) {
+    if (fields.a_major != Major::kK) {
+      return {"bad_descriptor",
+              fmt::format("{} with A in tensor memory and MN-major (bit 15); it is K-major there",
+                          instruction_of(operands)),
+              ""};
+    }
+    if (is_below_a_byte(fields.a_type)) {
+      return {"unsupported",
+              fmt::format("{}: {} in tensor memory is not modelled", instruction_of(operands),
+                          name_of(fields.a_type)),
+              ""};
+    }
+  } else if (Tcgen05Fault fault = check_operand('A', operands.a_descriptor, fields.a_major, fields.a_type);
+             !fault.code.empty()) {
     return fault;
   }
-  return check_smem_descriptor('B', operands.b_descriptor, fields.b_major, fields.b_type);
+  return check_operand('B', operands.b_descriptor, fields.b_major, fields.b_type);
 }
 
 }  // namespace heddle::sim::machine

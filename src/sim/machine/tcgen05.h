@@ -12,6 +12,7 @@
 
 #include <heddle/isa/instruction_descriptor.h>
 #include <heddle/isa/smem_descriptor.h>
+#include <heddle/isa/tcgen05.h>
 
 #include <cstdint>
 #include <deque>
@@ -26,12 +27,63 @@ struct Cta;
 struct Tcgen05Operands {
   MmaKind kind = MmaKind::kF16;
   int cta_group = 1;
-  std::uint32_t d = 0;  // tensor-memory address
+  std::uint32_t d = 0;  // tensor-memory address, as all below that are not descriptors
+  bool a_in_tmem = false;
+  std::uint32_t a = 0;
   std::uint64_t a_descriptor = 0;
   std::uint64_t b_descriptor = 0;
   std::uint32_t instruction_descriptor = 0;
   bool accumulate = false;
+  int scale_vec = 0;  // scales of a row that one instruction reads; 0: the kind has none
+  std::uint32_t sfa = 0;
+  std::uint32_t sfb = 0;
 };
+
+// What the instruction descriptor says, in either of its forms.
+struct Tcgen05Fields {
+  std::uint32_t m;
+  std::uint32_t n;
+  OperandType a_type;
+  OperandType b_type;
+  AccumulatorType d_type = AccumulatorType::kF32;
+  Major a_major;
+  Major b_major;
+  bool negate_a;
+  bool negate_b;
+  ScaleType scale_type = ScaleType::kUe8m0;
+  std::uint32_t sfa_id = 0;
+  std::uint32_t sfb_id = 0;
+};
+
+Tcgen05Fields fields_of(const Tcgen05Operands& operands);
+
+// Two elements to a byte in shared memory, and 64 of them in one instruction.
+inline bool is_packed_fp4(MmaKind kind) { return kind == MmaKind::kMxf4 || kind == MmaKind::kMxf4nvf4; }
+
+// The columns that the scales of so many rows take, for one instruction.
+inline std::uint32_t scale_cols(std::uint32_t rows) { return (rows + 31) / 32; }
+
+// What a thread hands over with a tcgen05.cp.
+struct Tcgen05Copy {
+  TmemCopyShape shape = TmemCopyShape::k32x128bWarpx4;
+  int cta_group = 1;
+  std::uint32_t taddr = 0;
+  std::uint64_t descriptor = 0;
+
+  std::uint32_t rows() const;
+  std::uint32_t row_bytes() const;
+  std::uint32_t cols() const { return row_bytes() / 4; }
+  // The lanes that get a row.
+  std::vector<std::uint32_t> lanes_of(std::uint32_t row) const;
+};
+
+const char* name_of(TmemCopyShape shape);
+
+// What a tcgen05.cp reads, row by row in pieces of 16 bytes.
+std::vector<SharedRange> copy_ranges(const Tcgen05Copy& copy);
+
+// Columns that A takes in tensor memory: 32 bytes of a row.
+inline constexpr std::uint32_t kTmemACols = 8;
 
 // Where the part of D that one CTA keeps lies: rows in lanes, and columns from the address on.
 // PTX: Data Path Layout Organization.
@@ -51,12 +103,13 @@ Tcgen05Layout layout_of(int cta_group, std::uint32_t m, std::uint32_t n);
 std::uint32_t lane_groups(const Tcgen05Layout& layout, std::uint32_t first_lane);
 
 struct Tcgen05Operation {
-  enum class Kind : std::uint8_t { kMma, kCommit };
+  enum class Kind : std::uint8_t { kMma, kCopy, kCommit };
 
   Kind kind = Kind::kMma;
   std::uint64_t id = 0;
   CallSite site = {};
   Tcgen05Operands operands = {};
+  Tcgen05Copy copy = {};
   std::uint32_t barrier = 0;              // commit: the offset in each CTA
   std::vector<std::uint32_t> ranks = {};  // commit: the CTAs whose barrier is told
 };
@@ -77,13 +130,9 @@ struct Tcgen05Fault {
 
 // The descriptors, against the rules for kind, shape, types and layouts. Says nothing of addresses.
 Tcgen05Fault check(const Tcgen05Operands& operands);
+Tcgen05Fault check(const Tcgen05Copy& copy);
 
-// The kind and shape, for reports: "m128n256k16.f32.bf16.bf16".
-std::string text_of(MmaKind kind, std::uint32_t instruction_descriptor);
-
-// The element types, the shape and what else the descriptor of a plain kind says.
-inline InstructionDescriptor fields_of(const Tcgen05Operands& operands) {
-  return decode_instruction_descriptor(operands.kind, operands.instruction_descriptor).fields;
-}
+// The kind and shape, for reports: "tcgen05.mma m128n256.f32.bf16.bf16".
+std::string text_of(const Tcgen05Operands& operands);
 
 }  // namespace heddle::sim::machine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX: tcgen05.mma, tcgen05.commit, tcgen05.fence.
+// PTX: tcgen05.mma, tcgen05.cp, tcgen05.commit, tcgen05.fence. What they compute is in tcgen05_multiply.cpp.
 //
 // Model: what one thread issues runs in order, whatever it is. The manual promises this order for multiplications
 // of one shape that add to the same accumulator, and for copies before multiplications; kernels rely on it for
@@ -67,43 +67,105 @@ void Machine::check_tcgen05_operand(const Thread& thread, char operand, std::uin
 
 void Machine::tcgen05_mma(Thread& thread, const Tcgen05Operands& operands, CallSite site) {
   const Cta* peer = join_cta_group(thread, operands.cta_group, site, kMma);
-  if (Tcgen05Fault wrong = sim::machine::check(operands); !wrong.code.empty()) {
-    std::vector<std::string> details;
-    if (!wrong.likely.empty()) details.push_back("likely: " + wrong.likely);
-    fault(&thread, site, wrong.code, std::move(wrong.headline), std::move(details));
-  }
-  const InstructionDescriptor fields = fields_of(operands);
+  refuse_tcgen05(thread, sim::machine::check(operands), site);
+  const Tcgen05Fields fields = fields_of(operands);
   const auto group = static_cast<std::uint32_t>(operands.cta_group);
-  check_tcgen05_operand(thread, 'A', operands.a_descriptor, fields.a_major, fields.a_type, fields.m / group,
-                        site);
+  if (!operands.a_in_tmem) {
+    check_tcgen05_operand(thread, 'A', operands.a_descriptor, fields.a_major, fields.a_type, fields.m / group,
+                          site);
+  }
   check_tcgen05_operand(thread, 'B', operands.b_descriptor, fields.b_major, fields.b_type, fields.n / group,
                         site);
   const Tcgen05Layout layout = layout_of(operands.cta_group, fields.m, fields.n);
   const std::uint32_t lane = tmem_lane(operands.d);
   if (lane != 0 && !(layout.is_spread && lane == 16)) {
     fault(&thread, site, "tmem_lane",
-          fmt::format("{} {} with D at {:#010x}: the lane is {}; it is 0{}", kMma,
-                      text_of(operands.kind, operands.instruction_descriptor), operands.d, lane,
+          fmt::format("{} with D at {:#010x}: the lane is {}; it is 0{}", text_of(operands), operands.d, lane,
                       layout.is_spread ? " or 16" : ""));
   }
-  for (const Cta* cta : {static_cast<const Cta*>(thread.cta), peer}) {
-    if (cta == nullptr) continue;
-    check_tmem_cols(thread, *cta, tmem_column(operands.d), layout.cols(),
-                    fmt::format("{} {}", kMma, text_of(operands.kind, operands.instruction_descriptor)), site);
+  if (operands.a_in_tmem && tmem_lane(operands.a) != lane) {
+    fault(&thread, site, "tmem_lane",
+          fmt::format("{} with A at {:#010x} and D at {:#010x}; A has the lane of D", text_of(operands),
+                      operands.a, operands.d));
+  }
+  const auto check_cols = [&](const char* what, std::uint32_t taddr, std::uint32_t cols) {
+    for (const Cta* cta : {static_cast<const Cta*>(thread.cta), peer}) {
+      if (cta == nullptr) continue;
+      check_tmem_cols(thread, *cta, tmem_column(taddr), cols, text_of(operands) + what, site);
+    }
+  };
+  check_cols("", operands.d, layout.cols());
+  if (operands.a_in_tmem) check_cols(", for A,", operands.a, kTmemACols);
+  const auto check_scales = [&](char side, std::uint32_t taddr, std::uint32_t cols) {
+    check_cols(side == 'A' ? ", for the scales of A," : ", for the scales of B,", taddr, cols);
+    // The upper two bits may hold the byte that the instruction descriptor names; the hardware does not look.
+    if ((tmem_lane(taddr) & 0x3FFF) != 0) {
+      fault(&thread, site, "tmem_lane",
+            fmt::format("{} with the scales of {} at {:#010x}: the lane is {}; it is 0", text_of(operands), side,
+                        taddr, tmem_lane(taddr) & 0x3FFF));
+    }
+    const std::uint32_t first = tmem_column(operands.d);
+    if (tmem_column(taddr) < first + layout.cols() && first < tmem_column(taddr) + cols) {
+      fault(
+          &thread, site, "tmem_overlap",
+          fmt::format("{}: D takes columns {} to {}, and the scales of {} columns {} to {}", text_of(operands),
+                      first, first + layout.cols() - 1, side, tmem_column(taddr), tmem_column(taddr) + cols - 1));
+    }
+  };
+  if (operands.scale_vec != 0) {
+    check_scales('A', operands.sfa, scale_cols(layout.rows));
+    check_scales('B', operands.sfb, scale_cols(fields.n));
   }
   Tcgen05Operation operation{.kind = Tcgen05Operation::Kind::kMma, .id = next_mma_id_++, .site = site};
   operation.operands = operands;
   ++stats_.mmas;
-  if (wants(EventKind::kMmaIssue)) {
-    emit({.kind = EventKind::kMmaIssue,
-          .cta = thread.cta->linear,
-          .thread = thread.tid,
-          .value = 1,
-          .copy = operation.id,
-          .text = kMma,
-          .site = site});
-  }
+  tell_issue(thread, operation.id, kMma, site);
   enqueue(thread, std::move(operation));
+}
+
+void Machine::tcgen05_cp(Thread& thread, const Tcgen05Copy& copy, CallSite site) {
+  constexpr const char* kCopy = "tcgen05.cp";
+  const Cta* peer = join_cta_group(thread, copy.cta_group, site, kCopy);
+  refuse_tcgen05(thread, sim::machine::check(copy), site);
+  const SmemDescriptor fields = decode_tcgen05_descriptor(copy.descriptor).fields;
+  for (const SharedRange& range : copy_ranges(copy)) {
+    if (range.address >= kSharedBase && range.address + range.bytes <= thread.cta->shared_end) continue;
+    fault(&thread, site, "bad_descriptor",
+          fmt::format("{}.{} with the descriptor {:#018x}: with start address {:#x}, leading byte offset {} and "
+                      "stride byte "
+                      "offset {} its {} rows of {} bytes reach {:#x}; the CTA's shared memory is [{:#x}, {:#x})",
+                      kCopy, sim::machine::name_of(copy.shape), copy.descriptor, fields.start_address,
+                      fields.leading_bytes, fields.stride_bytes, copy.rows(), copy.row_bytes(),
+                      range.address + range.bytes, kSharedBase, thread.cta->shared_end));
+  }
+  for (const Cta* cta : {static_cast<const Cta*>(thread.cta), peer}) {
+    if (cta == nullptr) continue;
+    check_tmem_cols(thread, *cta, tmem_column(copy.taddr), copy.cols(),
+                    fmt::format("{}.{}", kCopy, sim::machine::name_of(copy.shape)), site);
+  }
+  Tcgen05Operation operation{.kind = Tcgen05Operation::Kind::kCopy, .id = next_mma_id_++, .site = site};
+  operation.operands.cta_group = copy.cta_group;
+  operation.copy = copy;
+  tell_issue(thread, operation.id, kCopy, site);
+  enqueue(thread, std::move(operation));
+}
+
+void Machine::refuse_tcgen05(const Thread& thread, Tcgen05Fault wrong, CallSite site) const {
+  if (wrong.code.empty()) return;
+  std::vector<std::string> details;
+  if (!wrong.likely.empty()) details.push_back("likely: " + wrong.likely);
+  fault(&thread, site, std::move(wrong.code), std::move(wrong.headline), std::move(details));
+}
+
+void Machine::tell_issue(const Thread& thread, std::uint64_t id, const char* name, CallSite site) {
+  if (!wants(EventKind::kMmaIssue)) return;
+  emit({.kind = EventKind::kMmaIssue,
+        .cta = thread.cta->linear,
+        .thread = thread.tid,
+        .value = 1,
+        .copy = id,
+        .text = name,
+        .site = site});
 }
 
 void Machine::tcgen05_commit(Thread& thread, int cta_group, SharedAddress barrier, CallSite site) {
@@ -151,7 +213,11 @@ void Machine::step_tcgen05(std::size_t index) {
   queue.operations.pop_front();
   if (queue.operations.empty()) tcgen05_ready_.erase(tcgen05_ready_.begin() + static_cast<std::ptrdiff_t>(index));
   if (operation.kind == Tcgen05Operation::Kind::kCommit) return run_tcgen05_commit(queue, operation);
-  run_tcgen05_mma(queue, operation);
+  if (operation.kind == Tcgen05Operation::Kind::kCopy) {
+    run_tcgen05_cp(queue, operation);
+  } else {
+    run_tcgen05_mma(queue, operation);
+  }
   if (wants(EventKind::kMmaDone)) {
     emit({.kind = EventKind::kMmaDone, .cta = queue.cta->linear, .copy = operation.id, .site = operation.site});
   }
@@ -187,78 +253,6 @@ void Machine::run_tcgen05_commit(const Tcgen05Queue& queue, const Tcgen05Operati
             .site = operation.site});
     }
     settle(*barrier);
-  }
-}
-
-void Machine::run_tcgen05_mma(const Tcgen05Queue& queue, const Tcgen05Operation& operation) {
-  const Tcgen05Operands& operands = operation.operands;
-  const InstructionDescriptor fields = fields_of(operands);
-  const auto group = static_cast<std::uint32_t>(operands.cta_group);
-  const Tcgen05Layout layout = layout_of(operands.cta_group, fields.m, fields.n);
-  const SmemDescriptor a_fields = decode_tcgen05_descriptor(operands.a_descriptor).fields;
-  const SmemDescriptor b_fields = decode_tcgen05_descriptor(operands.b_descriptor).fields;
-  // The even CTA of a pair has the first half of everything.
-  std::vector<Cta*> ctas = {queue.cta};
-  if (group == 2) {
-    const std::uint32_t even = queue.cta->rank & ~1u;
-    ctas = {queue.cta->cluster->ctas[even], queue.cta->cluster->ctas[even + 1]};
-  }
-  std::vector<std::byte> b_rows;
-  for (const Cta* cta : ctas) {
-    check_not_freed(queue.cta->threads[queue.tid], true, *cta, tmem_column(operands.d), layout.cols(), kMma,
-                    operation.site);
-    if (wants(EventKind::kMmaReadShared)) {
-      const auto tell = [&](const SmemDescriptor& from, Major major, OperandType type, std::uint32_t rows) {
-        for (const SharedRange& range : operand_ranges(from, major, type, rows)) {
-          emit({.kind = EventKind::kMmaReadShared,
-                .cta = cta->linear,
-                .address = range.address | cta->rank << kRankShift,
-                .bytes = range.bytes,
-                .copy = operation.id,
-                .site = operation.site});
-        }
-      };
-      tell(a_fields, fields.a_major, fields.a_type, fields.m / group);
-      tell(b_fields, fields.b_major, fields.b_type, fields.n / group);
-    }
-    if (wants(EventKind::kMmaTouchTmem)) {
-      emit({.kind = EventKind::kMmaTouchTmem,
-            .cta = cta->linear,
-            .address = operands.d,
-            .bytes = layout.cols(),
-            .value = lane_groups(layout, tmem_lane(operands.d)) | TmemTouch::kWrites |
-                     (operands.accumulate ? TmemTouch::kNeedsOld : 0),
-            .copy = operation.id,
-            .site = operation.site});
-    }
-    const std::vector<std::byte> rows =
-        read_operand(cta->shared, b_fields, fields.b_major, fields.b_type, fields.n / group);
-    b_rows.insert(b_rows.end(), rows.begin(), rows.end());
-  }
-  const std::uint32_t depth = 32 / stored_bytes(fields.b_type);
-  const MmaOperand b(MmaOperand::Side::kB, fields.b_type, fields.negate_b, fields.n, depth, b_rows.data());
-  const MmaArithmetic arithmetic = mma_arithmetic(options_.arch, fields.a_type);
-  std::vector<std::uint32_t> d(std::size_t{layout.rows} * fields.n);
-  for (Cta* cta : ctas) {
-    const std::vector<std::byte> a_rows =
-        read_operand(cta->shared, a_fields, fields.a_major, fields.a_type, layout.rows);
-    const MmaOperand a(MmaOperand::Side::kA, fields.a_type, fields.negate_a, layout.rows, depth, a_rows.data());
-    const auto for_each_part = [&](auto&& body) {
-      for (std::uint32_t row = 0; row < layout.rows; ++row) {
-        for (std::uint32_t half = 0; half < layout.halves; ++half) {
-          body(cta->tmem.cell(tmem_lane(operands.d) + layout.lane_of(row) + 64 * half, tmem_column(operands.d)),
-               &d[std::size_t{row} * fields.n + half * layout.cols()]);
-        }
-      }
-    };
-    const std::size_t bytes = std::size_t{4} * layout.cols();
-    if (operands.accumulate) {
-      for_each_part([&](std::uint32_t* cells, std::uint32_t* values) { std::memcpy(values, cells, bytes); });
-    } else {
-      std::fill(d.begin(), d.end(), 0);
-    }
-    multiply_add(arithmetic, a, 0, layout.rows, b, fields.d_type, d.data());
-    for_each_part([&](std::uint32_t* cells, std::uint32_t* values) { std::memcpy(cells, values, bytes); });
   }
 }
 

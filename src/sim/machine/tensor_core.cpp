@@ -189,21 +189,7 @@ AddUp fastest_add_up() {
   return add_up_plain;
 }
 
-// |total| * 2^scale, truncated toward zero to an f32 with so many fraction bits.
-std::uint32_t truncated_f32(std::uint64_t magnitude, int scale, int fraction_bits) {
-  if (magnitude == 0) return 0;
-  const int exponent = 63 - std::countl_zero(magnitude) + scale;
-  if (exponent > kF32Bias) return 0x7F80'0000;
-  // A subnormal result has the exponent of the smallest normal one and no leading one.
-  const int used = std::max(exponent, 1 - kF32Bias);
-  const int shift = used - kF32Fraction - scale;
-  const auto significand =
-      static_cast<std::uint32_t>(shift >= 64 ? 0 : shift >= 0 ? magnitude >> shift : magnitude << -shift);
-  const std::uint32_t kept = significand & ~((1u << (kF32Fraction - fraction_bits)) - 1);
-  return (static_cast<std::uint32_t>(used + kF32Bias - 1) << kF32Fraction) + kept;
-}
-
-// The same, rounded to the nearest f16, ties to even.
+// magnitude * 2^scale, rounded to the nearest f16, ties to even.
 std::uint32_t rounded_f16(std::uint64_t magnitude, int scale) {
   if (magnitude == 0) return 0;
   const int used = std::max(63 - std::countl_zero(magnitude) + scale, 1 - fp16::format.bias);
@@ -264,6 +250,19 @@ std::uint32_t special_bits(AccumulatorType type, float value) {
 
 }  // namespace
 
+std::uint32_t truncated_f32(std::uint64_t magnitude, int scale, int fraction_bits) {
+  if (magnitude == 0) return 0;
+  const int exponent = 63 - std::countl_zero(magnitude) + scale;
+  if (exponent > kF32Bias) return 0x7F80'0000;
+  // A subnormal result has the exponent of the smallest normal one and no leading one.
+  const int used = std::max(exponent, 1 - kF32Bias);
+  const int shift = used - kF32Fraction - scale;
+  const auto significand =
+      static_cast<std::uint32_t>(shift >= 64 ? 0 : shift >= 0 ? magnitude >> shift : magnitude << -shift);
+  const std::uint32_t kept = significand & ~((1u << (kF32Fraction - fraction_bits)) - 1);
+  return (static_cast<std::uint32_t>(used + kF32Bias - 1) << kF32Fraction) + kept;
+}
+
 MmaArithmetic mma_arithmetic(Arch arch, OperandType type) {
   const bool is_short = arch == Arch::kSm90 && (type == OperandType::kE4m3 || type == OperandType::kE5m2);
   return is_short ? MmaArithmetic{.fraction_bits = 13, .result_fraction_bits = 13}
@@ -303,6 +302,19 @@ MmaOperand::MmaOperand(Side side, OperandType type, bool negate, std::uint32_t r
       if (!element.is_finite()) row_is_special_[row] = 1;
     }
   }
+}
+
+void MmaOperand::scale_row(std::uint32_t row, std::int32_t exponent, bool is_nan) {
+  for (std::uint32_t k = 0; k < depth_; ++k) {
+    const std::size_t at = index(row, k);
+    if (is_nan) {
+      significand_[at] = 0;
+      exponent_[at] = kNan;
+    } else if (exponent_[at] > kZero) {
+      exponent_[at] += exponent;
+    }
+  }
+  if (is_nan) row_is_special_[row] = 1;
 }
 
 void multiply_add(const MmaArithmetic& arithmetic, const MmaOperand& a, std::uint32_t first_row,

@@ -65,6 +65,9 @@ class MmaOperand {
   // Whether some element of the row is an infinity or a NaN.
   bool is_special(std::uint32_t row) const { return row_is_special_[row] != 0; }
 
+  // Multiplies a row by 2^exponent, or by NaN.
+  void scale_row(std::uint32_t row, std::int32_t exponent, bool is_nan);
+
  private:
   std::uint32_t lanes_;
   std::uint32_t rows_;
@@ -74,6 +77,9 @@ class MmaOperand {
   std::vector<std::int32_t> exponent_;
   std::vector<std::uint8_t> row_is_special_;
 };
+
+// magnitude * 2^scale, truncated toward zero to an f32 with so many fraction bits.
+std::uint32_t truncated_f32(std::uint64_t magnitude, int scale, int fraction_bits = 23);
 
 // Which inner loop multiplies: the one for this processor, or the one that every processor has.
 enum class MmaLoop : std::uint8_t { kFastest, kPlain };

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tcgen05.mma and tcgen05.cp do with bytes and cells, when their turn in the queue has come.
+// PTX: Data Path Layout Organization, Matrix fragments in Tensor Memory, Scale Factor layouts.
+// Unverified: no sm_100 part has run any of it.
+#include "sim/machine/machine.h"
+
+#include "sim/machine/wgmma.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::sim::machine {
+
+namespace {
+
+constexpr std::uint32_t kRowBytes = 32;  // of an operand: the K of one instruction
+
+// The even CTA of a pair has the first half of everything.
+std::vector<Cta*> ctas_of(const Tcgen05Queue& queue, int cta_group) {
+  if (cta_group == 1) return {queue.cta};
+  const std::uint32_t even = queue.cta->rank & ~1u;
+  return {queue.cta->cluster->ctas[even], queue.cta->cluster->ctas[even + 1]};
+}
+
+// The rows of A that one CTA has, from the lanes that start 64 * half further on.
+std::vector<std::byte> read_tmem_rows(Tmem& tmem, std::uint32_t taddr, const Tcgen05Layout& layout,
+                                      std::uint32_t half) {
+  std::vector<std::byte> rows(std::size_t{layout.rows} * kRowBytes);
+  for (std::uint32_t row = 0; row < layout.rows; ++row) {
+    const std::uint32_t lane = tmem_lane(taddr) + layout.lane_of(row) + 64 * half;
+    std::memcpy(&rows[std::size_t{row} * kRowBytes], tmem.cell(lane, tmem_column(taddr)), kRowBytes);
+  }
+  return rows;
+}
+
+}  // namespace
+
+void Machine::tell_operand(const Cta& cta, const Tcgen05Operation& operation,
+                           const std::vector<SharedRange>& ranges) {
+  for (const SharedRange& range : ranges) {
+    emit({.kind = EventKind::kMmaReadShared,
+          .cta = cta.linear,
+          .address = range.address | cta.rank << kRankShift,
+          .bytes = range.bytes,
+          .copy = operation.id,
+          .site = operation.site});
+  }
+}
+
+void Machine::touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation,
+                         std::uint32_t taddr, std::uint32_t cols, std::uint64_t how, const char* name) {
+  check_not_freed(queue.cta->threads[queue.tid], true, cta, tmem_column(taddr), cols, name, operation.site);
+  if (!wants(EventKind::kMmaTouchTmem)) return;
+  emit({.kind = EventKind::kMmaTouchTmem,
+        .cta = cta.linear,
+        .address = taddr,
+        .bytes = cols,
+        .value = how,
+        .copy = operation.id,
+        .site = operation.site});
+}
+
+// Four scales for each row, one for each 16 numbers, or one for all if the kind has one.
+std::vector<Scale> Machine::read_scales(const Tcgen05Queue& queue, Cta& cta, const Tcgen05Operation& operation,
+                                        char side, std::uint32_t rows) {
+  const Tcgen05Operands& operands = operation.operands;
+  const Tcgen05Fields fields = fields_of(operands);
+  const std::uint32_t taddr = side == 'A' ? operands.sfa : operands.sfb;
+  const std::uint32_t id = side == 'A' ? fields.sfa_id : fields.sfb_id;
+  touch_tmem(queue, cta, operation, taddr, scale_cols(rows), TmemTouch::kLanes | TmemTouch::kNeedsOld,
+             "tcgen05.mma");
+  const auto vec = static_cast<std::uint32_t>(operands.scale_vec);
+  const std::uint32_t groups = is_packed_fp4(operands.kind) ? Fp4Operand::kGroups : 1;
+  std::vector<Scale> scales;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    const std::uint32_t column = tmem_column(taddr) + row / 32;
+    const std::uint32_t word = *cta.tmem.cell(row % 32, column);
+    for (std::uint32_t group = 0; group < groups; ++group) {
+      const std::uint32_t byte = id + group * vec / groups;
+      for (std::uint32_t quarter = 1; quarter < 4; ++quarter) {
+        const std::uint32_t copy = *cta.tmem.cell(32 * quarter + row % 32, column);
+        if ((copy >> 8 * byte & 0xFF) == (word >> 8 * byte & 0xFF)) continue;
+        fault(&queue.cta->threads[queue.tid], operation.site, "scale_copies",
+              fmt::format(
+                  "{}: the scale of row {} of {} is {:#04x} in lane {} and {:#04x} in lane {} of column {}; each "
+                  "quarter of the lanes has a copy of all scales",
+                  text_of(operands), row, side, word >> 8 * byte & 0xFF, row % 32, copy >> 8 * byte & 0xFF,
+                  32 * quarter + row % 32, column),
+              {"likely: the scales were not copied with tcgen05_cp_32x128b_warpx4"});
+      }
+      scales.push_back(scale_of(fields.scale_type, static_cast<std::uint8_t>(word >> 8 * byte)));
+    }
+  }
+  return scales;
+}
+
+void Machine::run_tcgen05_cp(const Tcgen05Queue& queue, const Tcgen05Operation& operation) {
+  const Tcgen05Copy& copy = operation.copy;
+  const std::vector<SharedRange> ranges = copy_ranges(copy);
+  std::uint64_t groups = 0;
+  for (std::uint32_t row = 0; row < copy.rows(); ++row) {
+    for (const std::uint32_t lane : copy.lanes_of(row)) groups |= std::uint64_t{1} << lane / 16;
+  }
+  for (Cta* cta : ctas_of(queue, copy.cta_group)) {
+    if (wants(EventKind::kMmaReadShared)) tell_operand(*cta, operation, ranges);
+    touch_tmem(queue, *cta, operation, copy.taddr, copy.cols(), groups | TmemTouch::kWrites, "tcgen05.cp");
+    const std::uint32_t pieces = copy.row_bytes() / 16;
+    for (std::uint32_t i = 0; i < ranges.size(); ++i) {
+      for (const std::uint32_t lane : copy.lanes_of(i / pieces)) {
+        std::memcpy(cta->tmem.cell(lane, tmem_column(copy.taddr) + 4 * (i % pieces)),
+                    cta->shared + ranges[i].address, ranges[i].bytes);
+      }
+    }
+  }
+}
+
+void Machine::run_tcgen05_mma(const Tcgen05Queue& queue, const Tcgen05Operation& operation) {
+  const Tcgen05Operands& operands = operation.operands;
+  const Tcgen05Fields fields = fields_of(operands);
+  const auto group = static_cast<std::uint32_t>(operands.cta_group);
+  const Tcgen05Layout layout = layout_of(operands.cta_group, fields.m, fields.n);
+  const SmemDescriptor a_fields = decode_tcgen05_descriptor(operands.a_descriptor).fields;
+  const SmemDescriptor b_fields = decode_tcgen05_descriptor(operands.b_descriptor).fields;
+  const std::vector<Cta*> ctas = ctas_of(queue, operands.cta_group);
+  const std::uint64_t lanes = lane_groups(layout, tmem_lane(operands.d));
+  std::vector<std::byte> b_rows;
+  for (Cta* cta : ctas) {
+    if (wants(EventKind::kMmaReadShared)) {
+      if (!operands.a_in_tmem) {
+        tell_operand(*cta, operation, operand_ranges(a_fields, fields.a_major, fields.a_type, layout.rows));
+      }
+      tell_operand(*cta, operation, operand_ranges(b_fields, fields.b_major, fields.b_type, fields.n / group));
+    }
+    if (operands.a_in_tmem) {
+      touch_tmem(queue, *cta, operation, operands.a, kTmemACols, lanes | TmemTouch::kNeedsOld, "tcgen05.mma");
+    }
+    touch_tmem(queue, *cta, operation, operands.d, layout.cols(),
+               lanes | TmemTouch::kWrites | (operands.accumulate ? TmemTouch::kNeedsOld : 0), "tcgen05.mma");
+    const std::vector<std::byte> rows =
+        read_operand(cta->shared, b_fields, fields.b_major, fields.b_type, fields.n / group);
+    b_rows.insert(b_rows.end(), rows.begin(), rows.end());
+  }
+  const bool is_fp4 = is_packed_fp4(operands.kind);
+  if (!is_fp4) spread_packed(fields.b_type, b_rows);
+  const std::uint32_t depth = kRowBytes / stored_bytes(fields.b_type);
+  const MmaArithmetic arithmetic = mma_arithmetic(options_.arch, fields.a_type);
+  std::vector<std::uint32_t> d(std::size_t{layout.rows} * layout.cols());
+  for (Cta* cta : ctas) {
+    std::vector<Scale> a_scales;
+    std::vector<Scale> b_scales;
+    if (operands.scale_vec != 0) {
+      a_scales = read_scales(queue, *cta, operation, 'A', layout.rows);
+      b_scales = read_scales(queue, *cta, operation, 'B', fields.n);
+    }
+    // The lanes of each half multiply their own copy of A with their half of B's columns.
+    for (std::uint32_t half = 0; half < layout.halves; ++half) {
+      std::vector<std::byte> a_rows =
+          operands.a_in_tmem ? read_tmem_rows(cta->tmem, operands.a, layout, half)
+                             : read_operand(cta->shared, a_fields, fields.a_major, fields.a_type, layout.rows);
+      if (!is_fp4) spread_packed(fields.a_type, a_rows);
+      const auto for_each_row = [&](auto&& body) {
+        for (std::uint32_t row = 0; row < layout.rows; ++row) {
+          body(cta->tmem.cell(tmem_lane(operands.d) + layout.lane_of(row) + 64 * half, tmem_column(operands.d)),
+               &d[std::size_t{row} * layout.cols()]);
+        }
+      };
+      const std::size_t bytes = std::size_t{4} * layout.cols();
+      if (operands.accumulate) {
+        for_each_row([&](std::uint32_t* cells, std::uint32_t* values) { std::memcpy(values, cells, bytes); });
+      } else {
+        std::fill(d.begin(), d.end(), 0);
+      }
+      const std::byte* b_half = b_rows.data() + std::size_t{half} * layout.cols() * kRowBytes;
+      if (is_fp4) {
+        multiply_add(Fp4Operand(layout.rows, fields.negate_a, a_rows.data(), a_scales),
+                     Fp4Operand(fields.n, fields.negate_b, b_half, b_scales), d.data());
+      } else {
+        MmaOperand a(MmaOperand::Side::kA, fields.a_type, fields.negate_a, layout.rows, depth, a_rows.data());
+        MmaOperand b(MmaOperand::Side::kB, fields.b_type, fields.negate_b, layout.cols(), depth, b_half);
+        for (std::uint32_t row = 0; row < a_scales.size(); ++row) {
+          a.scale_row(row, a_scales[row].exponent, a_scales[row].is_nan);
+        }
+        for (std::uint32_t row = 0; row < b_scales.size(); ++row) {
+          b.scale_row(row, b_scales[row].exponent, b_scales[row].is_nan);
+        }
+        multiply_add(arithmetic, a, 0, layout.rows, b, fields.d_type, d.data());
+      }
+      for_each_row([&](std::uint32_t* cells, std::uint32_t* values) { std::memcpy(cells, values, bytes); });
+    }
+  }
+}
+
+}  // namespace heddle::sim::machine
