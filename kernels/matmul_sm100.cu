@@ -1,103 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matmul_sm100_configs.h"
-#include "matmul_sm100_host.h"
+#include "matmul_sm100_launch.h"
+#include "split_k_reduce.h"
 
-#include <heddle/host/error.h>
-#include <heddle/host/tensor_map.h>
-#include <heddle/isa/device.h>
-
-#include <array>
-#include <utility>
+#include <algorithm>
+#include <new>
 
 namespace heddle::inline HEDDLE_TARGET {
 
+template <>
+RunOutcome launch_matmul_sm100<bf16>(Device& device, const MatmulSm100Call& call) {
+  return sm100::launch_any<bf16>(device, call);
+}
+
 namespace {
 
-// Where everything is on the device.
-struct Matmul {
-  const MatmulSm100Problem& problem;
-  const MatmulSm100Plan& plan;
-  const void* a;
-  const void* b;
-  void* out;
-};
-
-constexpr std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
-  return static_cast<std::uint32_t>((elems + tile - 1) / tile);
-}
-
-// Boxes of box_rows x 128 bytes, or narrower.
-template <Element T>
-isa::TensorMap matrices_map(const void* address, std::int64_t rows, std::int64_t cols, std::uint64_t pitch,
-                            std::uint64_t batch_stride, std::int64_t batches, std::uint32_t box_rows,
-                            std::uint32_t box_cols) {
-  return make_tensor_map({.type = tensor_type<T>,
-                          .rank = 3,
-                          .address = address,
-                          .dims = {static_cast<std::uint64_t>(cols), static_cast<std::uint64_t>(rows),
-                                   static_cast<std::uint64_t>(batches)},
-                          .strides = {pitch * sizeof(T), batch_stride * sizeof(T)},
-                          .box = {box_cols, box_rows, 1},
-                          .swizzle = Swizzle::k128B,
-                          .l2_promotion = L2Promotion::k256B});
-}
-
-template <std::uint32_t index, Element In, Element Out>
-RunOutcome launch_config(Device& device, const Matmul& matmul) {
-  constexpr MatmulSm100Config config = kMatmulSm100Configs[index].config;
-  using Kernel = MatmulSm100<config, In, Out>;
-  const MatmulSm100Problem& p = matmul.problem;
-  const MatmulSm100Plan& plan = matmul.plan;
-
-  typename Kernel::Params params{};
-  if (p.k > 0) {  // otherwise there is nothing to copy
-    params.a = matrices_map<In>(matmul.a, p.m, p.k, plan.a_pitch, plan.a_batch_stride, p.batches,
-                                kSm100TileM / Kernel::kSharersOfA, Kernel::kTileK);
-    params.b = matrices_map<In>(matmul.b, p.n, p.k, plan.b_pitch, plan.b_batch_stride, p.batches,
-                                Kernel::Payload::BTile::rows() / Kernel::kSharersOfB, Kernel::kTileK);
-  }
-  params.c.map = matrices_map<Out>(matmul.out, p.m, p.n, plan.out_pitch, plan.out_batch_stride, p.batches,
-                                   Kernel::Writer::rows, Kernel::Writer::chunk_cols);
-  params.c.m = static_cast<std::uint32_t>(p.m);
-  params.c.n = static_cast<std::uint32_t>(p.n);
-  params.c.ragged_out = plan.is_ragged ? matmul.out : nullptr;
-  params.c.pitch = plan.out_pitch;
-  params.c.batch_stride = plan.out_batch_stride;
-  params.k_blocks.all = tiles_along(p.k, Kernel::kTileK);
-  params.k_blocks.share = params.k_blocks.all;
-  const TileGrid grid{.tiles_m = tiles_along(p.m, kSm100TileM),
-                      .tiles_n = tiles_along(p.n, config.tile_n),
-                      .batches = static_cast<std::uint32_t>(p.batches)};
-  if (const std::uint64_t tiles = cluster_tiles_of<Kernel::kScheduler>(grid); tiles > kMaxClusterTiles) {
-    throw InputError("matmul: the output has " + std::to_string(tiles) + " tiles; a launch has at most " +
-                     std::to_string(kMaxClusterTiles));
-  }
-  params.scheduler = make_tile_scheduler_params<Kernel::kScheduler>(grid);
-  const std::uint32_t ctas = device.resident_clusters<Kernel>(config.cluster.size()) * config.cluster.size();
-  return device.launch<Kernel>(Kernel::Scheduler::launch_shape(params.scheduler, ctas), params);
-}
-
-using Launch = RunOutcome (*)(Device&, const Matmul&);
-
-template <Element In, Element Out>
-RunOutcome launch_any(Device& device, const Matmul& matmul) {
-  static constexpr auto launches = []<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
-    return std::array<Launch, sizeof...(i)>{launch_config<i, In, Out>...};
-  }
-  (std::make_integer_sequence<std::uint32_t, kMatmulSm100ConfigCount>());
-  return launches[matmul.plan.config](device, matmul);
-}
-
-template <Element In>
-RunOutcome launch_output(Device& device, const Matmul& matmul) {
-  switch (matmul.problem.output) {
+RunOutcome launch_of_type(Device& device, const MatmulSm100Call& call) {
+  switch (call.problem.input) {
     case MatmulElement::kBf16:
-      return launch_any<In, bf16>(device, matmul);
+      return launch_matmul_sm100<bf16>(device, call);
     case MatmulElement::kFp16:
-      return launch_any<In, fp16>(device, matmul);
+      return launch_matmul_sm100<fp16>(device, call);
+    case MatmulElement::kE4m3:
+      return launch_matmul_sm100<e4m3>(device, call);
+    case MatmulElement::kE5m2:
+      return launch_matmul_sm100<e5m2>(device, call);
     default:
-      return launch_any<In, float>(device, matmul);
+      return launch_matmul_sm100<tf32>(device, call);
   }
+}
+
+RunOutcome add_up_splits(Device& device, const MatmulSm100Call& call, const void* partial) {
+  const MatmulSm100Problem& p = call.problem;
+  const MatmulSm100Plan& plan = call.plan;
+  const SplitKReduce::Params params{.partial = static_cast<const float*>(partial),
+                                    .partial_pitch = plan.partial_pitch,
+                                    .out = call.out,
+                                    .output = p.output,
+                                    .out_pitch = plan.out_pitch,
+                                    .out_batch_stride = plan.out_batch_stride,
+                                    .residual_batch_stride = plan.residual_batch_stride,
+                                    .m = static_cast<std::uint32_t>(p.m),
+                                    .n = static_cast<std::uint32_t>(p.n),
+                                    .batches = static_cast<std::uint32_t>(p.batches),
+                                    .splits = static_cast<std::uint32_t>(p.splits),
+                                    .epilogue = {.alpha = p.alpha,
+                                                 .bias = call.bias,
+                                                 .residual = call.residual,
+                                                 .residual_pitch = plan.residual_pitch,
+                                                 .activation = p.activation}};
+  return device.launch<SplitKReduce>({.grid = {std::min<std::uint32_t>(params.m, 1024), std::min<std::uint32_t>(params.batches, 64)}},
+                                     params);
+}
+
+RunOutcome run(const MatmulSm100Problem& problem, const MatmulSm100Plan& plan, const MatmulTensors& tensors,
+               const RunOptions& options) {
+  Device device(options);
+  DeviceBuffer a(device, "a", plan.a_bytes);
+  DeviceBuffer b(device, "b", plan.b_bytes);
+  DeviceBuffer out(device, "out", plan.out_bytes);
+  DeviceBuffer bias(device, "bias", plan.bias_bytes);
+  DeviceBuffer residual(device, "residual", plan.residual_bytes);
+  DeviceBuffer partial(device, "partial sums", plan.partial_bytes);
+  a.upload(tensors.a);
+  b.upload(tensors.b);
+  out.upload(tensors.out);
+  bias.upload(tensors.bias);
+  residual.upload(tensors.residual);
+  const bool is_split = plan.partial_bytes != 0;
+  MatmulSm100Call call{.problem = problem,
+                       .plan = plan,
+                       .a = a.data(),
+                       .b = b.data(),
+                       .out = is_split ? partial.data() : out.data(),
+                       .bias = bias.data(),
+                       .residual = residual.data()};
+  RunOutcome outcome = launch_of_type(device, call);
+  if (outcome.ok() && is_split) {
+    call.out = out.data();
+    outcome = add_up_splits(device, call, partial.data());
+  }
+  if (outcome.ok()) out.download(tensors.out);
+  return outcome;
 }
 
 }  // namespace
@@ -113,18 +96,13 @@ RunOutcome matmul_sm100<kTarget>(const MatmulSm100Problem& problem, const Matmul
   if (plan.out_bytes == 0) return {};
   RunOptions on_sm100 = options;
   on_sm100.arch = Arch::kSm100;
-  Device device(on_sm100);
-  DeviceBuffer a(device, "a", plan.a_bytes);
-  DeviceBuffer b(device, "b", plan.b_bytes);
-  DeviceBuffer out(device, "out", plan.out_bytes);
-  a.upload(tensors.a);
-  b.upload(tensors.b);
-  out.upload(tensors.out);
-  const Matmul matmul{.problem = problem, .plan = plan, .a = a.data(), .b = b.data(), .out = out.data()};
-  const RunOutcome outcome = problem.input == MatmulElement::kBf16 ? launch_output<bf16>(device, matmul)
-                                                                   : launch_output<fp16>(device, matmul);
-  if (outcome.ok()) out.download(tensors.out);
-  return outcome;
+  try {
+    return run(problem, plan, tensors, on_sm100);
+  } catch (const std::bad_alloc&) {
+    throw InputError("matmul: the tensors take " +
+                     std::to_string(plan.a_bytes + plan.b_bytes + plan.out_bytes + plan.residual_bytes + plan.partial_bytes) +
+                     " bytes on the device, which has no room for them");
+  }
 }
 
 }  // namespace heddle

@@ -5,6 +5,7 @@
 // and the loop of each role.
 #pragma once
 
+#include "matmul_element.h"
 #include "matmul_epilogue.h"
 
 #include <heddle/isa/convert.h>
@@ -30,6 +31,25 @@ namespace heddle::inline HEDDLE_TARGET {
 
 // Rows of C that one CTA has: all lanes of tensor memory. One MMA spans as many for each CTA of its group.
 inline constexpr std::uint32_t kSm100TileM = 128;
+
+struct MatmulSm100Config {
+  std::uint32_t tile_n = 128;
+  std::uint32_t stages = 4;
+  ClusterShape cluster = {};
+  std::uint32_t cta_group = 1;
+  std::uint32_t output_stages = 2;
+  std::uint32_t clc_stages = 2;     // 0: tiles are shared out beforehand
+  std::uint32_t store_tiles = 2;    // of 32 rows x 128 bytes, for each epilogue warp
+  std::uint32_t group = 8;          // cluster tiles in a band of the raster
+  std::uint32_t source_stages = 2;  // chunks of a residual, 128 rows x 128 bytes; 0: no residual
+
+  bool operator==(const MatmulSm100Config&) const = default;
+
+  HEDDLE_HOST_DEVICE constexpr ClusterConfig cluster_config() const { return {cluster, cta_group}; }
+  // CTAs that hold the same rows of A, and the same part of B: each copies an equal part of them to all.
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t sharers_of_a() const { return cluster.n; }
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t sharers_of_b() const { return cluster.m / cta_group; }
+};
 
 // Epilogue warps come first: a warp reaches the quarter of tensor memory's lanes that its number says.
 struct MatmulRoles {
@@ -84,6 +104,33 @@ requires(config.clc_stages == 0) struct BundleOf<config, Payload> {
   using type = SmemPipelineBundleNoClc<config, Payload>;
 };
 
+// By which the main load of a tile goes ahead of the epilogue's; nothing in a kernel whose epilogue loads nothing.
+template <class Bundle>
+class LoadOrder : public LoadOrderBarrier<> {
+ public:
+  HEDDLE_DEVICE explicit LoadOrder(Bundle& pipelines) : LoadOrderBarrier<>(pipelines.load_order) {}
+};
+template <class Bundle>
+requires(!Bundle::has_epi_load) class LoadOrder<Bundle> {
+ public:
+  HEDDLE_DEVICE explicit LoadOrder(Bundle&) {}
+  HEDDLE_DEVICE void arrive() const {}
+};
+
+// The epilogue's side of the residual's ring, if there is one.
+template <class Bundle>
+class SourceRing : public ProducerConsumerPipeline<decltype(Bundle::epi_load)::num_stages> {
+ public:
+  HEDDLE_DEVICE explicit SourceRing(Bundle& pipelines)
+      : ProducerConsumerPipeline<decltype(Bundle::epi_load)::num_stages>(pipelines.epi_load.barriers.ptr(),
+                                                                         "epilogue load") {}
+};
+template <class Bundle>
+requires(!Bundle::has_epi_load) class SourceRing<Bundle> {
+ public:
+  HEDDLE_DEVICE explicit SourceRing(Bundle&) {}
+};
+
 // How K is shared out: each work item has `share` blocks of a stage's depth, the last of them what is left. None is
 // legal: then the sums are zero.
 struct KBlocks {
@@ -122,10 +169,27 @@ HEDDLE_DEVICE void load_operand(Tile tile, const isa::TensorMap* map, std::int32
   }
 }
 
+// The tiles of A and of B that a CTA has for its work, from `k` on.
+template <MatmulSm100Config config, class Tile, class Context>
+HEDDLE_DEVICE void load_a(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work, std::uint32_t k,
+                          MbarPtr full) {
+  load_operand<config.cta_group, config.sharers_of_a()>(tile, map, static_cast<std::int32_t>(k), work.m * kSm100TileM,
+                                                        work.batch, ctx.cluster_n(), ctx.a_multicast_mask(), full);
+}
+template <MatmulSm100Config config, class Tile, class Context>
+HEDDLE_DEVICE void load_b(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work, std::uint32_t k,
+                          MbarPtr full) {
+  const std::uint32_t half = ctx.cta_rank() % config.cta_group;  // of a pair's columns
+  load_operand<config.cta_group, config.sharers_of_b()>(tile, map, static_cast<std::int32_t>(k),
+                                                        work.n * config.tile_n + half * Tile::rows(), work.batch,
+                                                        ctx.cluster_m() / config.cta_group, ctx.b_multicast_mask(), full);
+}
+
 // Where C goes. `map` has boxes of 32 rows; with `ragged_out`, rows end inside of 16 bytes, where the copy engine would
 // write past them: the chunks at that edge are stored element by element.
 struct OutputTarget {
   isa::TensorMap map;
+  MatmulElement type = MatmulElement::kBf16;
   std::uint32_t m = 0;
   std::uint32_t n = 0;
   void* ragged_out = nullptr;
@@ -133,29 +197,51 @@ struct OutputTarget {
   std::uint64_t batch_stride = 0;  // elements
 };
 
+// Calls body<Out>() with the type that C has.
+template <class Body>
+HEDDLE_DEVICE void with_output_type(MatmulElement type, const Body& body) {
+  switch (type) {
+    case MatmulElement::kBf16:
+      return body.template operator()<bf16>();
+    case MatmulElement::kFp16:
+      return body.template operator()<fp16>();
+    default:
+      return body.template operator()<float>();
+  }
+}
+
+// A tile of C is handled in chunks of columns, a row of which is at most 128 bytes.
+template <Element Out, std::uint32_t tile_n>
+HEDDLE_HOST_DEVICE constexpr std::uint32_t output_chunk_cols() {
+  constexpr std::uint32_t most = 128 / sizeof(Out);
+  constexpr std::uint32_t cols = tile_n % most == 0 ? most : tile_n % (most / 2) == 0 ? most / 2 : most / 4;
+  static_assert(tile_n % cols == 0, "the columns of a tile are whole chunks: make tile_n a multiple of 32");
+  return cols;
+}
+
 template <Element Out>
 HEDDLE_DEVICE std::uint32_t packed_pair(float first, float second) requires(sizeof(Out) == 2) {
   if constexpr (std::is_same_v<Out, bf16>) return isa::cvt_rn_bf16x2_f32(second, first);
   return isa::cvt_rn_f16x2_f32(second, first);
 }
 
+// Tiles of 32 rows x 128 bytes, `store_tiles` for each of the four epilogue warps.
+inline constexpr std::uint32_t kStoreTileRows = 32;
+template <std::uint32_t store_tiles>
+using StoreTiles = SMemArray<unsigned char, 4 * store_tiles * kStoreTileRows * 128, 1024>;
+
 // How one epilogue warp stores its 32 rows: chunk by chunk through small tiles of shared memory that only it uses, which
-// the copy engine stores while the next chunk is prepared. A row of a chunk is at most 128 bytes.
+// the copy engine stores while the next chunk is prepared.
 template <Element Out, std::uint32_t tile_n, std::uint32_t store_tiles>
 class OutputWriter {
  public:
-  static constexpr std::uint32_t rows = 32;
-  static constexpr std::uint32_t max_chunk_cols = 128 / sizeof(Out);
-  static constexpr std::uint32_t chunk_cols = tile_n % max_chunk_cols == 0         ? max_chunk_cols
-                                              : tile_n % (max_chunk_cols / 2) == 0 ? max_chunk_cols / 2
-                                                                                   : max_chunk_cols / 4;
+  static constexpr std::uint32_t rows = kStoreTileRows;
+  static constexpr std::uint32_t chunk_cols = output_chunk_cols<Out, tile_n>();
   static constexpr std::uint32_t chunks = tile_n / chunk_cols;
-  static_assert(tile_n % chunk_cols == 0, "the columns of a tile are whole chunks: make tile_n a multiple of 32");
   static constexpr Layout layout = k_major_tile<Out>(rows, chunk_cols, Swizzle::k128B);
-  using Storage = OutputTileStorage<Out, layout, 4 * store_tiles>;
 
-  HEDDLE_DEVICE OutputWriter(Storage& storage, const OutputTarget& target, std::uint32_t warp)
-      : tiles_(storage.c_tiles().view()), target_(&target), first_tile_(warp * store_tiles), row_in_tile_(warp * rows) {}
+  HEDDLE_DEVICE OutputWriter(StoreTiles<store_tiles>& storage, const OutputTarget& target, std::uint32_t warp)
+      : tiles_(storage.ptr()), target_(&target), first_tile_(warp * store_tiles), row_in_tile_(warp * rows) {}
 
   // The first row and column of a tile of C that the writer stores to from here on.
   HEDDLE_DEVICE void start_tile(std::uint32_t row, std::uint32_t col, std::uint32_t batch) {
@@ -243,7 +329,7 @@ class OutputWriter {
     }
   }
 
-  typename Storage::CTileArray::View tiles_;
+  SMemTileView<Out, layout> tiles_;
   const OutputTarget* target_;
   std::uint32_t first_tile_;
   std::uint32_t row_in_tile_;
@@ -252,6 +338,37 @@ class OutputWriter {
   std::uint32_t col_ = 0;
   std::uint32_t batch_ = 0;
 };
+
+// Chunks of a residual on their way in, 128 rows x 128 bytes each, for all four epilogue warps.
+template <std::uint32_t source_stages>
+using SourceTiles = SMemArray<unsigned char, source_stages * kSm100TileM * 128, 1024>;
+
+template <Element Out, std::uint32_t tile_n>
+using SourceTileView =
+    SMemTileView<Out, k_major_tile<Out>(kSm100TileM, output_chunk_cols<Out, tile_n>(), Swizzle::k128B)>;
+
+// Adds a row of a tile to numbers in registers.
+template <class Tile, std::uint32_t count>
+HEDDLE_DEVICE void add_row(Tile tile, std::uint32_t row, float (&values)[count]) {
+  using Out = typename Tile::value_type;
+  constexpr std::uint32_t per_16_bytes = 16 / sizeof(Out);
+  HEDDLE_UNROLL
+  for (std::uint32_t i = 0; i < count; i += per_16_bytes) {
+    const isa::Bytes16 bytes = tile.load_bytes16(row, i);
+    HEDDLE_UNROLL
+    for (std::uint32_t w = 0; w < 4; ++w) {
+      if constexpr (std::is_same_v<Out, float>) {
+        values[i + w] += __builtin_bit_cast(float, bytes.word[w]);
+      } else if constexpr (std::is_same_v<Out, bf16>) {
+        values[i + 2 * w] += __builtin_bit_cast(float, bytes.word[w] << 16);
+        values[i + 2 * w + 1] += __builtin_bit_cast(float, bytes.word[w] & 0xffff0000);
+      } else {
+        values[i + 2 * w] += isa::cvt_f32_f16(bytes.word[w]);
+        values[i + 2 * w + 1] += isa::cvt_f32_f16(bytes.word[w] >> 16);
+      }
+    }
+  }
+}
 
 template <Element In>
 HEDDLE_HOST_DEVICE constexpr MmaKind mma_kind() {

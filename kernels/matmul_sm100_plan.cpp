@@ -13,6 +13,7 @@ namespace heddle {
 namespace {
 
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxSplits = 1024;
 constexpr std::uint64_t kMaxTensorBytes = std::uint64_t{1} << 40;
 
 void require(bool holds, const std::string& message) {
@@ -27,11 +28,11 @@ void check_extents(const MatmulSm100Problem& p) {
   extent("n", p.n, 0);
   extent("k", p.k, 0);
   extent("batches", p.batches, 0);
+  require(p.splits >= 1 && p.splits <= kMaxSplits, fmt::format("splits is {}; 1 to {}", p.splits, kMaxSplits));
 }
 
 void check_types(const MatmulSm100Problem& p) {
-  const bool is_16_bit = p.input == MatmulElement::kBf16 || p.input == MatmulElement::kFp16;
-  require(is_16_bit, fmt::format("the input is {}; bf16 or fp16", name_of(p.input)));
+  require(p.input != MatmulElement::kFp32, "the input is fp32; bf16, fp16, tf32, e4m3 or e5m2");
   const bool is_output =
       p.output == MatmulElement::kBf16 || p.output == MatmulElement::kFp16 || p.output == MatmulElement::kFp32;
   require(is_output, fmt::format("{} to {} is not a supported pair of types; the output is bf16, fp16 or fp32",
@@ -129,8 +130,10 @@ std::vector<std::string> matmul_sm100_configs() {
 }
 
 // Two SMs where a problem has tiles for many of them.
-std::string matmul_sm100_choice(const MatmulSm100Problem& problem) {
-  return problem.m > 128 && problem.n > 128 ? "2sm_256x256_2x1" : "1sm_128x64_1x1";
+std::string matmul_sm100_choice(const MatmulSm100Problem& problem, bool is_fused) {
+  const bool is_large = problem.m > 128 && problem.n > 128;
+  if (is_fused && problem.splits == 1) return is_large ? "2sm_256x128_2x1_fused" : "1sm_128x64_1x1_fused";
+  return is_large ? "2sm_256x256_2x1" : "1sm_128x64_1x1";
 }
 
 MatmulSm100Plan plan_matmul_sm100(const MatmulSm100Problem& p, const MatmulTensors& tensors) {
@@ -155,15 +158,39 @@ MatmulSm100Plan plan_matmul_sm100(const MatmulSm100Problem& p, const MatmulTenso
     check_apart("a", tensors.a, plan.a_bytes, tensors.out, plan.out_bytes);
     check_apart("b", tensors.b, plan.b_bytes, tensors.out, plan.out_bytes);
   }
-  plan.is_ragged = p.n * out % 16 != 0;
+  if (tensors.bias != nullptr) plan.bias_bytes = static_cast<std::size_t>(p.n) * out;
+  if (tensors.residual != nullptr) {
+    plan.residual_pitch = checked_pitch("residual", p.residual_pitch, p.n, out);
+    plan.residual_batch_stride =
+        checked_batch_stride("residual", p.residual_batch_stride, plan.residual_pitch, p.m, p.batches, out);
+    plan.residual_bytes =
+        checked_bytes("residual", p.m, p.n, plan.residual_pitch, plan.residual_batch_stride, p.batches, out);
+  }
+  if (plan.out_bytes != 0) {
+    check_apart("bias", tensors.bias, plan.bias_bytes, tensors.out, plan.out_bytes);
+    check_apart("residual", tensors.residual, plan.residual_bytes, tensors.out, plan.out_bytes);
+  }
+  if (p.splits > 1) {
+    plan.partial_pitch = static_cast<std::uint64_t>(p.n + 3) / 4 * 4;
+    plan.partial_bytes = checked_bytes("the workspace of a split K", p.m, static_cast<std::int64_t>(plan.partial_pitch),
+                                       plan.partial_pitch, plan.partial_pitch * static_cast<std::uint64_t>(p.m),
+                                       p.batches * p.splits, 4);
+  }
+  plan.is_ragged = p.splits == 1 && p.n * out % 16 != 0;
 
-  const std::string name = p.config.empty() ? matmul_sm100_choice(p) : p.config;
+  const bool is_fused = p.alpha != 1 || p.activation != Activation::kNone || tensors.bias != nullptr ||
+                        tensors.residual != nullptr;
+  const std::string name = p.config.empty() ? matmul_sm100_choice(p, is_fused) : p.config;
   std::string known;
   for (plan.config = 0; plan.config < kMatmulSm100ConfigCount; ++plan.config) {
     if (name == kMatmulSm100Configs[plan.config].name) break;
     known += fmt::format("{}{}", plan.config == 0 ? "" : ", ", kMatmulSm100Configs[plan.config].name);
   }
   require(plan.config < kMatmulSm100ConfigCount, fmt::format("no configuration is called '{}'; there are {}", name, known));
+  require(!is_fused || p.splits > 1 || kMatmulSm100Configs[plan.config].is_fused,
+          fmt::format("configuration '{}' stores the sums as they are; alpha, activation, bias and residual take one whose "
+                      "name ends in '_fused'",
+                      name));
   return plan;
 }
 

@@ -140,10 +140,14 @@ struct MatmulSm100Case {
   Data data = Data::kIntegers;
   std::uint64_t seed = 1;
   std::int64_t more = 0;
+  bool has_bias = false;
+  bool has_residual = false;
 
   Matrices a = {};
   Matrices b = {};
   Matrices out = {};
+  Matrices bias = {};
+  Matrices residual = {};
 
   // Makes the data and completes the problem's pitches.
   void prepare() {
@@ -161,9 +165,24 @@ struct MatmulSm100Case {
     };
     a.fill(value);
     b.fill(value);
+    if (has_bias) {
+      bias = Matrices(p.output, 1, p.n, 1, 0);
+      bias.fill(value);
+    }
+    if (has_residual) {
+      residual = Matrices(p.output, p.m, p.n, p.batches, more);
+      p.residual_pitch = residual.pitch;
+      residual.fill(value);
+    }
   }
 
-  MatmulTensors tensors() { return {.a = a.bytes.data(), .b = b.bytes.data(), .out = out.bytes.data()}; }
+  MatmulTensors tensors() {
+    return {.a = a.bytes.data(),
+            .b = b.bytes.data(),
+            .out = out.bytes.data(),
+            .bias = has_bias ? bias.bytes.data() : nullptr,
+            .residual = has_residual ? residual.bytes.data() : nullptr};
+  }
 
   // Every element of the output is what it must be, and nothing else was written.
   ::testing::AssertionResult is_right() const {
@@ -186,9 +205,14 @@ struct MatmulSm100Case {
             sum += row[k] * column[k];
             magnitude += std::fabs(row[k] * column[k]);
           }
+          double wanted = static_cast<double>(p.alpha) * sum;
+          magnitude *= std::fabs(static_cast<double>(p.alpha));
+          if (has_bias) wanted += bias.get(0, 0, n);
+          wanted = activated(p.activation, wanted);
+          if (has_residual) wanted += residual.get(batch, m, n);
           const double got = out.get(batch, m, n);
-          const double bound = data == Data::kIntegers ? 0.0 : error_bound(f, sum, magnitude);
-          const double wanted = data == Data::kIntegers ? rounded(f, sum) : sum;
+          const double bound = data == Data::kIntegers ? 0.0 : error_bound(f, wanted, magnitude + 4);
+          if (data == Data::kIntegers) wanted = rounded(f, wanted);
           if (!(std::fabs(got - wanted) <= bound)) {
             return ::testing::AssertionFailure()
                    << describe() << ": out[" << batch << "][" << m << "][" << n << "] is " << got << "; " << wanted
@@ -206,35 +230,57 @@ struct MatmulSm100Case {
 
   // The tensor cores add the products of one instruction and the sum so far, aligned to the largest and cut off 25 bits
   // below it, and cut the result off to 24 bits; the result is rounded to the type of the output.
-  double error_bound(FloatFormat f, double sum, double magnitude) const {
+  // Adding up splits, bias and residual rounds to float, and an activation passes an error on, at most 1.13 times.
+  double error_bound(FloatFormat f, double result, double magnitude) const {
     const double k_step = 32.0 / element_bytes_of(problem.input);
     const double steps = std::ceil(static_cast<double>(problem.k) / k_step);
     const double per_step = (k_step + 1) * std::ldexp(1.0, -25) + std::ldexp(1.0, -23);
-    return steps * per_step * magnitude + std::ldexp(std::fabs(sum) + magnitude * 1e-4, -f.fraction_bits - 1);
+    const double of_sum = (steps * per_step + static_cast<double>(problem.splits + 8) * std::ldexp(1.0, -24)) * magnitude;
+    return 1.13 * of_sum + std::ldexp(std::fabs(result) + magnitude * 1e-4, -f.fraction_bits - 1);
+  }
+
+  static double activated(Activation activation, double x) {
+    switch (activation) {
+      case Activation::kRelu:
+        return x > 0 ? x : 0;
+      case Activation::kGelu:
+        return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+      case Activation::kSilu:
+        return x / (1 + std::exp(-x));
+      default:
+        return x;
+    }
   }
 
   std::string describe() const {
     const MatmulSm100Problem& p = problem;
     return std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k) +
            (p.batches == 1 ? "" : " batches " + std::to_string(p.batches)) + " " + name_of(p.input) + " to " +
-           name_of(p.output) + " config " + (p.config.empty() ? matmul_sm100_choice(p) : p.config) + " seed " +
-           std::to_string(seed);
+           name_of(p.output) + (p.splits == 1 ? "" : " splits " + std::to_string(p.splits)) +
+           (has_bias ? " bias" : "") + (has_residual ? " residual" : "") + " config " +
+           (p.config.empty() ? "chosen" : p.config) + " seed " + std::to_string(seed);
   }
 };
 
-inline constexpr MatmulElement kInputs[] = {MatmulElement::kBf16, MatmulElement::kFp16};
+inline constexpr MatmulElement kInputs[] = {MatmulElement::kBf16, MatmulElement::kFp16, MatmulElement::kTf32,
+                                            MatmulElement::kE4m3, MatmulElement::kE5m2};
 inline constexpr MatmulElement kOutputs[] = {MatmulElement::kBf16, MatmulElement::kFp16, MatmulElement::kFp32};
 
-// Several tiles, ragged on all sides, and more stages of K than most rings have; pairs of types take turns.
+// Several tiles, ragged on all sides, several stages of K; types and what a fused epilogue does take turns.
 inline MatmulSm100Case some_tiles(const std::string& config, std::uint64_t turn) {
   const bool is_wide = config.find("4x2") != std::string::npos;
-  return {.problem = {.m = 200,
+  const bool is_fused = config.find("fused") != std::string::npos;
+  return {.problem = {.m = 136,
                       .n = is_wide ? 136 : 72,
-                      .k = 328,
-                      .input = kInputs[turn % 2],
-                      .output = kOutputs[turn / 2 % 3],
+                      .k = 200,
+                      .input = kInputs[turn % 5],
+                      .output = kOutputs[turn / 5 % 3],
+                      .alpha = is_fused && turn % 2 == 0 ? 2.0f : 1.0f,
+                      .activation = is_fused && turn % 4 < 2 ? Activation::kRelu : Activation::kNone,
                       .config = config},
-          .seed = turn + 1};
+          .seed = turn + 1,
+          .has_bias = is_fused && turn % 3 != 0,
+          .has_residual = is_fused && turn % 7 != 0};
 }
 
 // Runs in the simulated SM: no report, and the right output. Schedule 0 is round robin.

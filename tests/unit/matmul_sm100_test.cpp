@@ -28,7 +28,7 @@ TEST(MatmulSm100, SizesMixedAreExactOnIntegers) {
       MatmulSm100Case matmul{.problem = {.m = kSizes[i],
                                          .n = kSizes[(i * 3 + shift) % 8],
                                          .k = kSizes[(i * 5 + 2 * shift + 1) % 8],
-                                         .input = kInputs[turn % 2],
+                                         .input = kInputs[turn % 5],
                                          .output = kOutputs[turn % 3],
                                          .config = configs[turn / 2 % configs.size()]},
                              .seed = turn + 1,
@@ -40,16 +40,16 @@ TEST(MatmulSm100, SizesMixedAreExactOnIntegers) {
 
 class MatmulSm100OfConfig : public ::testing::TestWithParam<std::string> {};
 
-// All pairs of types take turns: each has twenty schedules over all configurations, and each configuration thirty.
+// Types take turns, so that each kernel has twenty schedules.
 TEST_P(MatmulSm100OfConfig, IsExactUnderRandomSchedules) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     MatmulSm100Case matmul = some_tiles(GetParam(), seed);
     ASSERT_TRUE(runs_right(matmul, 8, seed));
   }
 }
 
 TEST_P(MatmulSm100OfConfig, KeepsTheErrorBoundOnRandomData) {
-  for (std::uint64_t turn = 0; turn < 6; ++turn) {
+  for (std::uint64_t turn = 0; turn < 15; ++turn) {
     MatmulSm100Case matmul = some_tiles(GetParam(), turn);
     matmul.data = Data::kRandom;
     EXPECT_TRUE(runs_right(matmul, 8, turn));
@@ -81,6 +81,39 @@ TEST(MatmulSm100, MoreAndFewerTilesThanSms) {
 TEST(MatmulSm100, BatchesOfMatrices) {
   for (const std::string& config : matmul_sm100_configs()) {
     EXPECT_TRUE(runs_right({.m = 136, .n = 72, .k = 72, .batches = 3, .config = config}, 8, 3));
+  }
+}
+
+TEST(MatmulSm100, EpilogueActivatesAndAdds) {
+  for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kGelu, Activation::kSilu}) {
+    for (const MatmulElement output : kOutputs) {
+      for (const std::int64_t splits : {1, 2}) {
+        MatmulSm100Case matmul{.problem = {.m = 136,
+                                           .n = 72,
+                                           .k = 136,
+                                           .batches = 2,
+                                           .output = output,
+                                           .alpha = 0.125f,
+                                           .activation = activation,
+                                           .splits = splits},
+                               .data = Data::kRandom,
+                               .more = 1,
+                               .has_bias = true,
+                               .has_residual = true};
+        EXPECT_TRUE(runs_right(matmul, 4, 5));
+      }
+    }
+  }
+}
+
+TEST(MatmulSm100, SplitsOfKAddUp) {
+  for (const std::string& config : matmul_sm100_configs()) {
+    for (const std::int64_t splits : {3, 9}) {
+      MatmulSm100Case matmul{.problem = {.m = 136, .n = 71, .k = 328, .batches = 2, .splits = splits, .config = config},
+                             .more = 1,
+                             .has_residual = splits == 3};
+      EXPECT_TRUE(runs_right(matmul, 8, static_cast<std::uint64_t>(splits)));
+    }
   }
 }
 
@@ -146,11 +179,14 @@ TEST_F(MatmulSm100Refuses, SizesThatAreNone) {
             "matmul: a takes 8e+18 bytes; at most 1099511627776");
   EXPECT_EQ(refusal_of(MatmulSm100Problem{.m = 64, .n = 64, .k = 64, .batches = -2}),
             "matmul: batches is -2; 0 to 2147483647");
+  EXPECT_EQ(refusal_of(MatmulSm100Problem{.m = 64, .n = 64, .k = 64, .splits = 0}), "matmul: splits is 0; 1 to 1024");
 }
 
 TEST_F(MatmulSm100Refuses, PairsOfTypes) {
   EXPECT_EQ(refusal_of(MatmulSm100Problem{.m = 64, .n = 64, .k = 64, .output = MatmulElement::kE4m3}),
             "matmul: bf16 to e4m3 is not a supported pair of types; the output is bf16, fp16 or fp32");
+  EXPECT_EQ(refusal_of(MatmulSm100Problem{.m = 64, .n = 64, .k = 64, .input = MatmulElement::kFp32}),
+            "matmul: the input is fp32; bf16, fp16, tf32, e4m3 or e5m2");
 }
 
 TEST_F(MatmulSm100Refuses, NullAndOverlappingTensors) {
@@ -169,6 +205,11 @@ TEST_F(MatmulSm100Refuses, UnknownConfigurations) {
   MatmulSm100Problem problem = matmul.problem;
   problem.config = "3sm";
   EXPECT_EQ(refusal_of(problem).substr(0, 52), "matmul: no configuration is called '3sm'; there are ");
+  problem.config = "1sm_128x64_1x1";
+  problem.alpha = 2;
+  EXPECT_EQ(refusal_of(problem),
+            "matmul: configuration '1sm_128x64_1x1' stores the sums as they are; alpha, activation, bias and residual take "
+            "one whose name ends in '_fused'");
 }
 
 }  // namespace
