@@ -1,4 +1,5 @@
-# Fails if a kernel spills registers or uses local memory. Called as
+# Fails if a kernel spills registers or uses local memory, or if ptxas had to serialise or mend its wgmmas or to
+# ignore its setmaxnreg (C75xx). Called as
 #   cmake -DREPORTS=<file>[;<file>...] -P check_ptxas.cmake
 # with the .ptxas files that keep_ptxas.sh left beside the objects.
 set(entries 0)
@@ -18,10 +19,12 @@ foreach(report IN LISTS REPORTS)
         string(STRIP "${line}" line)
         string(APPEND bad "\n  ${function}: ${line}")
       endif()
+    elseif(line MATCHES "\\(C75[0-9][0-9]\\)")
+      string(APPEND bad "\n  ${line}")
     endif()
   endforeach()
 endforeach()
 if(bad)
-  message(FATAL_ERROR "kernels must not spill or use local memory (expected 0 bytes of each):${bad}")
+  message(FATAL_ERROR "kernels must not spill or use local memory, and ptxas must not say C75xx:${bad}")
 endif()
-message(STATUS "${entries} kernel entries: no spills, no local memory")
+message(STATUS "${entries} kernel entries: no spills, no local memory, no C75xx")

@@ -14,14 +14,14 @@
 #pragma once
 
 #include <heddle/isa/convert.h>
+#include <heddle/isa/math.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/target.h>
 #include <heddle/tile/element.h>
 
-#include <cmath>
-
 namespace heddle {
 
+// Gelu is its usual approximation, by a hyperbolic tangent.
 enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSilu };
 
 }  // namespace heddle
@@ -101,16 +101,14 @@ struct FusedEpilogue {
   }
   HEDDLE_DEVICE static float as_float(fp16 value) { return isa::cvt_f32_f16(value.bits); }
 
-  HEDDLE_DEVICE static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
-
+  // Gelu and silu are x times a sigmoid: of x, or of an odd polynomial of x.
   HEDDLE_DEVICE static float activate(Activation activation, float x) {
-    switch (activation) {
-      case Activation::kRelu: return x > 0.0f ? x : 0.0f;
-      // The usual approximation by a hyperbolic tangent, written as a sigmoid of twice the argument.
-      case Activation::kGelu: return x * sigmoid(1.5957691216f * (x + 0.044715f * x * x * x));
-      case Activation::kSilu: return x * sigmoid(x);
-      default: return x;
-    }
+    if (activation == Activation::kRelu) return x > 0.0f ? x : 0.0f;
+    constexpr float log2_e = 1.4426950408889634f;
+    const bool is_gelu = activation == Activation::kGelu;
+    const float linear = is_gelu ? 1.5957691216057308f : 1.0f;
+    const float cubic = is_gelu ? 0.0713548162726009f : 0.0f;
+    return x * isa::rcp_approx_f32(1.0f + isa::ex2_approx_f32(-log2_e * x * (linear + cubic * x * x)));
   }
 };
 

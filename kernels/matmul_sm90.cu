@@ -16,6 +16,7 @@ const MatmulSm90Launches& all_launches() {
     add_launches<MatmulGroup::kLarge>(launches);
     add_launches<MatmulGroup::kSmall>(launches);
     add_launches<MatmulGroup::kFused>(launches);
+    add_launches<MatmulGroup::kFusedKn>(launches);
     if constexpr (kIsSimulated) add_launches<MatmulGroup::kSimulated>(launches);
     return launches;
   }();

@@ -70,6 +70,8 @@ struct MatmulSm90Params {
   isa::TensorMap c_tail;  // boxes for what is left of a tile's columns
   TileOrder order;        // of clusters' tiles
   std::uint32_t k_blocks;
+  std::uint32_t a_rows;    // of each tile of A that are copied: less than it has where A has few
+  std::uint32_t tx_bytes;  // of a stage
   std::uint32_t m;
   std::uint32_t n;
   MatmulOutput output;
@@ -140,6 +142,7 @@ struct MatmulSm90 {
   // In the pingpong form, the barrier on which a warpgroup waits for its turn to multiply.
   static constexpr std::uint32_t kTurnBarrier = 1;
   static constexpr std::uint32_t kTurnThreads = 2 * kWarpgroupThreads;
+  static constexpr std::uint32_t kClearBarrier = 3;
 
   // A stage is empty when every warp that reads it has said so, in every CTA that this one sends a part to.
   static constexpr std::uint32_t kReadingWarps = config.form == MatmulForm::kCooperative ? 8 : 4;
@@ -152,6 +155,8 @@ struct MatmulSm90 {
   static_assert(config.tile_k % 64 == 0, "a stage holds whole rows of the 128-byte swizzle");
   static_assert(config.tile_m % config.cluster_n == 0 && config.tile_n % config.cluster_m == 0,
                 "the CTAs that share a tile load equal parts of it");
+  static_assert(config.b_major == Major::kK || BTile::panels() % config.cluster_m == 0,
+                "the CTAs that share a tile load equal numbers of its panels");
 
   // Where this CTA stands in its cluster, and who shares with it.
   struct Place {
@@ -189,25 +194,15 @@ struct MatmulSm90 {
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, Pipeline& pipeline) {
     isa::annotate_role("load");
-    isa::prefetch_tensormap(&params.a);
-    isa::prefetch_tensormap(&params.b);
     const Payload payload = shared.input.payload();
     const Place place;
     for (TileWalk walk = tiles_of_cluster(params); walk.is_inside(); walk.next()) {
       const TileIndex first = origin(walk.tile(), place);
       for (std::uint32_t k_block = 0; k_block < params.k_blocks; ++k_block) {
         auto stage = pipeline.acquire_producer();
-        stage.expect_bytes(Payload::tx_bytes);
-        const auto k = static_cast<std::int32_t>(k_block * config.tile_k);
-        load_rows<config.cluster_n>(payload.get_a_tile(stage.index()), params.a, k, first.m, place.n,
-                                    place.sharers_of_a(), stage.mbar());
-        if constexpr (config.b_major == Major::kK) {
-          load_rows<config.cluster_m>(payload.get_b_tile(stage.index()), params.b, k, first.n, place.m,
-                                      place.sharers_of_b(), stage.mbar());
-        } else {
-          load_columns<config.cluster_m>(payload.get_b_tile(stage.index()), params.b, k, first.n, place.m,
-                                         place.sharers_of_b(), stage.mbar());
-        }
+        stage.expect_bytes(params.tx_bytes);
+        copy_block(params, payload.get_a_tile(stage.index()), payload.get_b_tile(stage.index()), first,
+                   k_block * config.tile_k, place, stage.mbar());
         std::move(stage).release();
       }
     }
@@ -215,34 +210,38 @@ struct MatmulSm90 {
     if constexpr (config.cluster() > 1) pipeline.drain_producer();
   }
 
-  // A tile whose rows are along M or N: `sharers` CTAs load an equal part of its rows each, for all of them.
-  template <std::uint32_t sharers, class Tile>
-  HEDDLE_DEVICE static void load_rows(Tile tile, const isa::TensorMap& map, std::int32_t k, std::uint32_t first_row,
-                                      std::uint32_t part, std::uint16_t mask, MbarPtr full) {
-    constexpr std::uint32_t rows = Tile::rows() / sharers;
-    const auto row = static_cast<std::int32_t>(first_row + part * rows);
+  // Copies what this CTA has to of one block along K. The CTAs that need the same rows of A or B copy an equal part
+  // each, for all of them: rows where K is contiguous, panels of 64 columns where it is not.
+  HEDDLE_DEVICE static void copy_block(const Params& params, ATile a, BTile b, TileIndex first, std::uint32_t k,
+                                       const Place& place, MbarPtr full) {
+    constexpr std::uint32_t a_rows = config.tile_m / config.cluster_n;
     HEDDLE_UNROLL
-    for (std::uint32_t panel = 0; panel < Tile::panels(); ++panel) {
-      copy_box<sharers>(tile.panel_data(panel) + part * rows * 64, map, {k + static_cast<std::int32_t>(panel * 64), row},
-                        mask, full);
+    for (std::uint32_t panel = 0; panel < ATile::panels(); ++panel) {
+      copy_box<config.cluster_n>(a.panel_data(panel) + place.n * a_rows * 64, params.a, k + panel * 64,
+                                 first.m + place.n * a_rows, place.sharers_of_a(), full);
     }
-  }
-
-  // A tile whose rows are along K: its panels of 64 columns are shared out.
-  template <std::uint32_t sharers, class Tile>
-  HEDDLE_DEVICE static void load_columns(Tile tile, const isa::TensorMap& map, std::int32_t k, std::uint32_t first_col,
-                                         std::uint32_t part, std::uint16_t mask, MbarPtr full) {
-    static_assert(Tile::panels() % sharers == 0, "the CTAs that share a tile load equal numbers of panels");
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < Tile::panels() / sharers; ++i) {
-      const std::uint32_t panel = part * (Tile::panels() / sharers) + i;
-      copy_box<sharers>(tile.panel_data(panel), map, {static_cast<std::int32_t>(first_col + panel * 64), k}, mask, full);
+    if constexpr (config.b_major == Major::kK) {
+      constexpr std::uint32_t b_rows = config.tile_n / config.cluster_m;
+      HEDDLE_UNROLL
+      for (std::uint32_t panel = 0; panel < BTile::panels(); ++panel) {
+        copy_box<config.cluster_m>(b.panel_data(panel) + place.m * b_rows * 64, params.b, k + panel * 64,
+                                   first.n + place.m * b_rows, place.sharers_of_b(), full);
+      }
+    } else {
+      constexpr std::uint32_t panels = BTile::panels() / config.cluster_m;
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < panels; ++i) {
+        const std::uint32_t panel = place.m * panels + i;
+        copy_box<config.cluster_m>(b.panel_data(panel), params.b, first.n + panel * 64, k, place.sharers_of_b(),
+                                   full);
+      }
     }
   }
 
   template <std::uint32_t sharers>
-  HEDDLE_DEVICE static void copy_box(In* to, const isa::TensorMap& map, const std::int32_t (&at)[2],
-                                     std::uint16_t mask, MbarPtr full) {
+  HEDDLE_DEVICE static void copy_box(In* to, const isa::TensorMap& map, std::uint32_t inner, std::uint32_t outer,
+                                     [[maybe_unused]] std::uint16_t mask, MbarPtr full) {
+    const std::int32_t at[2] = {static_cast<std::int32_t>(inner), static_cast<std::int32_t>(outer)};
     if constexpr (sharers > 1) {
       isa::cp_async_bulk_tensor_load_multicast(to, &map, at, full, mask);
     } else {
@@ -261,6 +260,7 @@ struct MatmulSm90 {
     const auto readers = static_cast<std::uint16_t>(place.sharers_of_a() | place.sharers_of_b());
     unsigned char* const store_tiles = shared.output.ptr(warp * config.store_tiles * kStoreTileBytes);
 
+    if (params.a_rows < config.tile_m) clear_missing_rows(params, payload);
     Sums sums;
     TileWalk walk = tiles_of_cluster(params);
     if (config.form == MatmulForm::kPingpong && warpgroup == 1) {
@@ -283,6 +283,22 @@ struct MatmulSm90 {
       store(params, sums, store_tiles, first.m + first_row + warp % 4 * kStoreTileRows, first.n);
     }
     if (isa::elect_sync()) isa::cp_async_bulk_wait_group<0>();
+  }
+
+  // Rows of A that are never copied are multiplied all the same, and not stored. They must be something, though.
+  HEDDLE_DEVICE static void clear_missing_rows(const Params& params, const Payload& payload) {
+    const std::uint32_t first = params.a_rows * 128;
+    for (std::uint32_t stage = 0; stage < config.stages; ++stage) {
+      HEDDLE_UNROLL
+      for (std::uint32_t panel = 0; panel < ATile::panels(); ++panel) {
+        auto* bytes = reinterpret_cast<unsigned char*>(payload.get_a_tile(stage).panel_data(panel));
+        for (std::uint32_t at = first + isa::tid_x() * 16; at < config.tile_m * 128; at += kMathWarps * 512) {
+          isa::st_shared(reinterpret_cast<isa::Bytes16*>(bytes + at), isa::Bytes16{});
+        }
+      }
+    }
+    isa::fence_proxy_async_shared_cta();
+    isa::bar_sync(kClearBarrier, kMathWarps * isa::kWarpThreads);
   }
 
   // Descriptors of the operands in stage 0.

@@ -9,7 +9,9 @@
 namespace heddle::inline HEDDLE_TARGET {
 
 // Which source file compiles an instance.
-enum class MatmulGroup : std::uint8_t { kLarge, kSmall, kFused, kSimulated };
+enum class MatmulGroup : std::uint8_t { kLarge, kSmall, kFused, kFusedKn, kSimulated };
+
+constexpr bool has_fused_epilogue(MatmulGroup group) { return group >= MatmulGroup::kFused; }
 
 struct MatmulSm90Instance {
   MatmulSm90Config config;
@@ -21,39 +23,20 @@ struct MatmulSm90Instance {
 
 inline constexpr MatmulSm90Instance kMatmulSm90Instances[] = {
     {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative), MatmulGroup::kLarge},
-    {HEDDLE_MATMUL(128, 256, 64, 4, 1, 2, kCooperative), MatmulGroup::kLarge},
-    {HEDDLE_MATMUL(256, 128, 64, 4, 2, 1, kCooperative), MatmulGroup::kLarge},
-    {HEDDLE_MATMUL(256, 128, 64, 4, 1, 2, kCooperative), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(256, 192, 64, 3, 1, 2, kCooperative), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(256, 176, 64, 3, 1, 2, kCooperative), MatmulGroup::kLarge},
     {HEDDLE_MATMUL(128, 192, 64, 5, 2, 1, kPingpong, .store_tiles = 1), MatmulGroup::kLarge},
     {HEDDLE_MATMUL(128, 176, 64, 5, 2, 1, kPingpong), MatmulGroup::kLarge},
-    {HEDDLE_MATMUL(128, 160, 64, 5, 2, 1, kPingpong), MatmulGroup::kLarge},
-    {HEDDLE_MATMUL(128, 128, 64, 6, 2, 1, kPingpong), MatmulGroup::kLarge},
     {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong), MatmulGroup::kLarge},
-    {HEDDLE_MATMUL(64, 256, 64, 5, 2, 1, kPingpong, .store_tiles = 1), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative, .b_major = Major::kMN), MatmulGroup::kLarge},
 
-    {HEDDLE_MATMUL(128, 128, 64, 6, 2, 1, kCooperative), MatmulGroup::kSmall},
     {HEDDLE_MATMUL(64, 128, 64, 8, 1, 1, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 128, 64, 8, 2, 1, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 128, 64, 8, 4, 1, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 128, 64, 8, 2, 2, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 112, 64, 9, 1, 1, kSingle), MatmulGroup::kSmall},
     {HEDDLE_MATMUL(64, 112, 64, 9, 2, 1, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(128, 56, 64, 9, 1, 1, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(128, 56, 64, 9, 1, 2, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 64, 64, 12, 1, 1, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 64, 64, 12, 1, 2, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 64, 64, 8, 2, 1, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 64, 128, 6, 1, 2, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 32, 64, 16, 1, 1, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 32, 64, 8, 1, 1, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 32, 64, 8, 1, 2, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 32, 64, 8, 2, 1, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 32, 64, 16, 1, 2, kSingle), MatmulGroup::kSmall},
-    {HEDDLE_MATMUL(64, 32, 128, 8, 1, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 64, 64, 13, 1, 1, kSingle, .store_tiles = 1), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 32, 128, 9, 1, 1, kSingle, .store_tiles = 1), MatmulGroup::kSmall},
 
     {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong), MatmulGroup::kFused},
-    {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong, .b_major = Major::kMN), MatmulGroup::kFused},
-    {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative, .b_major = Major::kMN), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong, .b_major = Major::kMN), MatmulGroup::kFusedKn},
 
     {HEDDLE_MATMUL(128, 24, 64, 3, 2, 1, kCooperative), MatmulGroup::kSimulated},
     {HEDDLE_MATMUL(64, 40, 64, 2, 1, 2, kPingpong), MatmulGroup::kSimulated},

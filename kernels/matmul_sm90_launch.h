@@ -41,6 +41,8 @@ void add_launches<MatmulGroup::kSmall>(MatmulSm90Launches& launches);
 template <>
 void add_launches<MatmulGroup::kFused>(MatmulSm90Launches& launches);
 template <>
+void add_launches<MatmulGroup::kFusedKn>(MatmulSm90Launches& launches);
+template <>
 void add_launches<MatmulGroup::kSimulated>(MatmulSm90Launches& launches);
 
 // Null where the instance belongs to another group.
@@ -60,7 +62,7 @@ isa::TensorMap operand_map(const void* address, std::uint64_t rows, std::uint64_
                         .box_rows = box_rows,
                         .box_cols = 64,
                         .swizzle = Swizzle::k128B,
-                        .l2_promotion = L2Promotion::k256B});
+                        .l2_promotion = L2Promotion::k128B});
 }
 
 inline isa::TensorMap output_map(const MatmulProblem& problem, const MatmulTensors& tensors, std::uint64_t pitch,
@@ -84,7 +86,7 @@ template <std::uint32_t instance, Element In>
 RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
   constexpr MatmulSm90Config config = kMatmulSm90Instances[instance].config;
   constexpr MatmulGroup group = kMatmulSm90Instances[instance].group;
-  constexpr bool has_epilogue = group == MatmulGroup::kFused || group == MatmulGroup::kSimulated;
+  constexpr bool has_epilogue = has_fused_epilogue(group);
   using Epilogue = std::conditional_t<has_epilogue, FusedEpilogue, PlainEpilogue>;
   using Kernel = MatmulSm90<config, In, Epilogue>;
   const MatmulProblem& problem = *call.problem;
@@ -92,7 +94,10 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
   const MatmulSm90Plan& plan = *call.plan;
 
   typename Kernel::Params params{};
-  params.a = operand_map<In>(tensors.a, problem.m, problem.k, plan.a_pitch, config.tile_m / config.cluster_n);
+  // To copy rows that are not there takes as long as to copy others: an A of few rows has smaller boxes.
+  params.a_rows = config.cluster_n == 1 ? std::min(config.tile_m, (problem.m + 7) / 8 * 8) : config.tile_m;
+  params.tx_bytes = (params.a_rows + config.tile_n) * config.tile_k * static_cast<std::uint32_t>(sizeof(In));
+  params.a = operand_map<In>(tensors.a, problem.m, problem.k, plan.a_pitch, params.a_rows / config.cluster_n);
   if constexpr (config.b_major == Major::kK) {
     params.b = operand_map<In>(tensors.b, problem.n, problem.k, plan.b_pitch, config.tile_n / config.cluster_m);
   } else {

@@ -9,7 +9,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
+#include <cmath>
+#include <string_view>
 
 namespace heddle {
 
@@ -31,12 +32,10 @@ const char* name_of(MatmulForm form) {
   return form == MatmulForm::kCooperative ? "coop" : form == MatmulForm::kPingpong ? "pingpong" : "single";
 }
 
-bool has_epilogue(MatmulGroup group) { return group == MatmulGroup::kFused || group == MatmulGroup::kSimulated; }
-
 std::string name_of(const MatmulSm90Instance& instance) {
   const MatmulSm90Config& c = instance.config;
   return fmt::format("{}x{}x{}_{}_{}x{}_{}{}{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m, c.cluster_n,
-                     name_of(c.form), c.b_major == Major::kMN ? "_kn" : "", has_epilogue(instance.group) ? "_fused" : "");
+                     name_of(c.form), c.b_major == Major::kMN ? "_kn" : "", has_fused_epilogue(instance.group) ? "_fused" : "");
 }
 
 // The copy engine stores multiples of 16 bytes.
@@ -44,7 +43,7 @@ bool is_ragged(const MatmulProblem& p) { return std::uint64_t{p.n} * bytes_of(p.
 
 bool can_run(const MatmulSm90Instance& instance, const MatmulProblem& p, bool is_fused, bool is_simulated) {
   const bool is_kn = instance.config.b_major == Major::kMN;
-  return is_kn == (p.b_layout == BLayout::kKN) && ((!is_fused && !is_ragged(p)) || has_epilogue(instance.group)) &&
+  return is_kn == (p.b_layout == BLayout::kKN) && ((!is_fused && !is_ragged(p)) || has_fused_epilogue(instance.group)) &&
          (is_simulated || instance.group != MatmulGroup::kSimulated);
 }
 
@@ -78,59 +77,72 @@ void check(const MatmulProblem& p) {
 
 // "@m8": bands of 8 clusters' tiles along M.
 void read_order(std::string_view text, MatmulSm90Plan& plan) {
-  const std::string_view number = text.substr(std::min<std::size_t>(1, text.size()));
-  std::uint32_t group = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), group);
-  require(!number.empty() && (text[0] == 'm' || text[0] == 'n') && error == std::errc() &&
-              end == number.data() + number.size() && group >= 1,
+  const std::string_view digits = text.substr(std::min<std::size_t>(1, text.size()));
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), plan.group);
+  require(!digits.empty() && (text[0] == 'm' || text[0] == 'n') && error == std::errc() &&
+              end == digits.data() + digits.size() && plan.group >= 1,
           fmt::format("the order '@{}' of a configuration; '@m8' and '@n8' are examples", text));
-  plan.group = group;
   plan.bands_along_m = text[0] == 'm';
 }
 
 std::uint32_t tiles_along(std::uint32_t elems, std::uint32_t tile) { return (elems + tile - 1) / tile; }
 
-// Of a block of `sms` tiles, the shape that reads least: a band of `group` clusters' tiles.
+// What an H200 showed: bands of 8 move least between L2 and memory, unless both operands stay in L2 anyway.
 void choose_order(const MatmulProblem& p, const MatmulSm90Config& c, MatmulSm90Plan& plan) {
-  constexpr std::uint32_t kSms = 132;
-  const std::uint32_t rows = c.tile_m * c.cluster_m;
-  const std::uint32_t cols = c.tile_n * c.cluster_n;
-  const std::uint32_t clusters = kSms / c.cluster();
-  const std::uint32_t m_tiles = tiles_along(p.m, rows);
-  const std::uint32_t n_tiles = tiles_along(p.n, cols);
-  plan.bands_along_m = m_tiles >= n_tiles ? false : true;
-  std::uint64_t best = ~std::uint64_t{0};
-  for (std::uint32_t group = 1; group <= 32; ++group) {
-    const std::uint32_t across = std::min(group, plan.bands_along_m ? m_tiles : n_tiles);
-    const std::uint32_t along = (clusters + across - 1) / across;
-    const std::uint64_t reads = plan.bands_along_m ? std::uint64_t{across} * rows + std::uint64_t{along} * cols
-                                                   : std::uint64_t{across} * cols + std::uint64_t{along} * rows;
-    if (reads < best) {
-      best = reads;
-      plan.group = group;
-    }
-  }
+  constexpr std::uint64_t kKeptBytes = std::uint64_t{40} << 20;
+  const std::uint32_t m_tiles = tiles_along(p.m, c.tile_m * c.cluster_m);
+  const std::uint32_t n_tiles = tiles_along(p.n, c.tile_n * c.cluster_n);
+  const std::uint64_t operand_bytes = 2 * (std::uint64_t{p.m} + p.n) * p.k;
+  plan.group = operand_bytes <= kKeptBytes ? 32 : 8;
+  plan.bands_along_m = operand_bytes > kKeptBytes && (c.cluster_m > 1 || n_tiles > m_tiles);
 }
 
-// The time of a problem in cycles of the tensor cores, roughly: whole rounds over the SMs, what fills and
-// drains a round, and what the caches can deliver.
+// The time of a problem in cycles, roughly: rounds of tiles over the SMs, or what L2 and memory can deliver.
 double cost(const MatmulProblem& p, const MatmulSm90Config& c) {
   constexpr double kSms = 132;
-  constexpr double kL2BytesPerCycle = 3600;   // of all SMs together
-  constexpr double kHbmBytesPerCycle = 2500;
+  constexpr double kL2BytesPerCycle = 6000;
+  constexpr double kMemoryBytesPerCycle = 2200;
+  constexpr double kLatency = 3000;
+  const bool is_pingpong = c.form == MatmulForm::kPingpong;
   const double m_tiles = tiles_along(p.m, c.tile_m * c.cluster_m) * c.cluster_m;
   const double n_tiles = tiles_along(p.n, c.tile_n * c.cluster_n) * c.cluster_n;
   const double k_blocks = tiles_along(p.k, c.tile_k);
   const double tiles = m_tiles * n_tiles;
-  const double rounds = static_cast<double>(static_cast<std::uint64_t>((tiles + kSms - 1) / kSms));
-  const double narrow = c.tile_n >= 64 ? 1.0 : 64.0 / c.tile_n;
-  const double tile_cycles = k_blocks * c.tile_m * c.tile_n * c.tile_k / 2048.0 * narrow;
-  const double fixed = c.form == MatmulForm::kPingpong ? 300 : 1000 + c.warpgroup_rows() * c.tile_n / 64.0;
-  const double math = rounds * (tile_cycles + fixed) / 0.95;
-  const double l2_bytes = tiles * k_blocks * c.tile_k * 2.0 * (c.tile_m / c.cluster_n + c.tile_n / c.cluster_m);
-  const double hbm_bytes = 2.0 * (double(p.m) * p.k + double(p.n) * p.k + double(p.m) * p.n);
-  return std::max({math, l2_bytes / kL2BytesPerCycle, hbm_bytes / kHbmBytesPerCycle}) + 2000;
+  // Where there are many rounds power is the limit, and SMs that idle in the last one leave theirs to others.
+  const double share = tiles / kSms;
+  const double rounds = share > 3 ? (share + std::ceil(share)) / 2 : std::ceil(share);
+  const double width = c.tile_n >= 160 ? 0.97 : c.tile_n >= 128 ? 0.93 : c.tile_n >= 64 ? 0.85 : 0.5;
+  const double tile_cycles = k_blocks * c.tile_m * c.tile_n * c.tile_k / 2048.0 / width;
+  const double store_cycles = 500 + c.warpgroup_rows() * c.tile_n / 16.0;
+  const double math = is_pingpong ? rounds * tile_cycles + store_cycles : rounds * (tile_cycles + store_cycles);
+  const double rows = p.m < c.tile_m ? p.m : c.tile_m;
+  const double l2_bytes = tiles * k_blocks * c.tile_k * 2.0 * (rows / c.cluster_n + double(c.tile_n) / c.cluster_m);
+  const double memory_bytes = 2.0 * (double(p.m) * p.k + double(p.n) * p.k + double(p.m) * p.n);
+  const double readers = std::min(1.0, tiles / 110);
+  return std::max({math, l2_bytes / kL2BytesPerCycle, memory_bytes / kMemoryBytesPerCycle / readers}) + kLatency;
 }
+
+// What the search of bench/matmul_bench found on an H200.
+struct Tuned {
+  std::uint32_t m;
+  std::uint32_t n;
+  std::uint32_t k;
+  const char* config;
+};
+constexpr Tuned kTuned[] = {
+    {512, 512, 512, "64x32x128_9_1x1_single@m8"},
+    {1024, 1024, 1024, "64x128x64_8_1x1_single@n12"},
+    {2048, 2048, 2048, "128x128x64_6_1x1_pingpong@m3"},
+    {4096, 4096, 4096, "128x256x64_4_2x1_coop@n8"},
+    {8192, 8192, 8192, "128x192x64_5_2x1_pingpong@m8"},
+    {16384, 16384, 16384, "256x192x64_3_1x2_coop@n8"},
+    {4096, 14336, 4096, "256x176x64_3_1x2_coop@m8"},
+    {4096, 4096, 14336, "128x256x64_4_2x1_coop@n8"},
+    {8192, 8192, 1024, "128x192x64_5_2x1_pingpong@n32"},
+    {64, 8192, 8192, "64x64x64_13_1x1_single@n3"},
+    {16, 4096, 14336, "64x32x128_9_1x1_single@m6"},
+    {128, 7168, 16384, "64x112x64_9_2x1_single@n2"},
+};
 
 }  // namespace
 
@@ -144,6 +156,11 @@ std::vector<std::string> matmul_configs(const MatmulProblem& problem, bool is_fu
 
 std::string matmul_choice(const MatmulProblem& problem, bool is_fused, bool is_simulated) {
   check(problem);
+  if (!is_fused && problem.b_layout == BLayout::kNK && !is_ragged(problem)) {
+    for (const Tuned& tuned : kTuned) {
+      if (tuned.m == problem.m && tuned.n == problem.n && tuned.k == problem.k) return tuned.config;
+    }
+  }
   const MatmulSm90Instance* best = nullptr;
   double least = 0;
   for (const MatmulSm90Instance& instance : kMatmulSm90Instances) {

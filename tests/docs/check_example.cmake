@@ -1,9 +1,17 @@
-# The kernel in the README is the one in examples/01_pipeline.cu, which is compiled and run.
+# Code in documents is that of examples which are compiled and run.
 cmake_minimum_required(VERSION 3.25)
-file(READ "${ROOT}/README.md" readme)
-file(READ "${ROOT}/examples/01_pipeline.cu" example)
-string(REGEX MATCH "// \\[kernel\\]\n(.*)// \\[kernel\\]" matched "${example}")
-string(FIND "${readme}" "```cpp\n${CMAKE_MATCH_1}```" place)
-if(CMAKE_MATCH_1 STREQUAL "" OR place EQUAL -1)
-  message(FATAL_ERROR "the kernel in README.md differs from the one in examples/01_pipeline.cu")
-endif()
+
+# The part of `source` between two lines "// [marker]" stands in `document` as it is.
+function(expect_same document source marker)
+  file(READ "${ROOT}/${document}" text)
+  file(READ "${ROOT}/${source}" example)
+  string(REGEX MATCH "// \\[${marker}\\]\n(.*)// \\[${marker}\\]" matched "${example}")
+  set(part "${CMAKE_MATCH_1}")
+  string(FIND "${text}" "```cpp\n${part}```" place)
+  if(part STREQUAL "" OR place EQUAL -1)
+    message(SEND_ERROR "the ${marker} in ${document} differs from the one in ${source}")
+  endif()
+endfunction()
+
+expect_same(README.md examples/01_pipeline.cu kernel)
+expect_same(docs/guide.md examples/own_payload.h payload)

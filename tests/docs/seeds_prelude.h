@@ -3,10 +3,14 @@
 // What the C++ spellings in docs/seeds.md refer to. Declarations alone: the spellings are compiled, not run.
 #pragma once
 
+#include <heddle/kernel/clc_scheduler.h>
 #include <heddle/kernel/context.h>
+#include <heddle/kernel/roles.h>
 #include <heddle/kernel/warp_context.h>
+#include <heddle/pipeline/epilogue_load.h>
 #include <heddle/pipeline/payload.h>
 #include <heddle/pipeline/pipeline.h>
+#include <heddle/pipeline/pipeline_bundle.h>
 #include <heddle/pipeline/pipeline_storage.h>
 #include <heddle/pipeline/tile_pipeline.h>
 #include <heddle/tile/layout.h>
@@ -25,6 +29,13 @@ using OutputTiles = OutputTileStorage<bf16, k_major_tile<bf16>(128, 64, Swizzle:
 inline constexpr OutputPipelineConfig opc{.num_stages = 2, .stage_stride_cols = 256};
 using Context = WarpContext<WarpContextConfig{.output = opc}>;
 
+using SourceTiles = SourceTileStorage<bf16, k_major_tile<bf16>(128, 64, Swizzle::k128B), 2>;
+inline constexpr PipelineBundleConfig bundle{.input_stages = 4, .output_stages = 2, .clc_stages = 2};
+inline constexpr PipelineBundleConfig bundle_without_clc{.input_stages = 4, .output_stages = 2};
+
+using Roles = WarpRoles<Role<"epilogue", 4>, Role<"scheduler", 1>, Role<"load", 1>, Role<"mma", 1>>;
+using Scheduler = ClcTileScheduler<TileSchedulerConfig{}, Roles, 2>;
+
 struct MyKernelSmem {
   auto& a_tiles() { return input_pipeline.tiles.a_tiles(); }
   auto& c_tiles() { return output_tiles.c_tiles(); }
@@ -37,6 +48,7 @@ struct MyKernelSmem {
 extern MbarPtr mbar;
 extern MyKernelSmem& smem;
 extern const KernelContext<ClusterConfig{}> ctx;
+extern Scheduler& scheduler;
 extern const Payload payload;
 extern const ScaledPayload scaled_payload;
 extern const BlockwisePayload blockwise_payload;

@@ -97,7 +97,7 @@ struct MatmulCase {
         const std::uint64_t at = m * p.out_pitch + n;
         if (p.beta != 0) value += static_cast<double>(p.beta) * read(p.output, data.out, at);
         if (has_bias) value += read(p.output, data.bias, n);
-        if (p.activation == Activation::kRelu) value = std::max(value, 0.0);
+        if (p.activation == Activation::kRelu) value = value > 0 ? value : 0;
         if (has_residual) value += read(p.output, data.residual, at);
         write(p.output, out, at, value);
       }

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace heddle {
 namespace {
 
@@ -61,6 +63,19 @@ TEST(MatmulSm90, TilesOfManyRoundsAreExact) {
   }
 }
 
+TEST(MatmulSm90, EveryChoiceOfTheLibraryCanBeRun) {
+  for (const std::uint32_t m : {1u, 16u, 100u, 512u, 4096u, 8192u}) {
+    for (const std::uint32_t n : {8u, 512u, 1000u, 14336u}) {
+      for (const std::uint32_t k : {8u, 1024u, 16384u}) {
+        const MatmulProblem problem{.m = m, .n = n, .k = k};
+        const std::string choice = matmul_choice(problem, false, false);
+        const std::vector<std::string> all = matmul_configs(problem, false, false);
+        EXPECT_NE(std::find(all.begin(), all.end(), choice.substr(0, choice.find('@'))), all.end()) << choice;
+      }
+    }
+  }
+}
+
 TEST(MatmulSm90, OneElementIsExact) {
   for (const std::string& config : small_configs()) {
     expect_exact(MatmulCase({.m = 1, .n = 1, .k = 1, .config = config}, true, true, 0, 7), "rr");
@@ -84,7 +99,7 @@ TEST(MatmulSm90, EpilogueIsExactOnIntegers) {
 }
 
 TEST(MatmulSm90, ConfigurationsOfTheGpuRunInTheSimulatedSm) {
-  for (const char* config : {"128x256x64_4_2x1_coop", "128x176x64_5_2x1_pingpong", "64x32x64_8_2x1_single"}) {
+  for (const char* config : {"128x256x64_4_2x1_coop", "128x176x64_5_2x1_pingpong", "64x112x64_9_2x1_single"}) {
     const MatmulProblem problem{.m = 200, .n = 264, .k = 330, .config = config};
     expect_exact(MatmulCase(problem, false, false, 0, 10), "rr");
   }

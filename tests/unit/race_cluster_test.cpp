@@ -63,7 +63,16 @@ TEST(RaceChecker, AsksForInitFenceWhereTheClusterBarrierIsRelaxed) {
 
 // Rank 0 writes into the shared memory of rank 1, and says so.
 struct RemoteWrite {
-  enum class How : std::uint8_t { kBarrier, kCtaScopeWait, kClusterSync, kRelaxedSync, kFencedRelaxedSync, kNothing };
+  enum class How : std::uint8_t {
+    kBarrier,
+    kCtaScopeWait,
+    kRelaxedArrive,
+    kRelaxedWait,
+    kClusterSync,
+    kRelaxedSync,
+    kFencedRelaxedSync,
+    kNothing
+  };
   struct Params {
     How how;
   };
@@ -92,10 +101,20 @@ struct RemoteWrite {
         break;
       case How::kBarrier:
       case How::kCtaScopeWait:
+      case How::kRelaxedArrive:
+      case How::kRelaxedWait:
         if (isa::tid_x() != 0) break;
-        if (writes) isa::mbarrier_arrive_cluster(isa::mapa(&s.written, 1));
-        else if (p.how == How::kBarrier) wait_cluster(&s.written, 0);
-        else wait(&s.written, 0);
+        if (writes) {
+          if (p.how == How::kRelaxedArrive) isa::mbarrier_arrive_cluster_relaxed(isa::mapa(&s.written, 1));
+          else isa::mbarrier_arrive_cluster(isa::mapa(&s.written, 1));
+        } else if (p.how == How::kCtaScopeWait) {
+          wait(&s.written, 0);
+        } else if (p.how == How::kRelaxedWait) {
+          while (!isa::mbarrier_try_wait_parity_cluster_relaxed(&s.written, 0)) {
+          }
+        } else {
+          wait_cluster(&s.written, 0);
+        }
         break;
     }
     if (isa::tid_x() == 0 && !writes) isa::ld_shared(&s.word);
@@ -110,6 +129,14 @@ TEST(RaceChecker, AsksForClusterScopeBetweenCtas) {
   expect_found<RemoteWrite>(host, kPair, {How::kCtaScopeWait}, {"race"});
   expect_silent<RemoteWrite>(host, kPair, {How::kClusterSync});
   expect_found<RemoteWrite>(host, kPair, {How::kNothing}, {"race"});
+}
+
+TEST(RaceChecker, KnowsThatRelaxedArrivalsAndWaitsOrderNoAccessOfAThread) {
+  using How = RemoteWrite::How;
+  Host host;
+  expect_found<RemoteWrite>(host, kPair, {How::kRelaxedArrive}, {"race"});
+  expect_found<RemoteWrite>(host, kPair, {How::kRelaxedWait}, {"race"});
+  expect_silent<RemoteWrite>(host, kPair, {How::kBarrier});
 }
 
 TEST(RaceChecker, TakesRelaxedArrivalForWhatFencesReleased) {

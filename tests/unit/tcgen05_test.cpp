@@ -158,6 +158,21 @@ TEST(Tcgen05, ReadsMNMajorOperandsOf8Bits) {
                                      .gap = 1024});
 }
 
+TEST(Tcgen05, TakesAFromTensorMemory) {
+  expect_exact<kF16, 1>({.fields = bf16_of(128, 64), .steps = 3, .a_in_tmem = true});
+  expect_exact<kF16, 1>({.fields = bf16_of(64, 64), .steps = 3, .has_d = true, .d_lane = 16, .a_in_tmem = true});
+  expect_exact<kF16, 2>({.fields = bf16_of(256, 64), .steps = 3, .a_in_tmem = true});
+  expect_exact<kF16, 2>({.fields = bf16_of(128, 64), .steps = 3, .a_in_tmem = true});
+  expect_exact<MmaKind::kF8f6f4, 1>(
+      {.fields = {.m = 128, .n = 16, .a_type = OperandType::kE5m2, .b_type = OperandType::kE2m1},
+       .steps = 2,
+       .a_in_tmem = true});
+  expect_exact<MmaKind::kTf32, 2>(
+      {.fields = {.m = 256, .n = 16, .a_type = OperandType::kTf32, .b_type = OperandType::kTf32},
+       .steps = 2,
+       .a_in_tmem = true});
+}
+
 // What it refuses.
 
 // The first line of the report on words that differ from the right ones.

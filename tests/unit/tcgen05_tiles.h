@@ -35,6 +35,7 @@ struct Problem {
   bool has_d = false;        // D is not zero at the start
   std::uint32_t d_lane = 0;  // of its address
   std::uint32_t d_column = 0;
+  bool a_in_tmem = false;
 
   std::uint32_t depth() const { return steps * 32 / wgmma_test::bytes_of(fields.a_type); }
 };
@@ -168,6 +169,16 @@ inline Prepared prepare(const Problem& problem) {
   return prepared;
 }
 
+// The row of A, among those of its CTA, that a lane of tensor memory holds; 128: none.
+inline std::uint32_t a_row_of(const Problem& problem, std::uint32_t lane) {
+  if (problem.cta_group == 1 && problem.fields.m == 64) {
+    return lane % 32 / 16 == problem.d_lane / 16 ? 16 * (lane / 32) + lane % 16 : 128;
+  }
+  return problem.cta_group == 2 && problem.fields.m == 128 ? lane % 64 : lane;
+}
+
+inline constexpr std::uint32_t kAColumn = 448;  // where A lies in tensor memory, 8 columns to a step
+
 struct Shared {
   alignas(1024) isa::Bytes16 image[kImageBytes / 16];
   SharedMemBarrier done;
@@ -233,15 +244,34 @@ Outcome run(const Problem& problem, const Prepared& prepared, const Words& words
       isa::tcgen05_wait_st();
       isa::tcgen05_fence_before_thread_sync();
     }
+    const std::uint32_t a_base = base - problem.d_column + kAColumn;
+    for (std::uint32_t step = 0; problem.a_in_tmem && step < problem.steps; ++step) {
+      std::uint32_t r[8] = {};
+      const std::uint32_t row = a_row_of(problem, isa::tid_x());
+      const std::uint32_t per_word = 4 / wgmma_test::bytes_of(f.a_type);
+      for (std::uint32_t i = 0; row < 128 && i < 8 * per_word; ++i) {
+        const int value = a_value(rank * (f.m / group) + row, step * 8 * per_word + i);
+        r[i / per_word] |= bits_of(f.a_type, static_cast<float>(value)) << 32 / per_word * (i % per_word);
+      }
+      isa::tcgen05_st_32x32b(a_base + 8 * step + (32 * isa::warp_idx() << 16), r);
+      isa::tcgen05_wait_st();
+      isa::tcgen05_fence_before_thread_sync();
+    }
     isa::cluster_sync();
     if (rank == 0 && isa::warp_idx() == 0 && isa::elect_sync()) {
       isa::tcgen05_fence_after_thread_sync();
       const std::uint32_t start = isa::shared_address(shared.image);
       for (std::uint32_t step = 0; step < problem.steps; ++step) {
-        isa::tcgen05_mma<kind, cta_group>(base + (problem.d_lane << 16),
-                                          advanced_descriptor(words.a, start + step * prepared.a.step_bytes),
-                                          advanced_descriptor(words.b, start + step * prepared.b.step_bytes),
-                                          words.instruction, step != 0 || problem.has_d);
+        const std::uint32_t d = base + (problem.d_lane << 16);
+        const std::uint64_t b = advanced_descriptor(words.b, start + step * prepared.b.step_bytes);
+        const bool accumulate = step != 0 || problem.has_d;
+        if (problem.a_in_tmem) {
+          isa::tcgen05_mma_tmem_a<kind, cta_group>(d, a_base + 8 * step + (problem.d_lane << 16), b, words.instruction,
+                                                   accumulate);
+        } else {
+          isa::tcgen05_mma<kind, cta_group>(d, advanced_descriptor(words.a, start + step * prepared.a.step_bytes), b,
+                                            words.instruction, accumulate);
+        }
       }
       if constexpr (cta_group == 2) {
         isa::tcgen05_commit_multicast<2>(&shared.done, 0b11);

@@ -189,14 +189,8 @@ bool mbarrier_try_wait_parity_hint(MbarPtr bar, std::uint32_t parity, std::uint3
                                    CallSite site = CallSite::here());
 bool mbarrier_try_wait_parity_cluster(MbarPtr bar, std::uint32_t parity, CallSite site = CallSite::here());
 
-// Model: the relaxed forms order as the others do, so an ordinary access that relies on them is not reported.
-inline void mbarrier_arrive_cluster_relaxed(MbarPtr bar, CallSite site = CallSite::here()) {
-  mbarrier_arrive_cluster(bar, 1, site);
-}
-inline bool mbarrier_try_wait_parity_cluster_relaxed(MbarPtr bar, std::uint32_t parity,
-                                                     CallSite site = CallSite::here()) {
-  return mbarrier_try_wait_parity_cluster(bar, parity, site);
-}
+void mbarrier_arrive_cluster_relaxed(MbarPtr bar, CallSite site = CallSite::here());
+bool mbarrier_try_wait_parity_cluster_relaxed(MbarPtr bar, std::uint32_t parity, CallSite site = CallSite::here());
 
 #endif
 

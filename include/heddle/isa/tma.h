@@ -25,6 +25,14 @@ namespace heddle::inline HEDDLE_TARGET::isa {
 // What a bulk reduction does to the element in global memory. The element type is the tensor map's.
 enum class ReduceOp : std::uint8_t { kAdd, kMin, kMax, kInc, kDec, kAnd, kOr, kXor };
 
+// What createpolicy.fractional makes for all of a range: which lines L2 should give up first. The simulated SM has
+// no caches.
+enum class L2Policy : std::uint64_t {
+  kEvictNormal = 0x1000'0000'0000'0000,
+  kEvictFirst = 0x12F0'0000'0000'0000,
+  kEvictLast = 0x14F0'0000'0000'0000,
+};
+
 #if HEDDLE_ON_CUDA
 
 // Loads the box at `coords` (innermost first, in elements) into shared memory at `destination`.
@@ -45,6 +53,30 @@ HEDDLE_DEVICE void cp_async_bulk_tensor_load_multicast(void* destination, const 
                                                        std::uint16_t mask, CallSite = CallSite::here()) {
   cuda::ptx::cp_async_bulk_tensor(cuda::ptx::space_cluster, cuda::ptx::space_global, destination, map, coords,
                                   &bar->opaque, mask);
+}
+
+// The same two for a matrix, with a word on how long L2 should keep what they read.
+HEDDLE_DEVICE void cp_async_bulk_tensor_load(void* destination, const TensorMap* map, const std::int32_t (&coords)[2],
+                                             MbarPtr bar, L2Policy policy, CallSite = CallSite::here()) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(destination))),
+      "l"(reinterpret_cast<std::uint64_t>(map)), "r"(coords[0]), "r"(coords[1]),
+      "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(bar))), "l"(static_cast<std::uint64_t>(policy))
+      : "memory");
+}
+
+HEDDLE_DEVICE void cp_async_bulk_tensor_load_multicast(void* destination, const TensorMap* map,
+                                                       const std::int32_t (&coords)[2], MbarPtr bar,
+                                                       std::uint16_t mask, L2Policy policy,
+                                                       CallSite = CallSite::here()) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+      ".L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5, %6;" ::"r"(
+          static_cast<std::uint32_t>(__cvta_generic_to_shared(destination))),
+      "l"(reinterpret_cast<std::uint64_t>(map)), "r"(coords[0]), "r"(coords[1]),
+      "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(bar))), "h"(mask), "l"(static_cast<std::uint64_t>(policy))
+      : "memory");
 }
 
 // As cp_async_bulk_tensor_load, for CTAs that work in pairs (ranks 2i and 2i + 1): `bar` may be the peer's, so
@@ -227,6 +259,17 @@ void cp_async_bulk_tensor_load_multicast(void* destination, const TensorMap* map
                                          const std::int32_t (&coords)[rank], MbarPtr bar, std::uint16_t mask,
                                          CallSite site = CallSite::here()) {
   tensor_load_multicast(1, destination, map, coords, rank, bar, mask, site);
+}
+
+inline void cp_async_bulk_tensor_load(void* destination, const TensorMap* map, const std::int32_t (&coords)[2],
+                                      MbarPtr bar, L2Policy, CallSite site = CallSite::here()) {
+  tensor_load(1, destination, map, coords, 2, bar, site);
+}
+
+inline void cp_async_bulk_tensor_load_multicast(void* destination, const TensorMap* map,
+                                                const std::int32_t (&coords)[2], MbarPtr bar, std::uint16_t mask,
+                                                L2Policy, CallSite site = CallSite::here()) {
+  tensor_load_multicast(1, destination, map, coords, 2, bar, mask, site);
 }
 
 template <int rank>

@@ -41,6 +41,8 @@ enum class EventKind : std::uint8_t {
   kSharedWrite,      // thread, address, bytes
   kGlobalRead,       // thread, global, bytes
   kGlobalWrite,      // thread, global, bytes
+  kSharedAtomic,     // thread, address, bytes: an access that others may make at the same time
+  kGlobalAtomic,     // thread, global, bytes, value: 1 if it can write
   kFence,            // thread, value: a FenceKind
   kCopyIssue,        // copy, thread, address: shared side, bytes, barrier (loads), value: a CopyKind
   kCopyReadShared,   // copy, address, bytes: those that matter, piece by piece; barrier (copies to a peer)
@@ -93,7 +95,9 @@ struct TmemTouch {
 
 enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer, kClcResponse };
 
-enum class EventScope : std::uint8_t { kCta, kCluster };
+// Whose accesses an arrival or a wait orders. Relaxed ones order no access of a thread; what is known of copies and
+// tensor cores goes along all the same.
+enum class EventScope : std::uint8_t { kCta, kCluster, kRelaxed };
 
 struct Event {
   EventKind kind;

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 namespace heddle::sim {
@@ -43,6 +44,7 @@ struct KernelEntry {
   void (*run)(const void* params, void* shared);
   std::uint32_t registers = 0;    // of each thread at the start; 0: not known
   std::uint32_t max_threads = 0;  // 0: what a CTA can have
+  const char* type = "";          // the kernel's, as typeid names it
 };
 
 // Throws InputError for a launch that no GPU of that architecture would take; nothing is written then.
@@ -73,7 +75,8 @@ Report launch(const LaunchOptions& options, const LaunchShape& shape, const type
         K::run(*static_cast<const typename K::Params*>(p), *static_cast<typename K::Shared*>(shared));
       },
       .registers = detail::registers_of<K>(),
-      .max_threads = K::kThreads};
+      .max_threads = K::kThreads,
+      .type = typeid(K).name()};
   return launch_entry(options, shape, entry, &params);
 }
 

@@ -129,6 +129,7 @@ void Order::give(const ThreadOrder& thread, Gather& gather) {
 void Order::give_tmem(const ThreadOrder& thread, Gather& gather) {
   const WarpOrder& warp = *thread.warp;
   for (std::size_t kind = 0; kind < 2; ++kind) {
+    gather.add(warp.tmem_issues(kind), warp.tmem_issued[kind]);
     gather.add(warp.tmem_waits(kind), warp.tmem_waited[kind]);
     gather.add(warp.tmem_fences(kind), thread.tmem_fenced[kind]);
   }
@@ -229,17 +230,29 @@ void Order::init(const Event& event) {
   barrier.place = static_cast<std::uint32_t>(cta.barriers.size());
   cta.barriers.push_back(event.barrier);
   barrier.time = &cta.cluster->barrier_times[event.address];
-  if (barrier.time->component == 0) barrier.time->component = add_components(*cta.cluster, 1);
+  if (barrier.time->component == 0) {
+    barrier.time->component = add_components(*cta.cluster, 1);
+    cta.cluster->engines.push_back(barrier.time->component);
+  }
   barrier.time->barrier = event.barrier;
   barrier.initialiser = &by;
   barrier.initialised = by.warp->now;
   barrier.site = event.site;
 }
 
+// What the clock says of copies that have landed and of operations that tensor cores have completed.
+void Order::give_engines(const ClusterOrder& cluster, const Clock& known, Gather& gather) {
+  for (const Component engine : cluster.engines) {
+    if (const Epoch epoch = known[engine]; epoch != 0) gather.add(engine, epoch);
+  }
+}
+
 void Order::arrive(const Event& event) {
   ThreadOrder& from = thread(event);
   BarrierOrder& barrier = barriers_[event.barrier];
-  if (event.copy != 0) {
+  if (event.scope == EventScope::kRelaxed) {
+    give_engines(*barrier.cta->cluster, from.known, barrier.engines);
+  } else if (event.copy != 0) {
     Clock& told = commits_[event.copy - 1];
     barrier.own.add(pool_, told);
     if (event.bytes == 0) told = {};
@@ -264,6 +277,12 @@ void Order::end_phase(const Event& event) {
     barrier.passed_remote = barrier.remote.finish(pool_);
   }
   barrier.passed_all = pool_.join(barrier.passed_own, barrier.passed_remote);
+  if (!barrier.engines.is_empty()) {
+    barrier.engines.add(pool_, barrier.passed_engines);
+    barrier.passed_engines = barrier.engines.finish(pool_);
+    barrier.passed_own = pool_.join(barrier.passed_own, barrier.passed_engines);
+    barrier.passed_all = pool_.join(barrier.passed_all, barrier.passed_engines);
+  }
 }
 
 void Order::pass(const Event& event) {
@@ -278,7 +297,10 @@ void Order::pass(const Event& event) {
   } else if (turn.released_before != to.last_release) {
     turn.is_stale = true;
   }
-  if (event.scope == EventScope::kCluster) {
+  if (event.scope == EventScope::kRelaxed) {
+    give_engines(*barrier.cta->cluster, barrier.passed_all, meeting_);
+    acquire(to, meeting_.finish(pool_));
+  } else if (event.scope == EventScope::kCluster) {
     acquire(to, barrier.passed_all);
   } else if (to.known[barrier.time->component] < barrier.time->reached) {
     acquire(to, barrier.passed_own);
@@ -324,7 +346,10 @@ void Order::issue_mma(const Event& event) {
     const std::size_t warpgroup = event.thread / 128;
     if (cta.mma_times.size() <= warpgroup) cta.mma_times.resize(warpgroup + 1);
     CtaOrder::MmaTime& time = cta.mma_times[warpgroup];
-    if (time.component == 0) time.component = add_components(*cta.cluster, 1);
+    if (time.component == 0) {
+      time.component = add_components(*cta.cluster, 1);
+      cta.cluster->engines.push_back(time.component);
+    }
     IssuedMma& mma = mmas_.emplace_back();
     mma.cluster = cta.cluster;
     mma.component = time.component;
@@ -365,6 +390,7 @@ void Order::commit(const Event& event) {
   meeting_.add(pool_, by.known);
   if (by.tcgen05.component != 0) meeting_.add(by.tcgen05.component, by.tcgen05.issued);
   for (std::size_t kind = 0; kind < 2 && warp.tmem != 0; ++kind) {
+    meeting_.add(warp.tmem_issues(kind), warp.tmem_issued[kind]);
     meeting_.add(warp.tmem_waits(kind), warp.tmem_waited[kind]);
     meeting_.add(warp.tmem_fences(kind), warp.tmem_waited[kind]);
   }
@@ -378,14 +404,14 @@ Clock Order::known_to(const WarpOrder& warp) {
 
 void Order::issue_transfer(const Event& event) {
   WarpOrder& warp = *thread(event).warp;
-  if (warp.tmem == 0) warp.tmem = add_components(*warp.cta->cluster, 4);
+  if (warp.tmem == 0) warp.tmem = add_components(*warp.cta->cluster, 6);
   const std::size_t kind = event.value;
   IssuedTransfer& transfer = transfers_.emplace_back();
   transfer.warp = &warp;
   transfer.is_store = kind == 1;
   transfer.number = ++warp.tmem_issued[kind];
   transfer.known = known_to(warp);
-  transfer.issued = warp.now++;
+  ++warp.now;
   transfer.handed_on = warp.cta->threads[event.thread].tmem_fenced[kind];
   transfer.tmem_waited = warp.tmem_waited;
   transfer.site = event.site;

@@ -39,15 +39,16 @@ struct WarpOrder {
   Component init_fences = 0;
   Component relaxed_arrivals = 0;
 
-  // Its loads (0) and stores (1) of tensor memory. Components: what others know to have been waited for, and then
-  // fenced, of loads and of stores.
+  // Its loads (0) and stores (1) of tensor memory. Components: what others know to have been issued, waited for, and
+  // then fenced, of loads and of stores.
   Component tmem = 0;
   std::array<Epoch, 2> tmem_issued = {};
   std::array<Epoch, 2> tmem_waited = {};
   std::vector<std::uint64_t> tmem_open;  // those not waited for
 
-  Component tmem_waits(std::size_t kind) const { return tmem + 2 * static_cast<Component>(kind); }
-  Component tmem_fences(std::size_t kind) const { return tmem_waits(kind) + 1; }
+  Component tmem_issues(std::size_t kind) const { return tmem + 3 * static_cast<Component>(kind); }
+  Component tmem_waits(std::size_t kind) const { return tmem_issues(kind) + 1; }
+  Component tmem_fences(std::size_t kind) const { return tmem_issues(kind) + 2; }
 
   // The last join that one of its lanes made; the others make the same.
   Clock joined_with, joined_from, joined;
@@ -123,6 +124,7 @@ struct ClusterOrder {
   std::vector<std::unique_ptr<CtaOrder>> ctas;  // by rank
   std::uint32_t running = 0;
   Component components = 0;
+  std::vector<Component> engines;  // those that stand for copies and for operations of tensor cores
   std::vector<WarpOrder*> warps;  // by index
   std::array<Round, 2> rounds;    // of the cluster barrier: nobody is two rounds ahead of another
   std::unordered_map<std::uint32_t, BarrierTime> barrier_times;  // by shared address
@@ -140,6 +142,9 @@ struct BarrierOrder {
   // those who wait at cluster scope.
   Gather own, remote;
   Clock passed_own, passed_remote, passed_all;
+  // What is known of copies and tensor cores, which relaxed arrivals and waits hand over too.
+  Gather engines;
+  Clock passed_engines;
 };
 
 // A copy, as it was issued.
@@ -183,7 +188,6 @@ struct IssuedTransfer {
   bool is_store = false;
   Epoch number = 0;  // among the warp's loads or stores
   Epoch handed_on = 0;  // those before it, up to this one, had been fenced when it was issued
-  Epoch issued = 0;
   Clock known;  // by any lane of the warp
   Clock tcgen05_known;
   std::array<Epoch, 2> tmem_waited = {};
@@ -249,6 +253,7 @@ class Order {
   void start(const Event& event);
   void exit(const Event& event);
   void give(const ThreadOrder& thread, Gather& gather);
+  void give_engines(const ClusterOrder& cluster, const Clock& known, Gather& gather);
   void release(ThreadOrder& thread, Gather& gather);
   void acquire(ThreadOrder& thread, const Clock& clock);
   void meet(const Event& event);

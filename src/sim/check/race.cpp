@@ -20,7 +20,7 @@ std::uint16_t mask_in_granule(std::uint32_t begin, std::uint32_t end) {
 
 EventMask RaceChecker::wants() const {
   return Order::wants() | mask_of({EventKind::kSharedRead, EventKind::kSharedWrite, EventKind::kGlobalRead,
-                                   EventKind::kGlobalWrite, EventKind::kCopyReadShared,
+                                   EventKind::kGlobalWrite, EventKind::kGlobalAtomic, EventKind::kCopyReadShared,
                                    EventKind::kCopyWriteShared, EventKind::kBarrierExpect,
                                    EventKind::kBarrierComplete, EventKind::kBarrierBlock, EventKind::kBarrierInval,
                                    EventKind::kMmaReadShared}) |
@@ -34,6 +34,7 @@ void RaceChecker::on_event(const Event& event) {
     case EventKind::kSharedWrite: return thread_writes(event, event.bytes);
     case EventKind::kGlobalRead: return thread_in_global(event, false);
     case EventKind::kGlobalWrite: return thread_in_global(event, true);
+    case EventKind::kGlobalAtomic: has_global_atomics_ |= event.value != 0; return;
     case EventKind::kCopyReadShared: return copy_in_shared(event, false);
     case EventKind::kCopyWriteShared: return copy_in_shared(event, true);
     case EventKind::kMmaReadShared: return mma_in_shared(event);
@@ -140,6 +141,7 @@ void RaceChecker::thread_in_global(const Event& event, bool is_write) {
   for (const GlobalShadow::Record& before : records) {
     if ((before.access.bytes & access.bytes) == 0 || !(before.access.is_write || is_write)) continue;
     if (before.cluster == cluster && !before.access.unknown_to(view, access.bytes)) continue;
+    if (before.cluster != cluster && has_global_atomics_) continue;
     finding_ = report_.global_conflict(before, {access, thread.lane}, event);
     return;
   }

@@ -6,6 +6,8 @@
 //
 // Model: what copies do to global memory is not compared with anything: threads that read or write the same
 // bytes in one launch are found only among themselves.
+// Model: atomics conflict with nothing and order nothing. Once one has written to global memory, accesses of
+// different clusters are not compared any more: their order may come from it.
 #pragma once
 
 #include "sim/check/order.h"
@@ -93,6 +95,7 @@ class RaceChecker final : public Observer {
   std::vector<std::unique_ptr<Memory>> memories_;  // by linear index of the CTA
   Home home_;
   GlobalShadow global_;
+  bool has_global_atomics_ = false;
   std::optional<Finding> finding_;
 };
 

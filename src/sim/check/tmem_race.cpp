@@ -124,10 +124,7 @@ bool TmemChecker::is_too_late(Actor late, Actor op) const {
   if (!is_transfer(late) || is_transfer(op)) return false;
   const IssuedTransfer& by = order_.transfer(late / 2);
   const Clock& known = order_.mma(op / 2).parts.front().known;
-  for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    if (known[by.warp->component(lane)] > by.issued) return true;
-  }
-  return false;
+  return known[by.warp->tmem_issues(by.is_store ? 1 : 0)] >= by.number;
 }
 
 TmemChecker::Verdict TmemChecker::judge(Actor before, const View& view) const {
@@ -150,9 +147,7 @@ TmemChecker::Verdict TmemChecker::judge(Actor before, const View& view) const {
   if ((*view.known)[waits] >= by.number && view.wants_no_fence) return Verdict::kOrdered;
   if ((*view.known)[fences] >= by.number) return Verdict::kNoFenceAfter;
   if ((*view.known)[waits] >= by.number) return Verdict::kNoFenceBefore;
-  for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    if ((*view.known)[warp.component(lane)] > by.issued) return Verdict::kNoWait;
-  }
+  if ((*view.known)[warp.tmem_issues(kind)] >= by.number) return Verdict::kNoWait;
   return Verdict::kUnordered;
 }
 

@@ -4,23 +4,17 @@
 // only code that knows that kernels are C++ and that shared memory has host pointers.
 #pragma once
 
-#include "sim/check/barrier_history.h"
-#include "sim/check/race.h"
-#include "sim/explore/strategy.h"
 #include "sim/frontend/fiber.h"
-#include "sim/machine/machine.h"
+#include "sim/frontend/run.h"
 
 #include <heddle/sim/launch.h>
 
 #include <deque>
-#include <memory>
-#include <optional>
 #include <utility>
-#include <vector>
 
 namespace heddle::sim::frontend {
 
-class Executor {
+class Executor : private Run {
  public:
   Executor(const LaunchOptions& options, const LaunchShape& shape, const KernelEntry& entry, const void* params);
 
@@ -40,7 +34,7 @@ class Executor {
   void suspend() { dispatch(); }   // the machine has blocked this thread
   void give_way() { dispatch(); }  // let others go on, though this thread is not blocked
   bool wakes_early() { return strategy_->wakes_early(); }
-  void record(const machine::Fault& fault);
+  using Run::record;
   [[noreturn]] void abandon() noexcept;  // ends the run; this fiber is never resumed
 
  private:
@@ -55,31 +49,15 @@ class Executor {
   void start_threads();
   bool is_turn_over(bool visible, CallSite site);
   void dispatch();                // leaves the running fiber for whatever goes next
-  machine::Thread* next_thread();  // lets copies move until it is a thread's turn; null at the end of the run
-  bool step_copy(const explore::Choice& choice);  // false if it found a mistake
-  // True if an observer has found a mistake, which is then the run's diagnosis.
-  bool take_finding();
-  bool take_last_finding();  // when nothing more can happen
   void end_run();
   void return_to_caller();
-  void finish_copies();
-  void explain_stop();  // nothing can go on
 
-  const LaunchOptions& options_;
   KernelEntry entry_;
   const void* params_;
-  machine::Machine machine_;
-  check::BarrierHistory history_;
-  std::optional<check::RaceChecker> races_;
-  std::unique_ptr<explore::Strategy> strategy_;
   std::deque<Seat> seats_;  // by thread slot
   Fiber caller_;
   Fiber* running_fiber_ = nullptr;
-  machine::Thread* running_ = nullptr;
-  std::uint64_t quiet_ = 0;       // decisions since the state last changed
-  std::uint64_t last_change_ = 0;
   bool ended_ = false;
-  std::optional<Diagnosis> diagnosis_;
 };
 
 [[gnu::always_inline]] inline void Executor::dispatch() {

@@ -130,6 +130,12 @@ void mbarrier_arrive_cluster(MbarPtr bar, std::uint32_t count, CallSite site) {
   });
 }
 
+void mbarrier_arrive_cluster_relaxed(MbarPtr bar, CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.mbarrier_arrive(t, e.address_of(bar, site), 1, EventScope::kRelaxed, site);
+  });
+}
+
 MbarrierState mbarrier_arrive_no_complete(MbarPtr bar, std::uint32_t count, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     return m.mbarrier_arrive_no_complete(t, e.address_of(bar, site), count, site);
@@ -229,6 +235,10 @@ bool mbarrier_try_wait_parity_hint(MbarPtr bar, std::uint32_t parity, std::uint3
 
 bool mbarrier_try_wait_parity_cluster(MbarPtr bar, std::uint32_t parity, CallSite site) {
   return wait_parity(bar, parity, EventScope::kCluster, site);
+}
+
+bool mbarrier_try_wait_parity_cluster_relaxed(MbarPtr bar, std::uint32_t parity, CallSite site) {
+  return wait_parity(bar, parity, EventScope::kRelaxed, site);
 }
 
 // Fences.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/frontend/executor.h"
+#include "sim/frontend/ptx/instead.h"
 
 #include <heddle/host/error.h>
 #include <heddle/isa/cluster.h>
@@ -8,8 +9,6 @@
 #include <fmt/format.h>
 
 namespace heddle::sim {
-
-namespace {
 
 void check_launch(const LaunchOptions& options, const LaunchShape& shape, const KernelEntry& entry) {
   const auto refuse = [&](const std::string& why) {
@@ -58,11 +57,10 @@ void check_launch(const LaunchOptions& options, const LaunchShape& shape, const 
   if (options.sms == 0) refuse("no SM to run on; sms is at least 1");
 }
 
-}  // namespace
-
 Report launch_entry(const LaunchOptions& options, const LaunchShape& shape, const KernelEntry& entry,
                     const void* params) {
   check_launch(options, shape, entry);
+  if (ptx::instead != nullptr) return ptx::instead->launch(options, shape, entry, params);
   frontend::Executor executor(options, shape, entry, params);
   return executor.run();
 }

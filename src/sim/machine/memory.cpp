@@ -120,6 +120,56 @@ void Machine::st_global(Thread& thread, std::uint64_t address, const void* regis
   }
 }
 
+void Machine::atom_shared(Thread& thread, SharedAddress address, std::uint32_t bytes, const char* instruction,
+                          CallSite site, const Update& update) {
+  std::byte* target = shared_bytes(thread, address, bytes, site, instruction);
+  check_not_barrier(thread, cta_of(thread, address, site, instruction), address & kOffsetMask, bytes, site);
+  std::array<std::byte, 16> before;
+  std::memcpy(before.data(), target, bytes);
+  update(target);
+  if (std::memcmp(before.data(), target, bytes) != 0) changed();
+  if (wants(EventKind::kSharedAtomic)) {
+    emit({.kind = EventKind::kSharedAtomic,
+          .cta = thread.cta->linear,
+          .thread = thread.tid,
+          .address = address,
+          .bytes = bytes,
+          .site = site});
+  }
+}
+
+void Machine::atom_global(Thread& thread, std::uint64_t address, std::uint32_t bytes, const char* instruction,
+                          bool writes, CallSite site, const Update& update) {
+  const GlobalMemory::Region* region = global_->find(address, bytes);
+  if (region == nullptr) {
+    fault(&thread, site, "global_out_of_bounds",
+          fmt::format("{} of {} bytes at {}", instruction, bytes, global_->describe(address)));
+  }
+  if (writes && !region->writable) {
+    fault(&thread, site, "global_read_only",
+          fmt::format("{} of {} bytes at {}, which is read-only", instruction, bytes, global_->describe(address)));
+  }
+  if (address % bytes != 0) {
+    fault(&thread, site, "misaligned",
+          fmt::format("{} of {} bytes at {}; the address must be a multiple of {}", instruction, bytes,
+                      global_->describe(address), bytes));
+  }
+  std::byte* target = region->host + (address - region->address);
+  std::array<std::byte, 16> before;
+  std::memcpy(before.data(), target, bytes);
+  update(target);
+  if (std::memcmp(before.data(), target, bytes) != 0) changed();
+  if (wants(EventKind::kGlobalAtomic)) {
+    emit({.kind = EventKind::kGlobalAtomic,
+          .cta = thread.cta->linear,
+          .thread = thread.tid,
+          .bytes = bytes,
+          .value = writes ? 1u : 0u,
+          .global = address,
+          .site = site});
+  }
+}
+
 void Machine::fence(Thread& thread, FenceKind kind, CallSite site) {
   if (wants(EventKind::kFence)) {
     emit({.kind = EventKind::kFence,

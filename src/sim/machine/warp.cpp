@@ -19,6 +19,10 @@ const char* name_of(WarpOp op) {
     case WarpOp::kShflDown: return "shfl.sync.down";
     case WarpOp::kShflBfly: return "shfl.sync.bfly";
     case WarpOp::kBallot: return "vote.sync.ballot";
+    case WarpOp::kShfl: return "shfl.sync";
+    case WarpOp::kVote: return "vote.sync";
+    case WarpOp::kMatch: return "match.sync";
+    case WarpOp::kRedux: return "redux.sync";
     case WarpOp::kStmatrix: return "stmatrix";
     case WarpOp::kLdmatrix: return "ldmatrix";
     case WarpOp::kWgmmaFence: return "wgmma.fence";

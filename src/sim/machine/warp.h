@@ -19,6 +19,10 @@ enum class WarpOp : std::uint8_t {
   kShflDown,
   kShflBfly,
   kBallot,
+  kShfl,  // of the front end that exchanges the registers itself, like the next three
+  kVote,
+  kMatch,
+  kRedux,
   kStmatrix,
   kLdmatrix,
   kWgmmaFence,

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: bar, barrier, barrier.cluster, fence, membar, mbarrier.
+#include "sim/frontend/ptx/decode.h"
+#include "sim/frontend/ptx/interpreter.h"
+
+#include <fmt/format.h>
+
+namespace heddle::sim::ptx {
+
+namespace {
+
+using machine::SharedAddress;
+
+// Runs `body` for each lane; none of them can block.
+template <class F>
+std::uint32_t each(std::uint32_t mask, F&& body) {
+  for_lanes(mask, body);
+  return mask;
+}
+
+// Barriers of threads.
+
+std::uint32_t thread_count(const Warp& warp, const Instruction& i, std::uint32_t lane) {
+  if (i.b != kNone) return static_cast<std::uint32_t>(warp.rows[i.b][lane]);
+  return (warp.machine->threads_per_cta() + 31) / 32 * 32;
+}
+
+std::uint32_t bar_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        warp.machine->bar_sync(warp.thread(l), static_cast<std::uint32_t>(warp.rows[i.a][l]),
+                               thread_count(warp, i, l), i.site);
+      },
+      [](std::uint32_t) { return true; });
+}
+
+std::uint32_t bar_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    warp.machine->bar_arrive(warp.thread(l), static_cast<std::uint32_t>(warp.rows[i.a][l]), thread_count(warp, i, l),
+                             i.site);
+  });
+}
+
+// flags: 0 popc, 1 and, 2 or; 4: the predicate is negated. What a round has found is read before the next round
+// can end, since that needs all its threads again.
+std::uint32_t bar_red(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const auto votes_of = [&](std::uint32_t l) -> BarrierVotes& {
+    return warp.interpreter->votes(*warp.thread(l).cta, static_cast<std::uint32_t>(warp.rows[i.a][l]) & 15);
+  };
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        BarrierVotes& votes = votes_of(l);
+        ++votes.cast;
+        votes.yes += (warp.rows[i.c][l] != 0) != ((i.flags & 4) != 0) ? 1 : 0;
+        const auto id = static_cast<std::uint32_t>(warp.rows[i.a][l]);
+        if (!warp.machine->bar_sync(warp.thread(l), id, thread_count(warp, i, l), i.site)) return;
+        votes.result = {votes.yes, votes.yes == votes.cast ? 1u : 0u, votes.yes != 0 ? 1u : 0u};
+        votes.yes = 0;
+        votes.cast = 0;
+      },
+      [&](std::uint32_t l) {
+        warp.rows[i.d][l] = votes_of(l).result[i.flags & 3];
+        return true;
+      });
+}
+
+// flags: 1: it releases.
+std::uint32_t cluster_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) { warp.machine->cluster_arrive(warp.thread(l), i.flags != 0, i.site); });
+}
+
+std::uint32_t cluster_wait(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  std::uint32_t done = 0;
+  for_lanes(mask, [&](std::uint32_t l) {
+    if (warp.machine->cluster_wait(warp.thread(l), i.site)) done |= 1u << l;
+  });
+  return done;
+}
+
+// Fences. flags: the kind.
+std::uint32_t fence(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    warp.machine->fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
+  });
+}
+
+std::uint32_t no_fence(Warp&, const Instruction&, std::uint32_t mask) { return mask; }
+
+// mbarrier. flags: 1: the address is generic; 2: cluster scope; 4: .noComplete; 8: parity.
+constexpr std::uint32_t kGenericAddress = 1;
+constexpr std::uint32_t kClusterScope = 2;
+constexpr std::uint32_t kNoComplete = 4;
+constexpr std::uint32_t kParity = 8;
+
+SharedAddress barrier_of(Warp& warp, const Instruction& i, std::uint32_t lane) {
+  return shared_address(warp, lane, warp.rows[i.a][lane] + i.value, (i.flags & kGenericAddress) != 0, i);
+}
+
+EventScope scope_of(const Instruction& i) {
+  return (i.flags & kClusterScope) != 0 ? EventScope::kCluster : EventScope::kCta;
+}
+
+std::uint32_t word_of(const Warp& warp, std::uint32_t row, std::uint32_t lane) {
+  return static_cast<std::uint32_t>(warp.rows[row][lane]);
+}
+
+std::uint32_t mbarrier_init(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    warp.machine->mbarrier_init(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
+  });
+}
+
+std::uint32_t mbarrier_inval(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    warp.machine->mbarrier_inval(warp.thread(l), barrier_of(warp, i, l), i.site);
+  });
+}
+
+std::uint32_t mbarrier_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    const SharedAddress barrier = barrier_of(warp, i, l);
+    const std::uint32_t count = word_of(warp, i.b, l);
+    const std::uint64_t state =
+        (i.flags & kNoComplete) != 0
+            ? warp.machine->mbarrier_arrive_no_complete(warp.thread(l), barrier, count, i.site)
+            : warp.machine->mbarrier_arrive(warp.thread(l), barrier, count, scope_of(i), i.site);
+    if (i.d != kNone) warp.rows[i.d][l] = state;
+  });
+}
+
+std::uint32_t mbarrier_arrive_drop(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    const std::uint64_t state =
+        warp.machine->mbarrier_arrive_drop(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
+    if (i.d != kNone) warp.rows[i.d][l] = state;
+  });
+}
+
+std::uint32_t mbarrier_arrive_expect(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    const std::uint64_t state = warp.machine->mbarrier_arrive_expect_tx(
+        warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), scope_of(i), i.site);
+    if (i.d != kNone) warp.rows[i.d][l] = state;
+  });
+}
+
+std::uint32_t mbarrier_expect(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    warp.machine->mbarrier_expect_tx(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
+  });
+}
+
+std::uint32_t mbarrier_complete(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    warp.machine->mbarrier_complete_tx(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
+  });
+}
+
+bool is_over(Warp& warp, const Instruction& i, std::uint32_t l) {
+  const SharedAddress barrier = barrier_of(warp, i, l);
+  if ((i.flags & kParity) != 0) {
+    return warp.machine->mbarrier_test_wait_parity(warp.thread(l), barrier, word_of(warp, i.b, l), scope_of(i),
+                                                   i.site);
+  }
+  return warp.machine->mbarrier_test_wait(warp.thread(l), barrier, warp.rows[i.b][l], i.site);
+}
+
+// A test that fails may be repeated for ever; others get a turn, so that it can succeed the next time.
+std::uint32_t mbarrier_test_wait(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    const bool over = is_over(warp, i, l);
+    warp.rows[i.d][l] = put(over);
+    warp.gives_way |= !over;
+  });
+}
+
+std::uint32_t mbarrier_try_wait(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  std::uint32_t done = 0;
+  // Whether hardware ends the wait early, it does so for lanes that wait together.
+  bool asked = false;
+  bool early = false;
+  for_lanes(mask, [&](std::uint32_t l) {
+    const bool over = is_over(warp, i, l);
+    if (!over && warp.step[l] == 0) {
+      if (!asked) early = warp.interpreter->strategy().wakes_early();
+      asked = true;
+      if (!early) {
+        const SharedAddress barrier = barrier_of(warp, i, l);
+        if ((i.flags & kParity) != 0) {
+          warp.machine->mbarrier_suspend_parity(warp.thread(l), barrier, word_of(warp, i.b, l), i.site);
+        } else {
+          warp.machine->mbarrier_suspend(warp.thread(l), barrier, warp.rows[i.b][l], i.site);
+        }
+        warp.step[l] = 1;
+        return;
+      }
+      warp.gives_way = true;
+    }
+    warp.rows[i.d][l] = put(over);
+    warp.step[l] = 0;
+    done |= 1u << l;
+  });
+  return done;
+}
+
+void pending_count(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = warp.rows[i.a][l] & 0xfffff; });
+}
+
+std::uint32_t space_flags(std::string_view space) { return space.empty() ? kGenericAddress : 0; }
+
+// Model: without a scope, an arrival on a barrier that may be a peer's counts as one of cluster scope, since
+// published kernels leave it out there.
+std::uint32_t scope_flags(std::string_view scope, std::string_view space) {
+  return scope == ".cluster" || (scope.empty() && space == ".shared::cluster") ? kClusterScope : 0;
+}
+
+// [address], operand
+void decode_on_barrier(Build& b, MachineHandler handler, std::uint32_t flags) {
+  b.want(2);
+  b.address(0);
+  b.out().b = b.source(1);
+  b.out().flags = flags;
+  b.machine(handler);
+}
+
+// state, [address], operand; the state may be left out.
+void decode_arrive(Build& b, MachineHandler handler, std::uint32_t flags) {
+  std::size_t at = 0;
+  if (b.operand(0).kind != OperandKind::kAddress) {
+    const Operand& state = b.operand(at++);
+    if (state.kind != OperandKind::kSink) b.out().d = b.target(state);
+  }
+  b.want(at + 1, at + 2);
+  b.address(at++);
+  b.out().b = at < b.operands() ? b.source(at) : b.immediate(1);
+  b.out().flags = flags;
+  b.machine(handler);
+}
+
+void decode_wait(Build& b, MachineHandler handler, std::uint32_t flags) {
+  b.want(3, 4);  // the last is a hint for how long to sleep
+  b.out().d = b.target(0);
+  b.address(1);
+  b.out().b = b.source(2);
+  b.out().flags = flags;
+  b.machine(handler);
+}
+
+void decode_bar(Build& b, MachineHandler handler, bool needs_count) {
+  b.want(needs_count ? 2 : 1, 2);
+  b.out().a = b.source(0);
+  if (b.operands() > 1) b.out().b = b.source(1);
+  b.machine(handler);
+}
+
+void decode_fence(Build& b, FenceKind kind) {
+  b.out().flags = static_cast<std::uint32_t>(kind);
+  b.machine(fence);
+}
+
+FenceKind fence_of_scope(std::string_view scope) {
+  if (scope == ".cta") return FenceKind::kAcqRelCta;
+  return scope == ".cluster" ? FenceKind::kAcqRelCluster : FenceKind::kAcqRelGpu;
+}
+
+constexpr const char* kSpace = "[.shared,.shared::cta,.shared::cluster]";
+constexpr const char* kScope = "[.release,.relaxed][.cta,.cluster]";
+
+void add_mbarrier_forms(FormTable& table) {
+  const std::string end = std::string(kSpace) + ".b64";
+  table.add("mbarrier.init" + end, [](Build& b) { decode_on_barrier(b, mbarrier_init, space_flags(b.mod(0))); });
+  table.add("mbarrier.inval" + end, [](Build& b) {
+    b.want(1);
+    b.address(0);
+    b.out().flags = space_flags(b.mod(0));
+    b.machine(mbarrier_inval);
+  });
+  table.add(std::string("mbarrier.arrive") + kScope + end, [](Build& b) {
+    decode_arrive(b, mbarrier_arrive, space_flags(b.mod(2)) | scope_flags(b.mod(1), b.mod(2)));
+  });
+  table.add(std::string("mbarrier.arrive.noComplete") + kScope + end,
+            [](Build& b) { decode_arrive(b, mbarrier_arrive, space_flags(b.mod(2)) | kNoComplete); });
+  table.add(std::string("mbarrier.arrive_drop") + kScope + end,
+            [](Build& b) { decode_arrive(b, mbarrier_arrive_drop, space_flags(b.mod(2))); });
+  table.add(std::string("mbarrier.arrive.expect_tx") + kScope + end, [](Build& b) {
+    decode_arrive(b, mbarrier_arrive_expect, space_flags(b.mod(2)) | scope_flags(b.mod(1), b.mod(2)));
+  });
+  table.add("mbarrier.expect_tx[.relaxed][.cta,.cluster]" + end,
+            [](Build& b) { decode_on_barrier(b, mbarrier_expect, space_flags(b.mod(2))); });
+  table.add("mbarrier.complete_tx[.relaxed][.cta,.cluster]" + end,
+            [](Build& b) { decode_on_barrier(b, mbarrier_complete, space_flags(b.mod(2))); });
+  for (const bool is_try : {false, true}) {
+    table.add(std::string("mbarrier") + (is_try ? ".try_wait" : ".test_wait") +
+                  "[.parity][.acquire,.relaxed][.cta,.cluster]" + end,
+              [is_try](Build& b) {
+                decode_wait(b, is_try ? mbarrier_try_wait : mbarrier_test_wait,
+                            space_flags(b.mod(3)) | (b.has(0) ? kParity : 0u) |
+                                (b.mod(2) == ".cluster" ? kClusterScope : 0u));
+              });
+  }
+  table.add("mbarrier.pending_count.b64", [](Build& b) { b.simple(1, {}, pending_count); });
+}
+
+}  // namespace
+
+void add_barrier_forms(FormTable& table) {
+  for (const std::string name : {"bar", "bar.cta", "barrier", "barrier.cta"}) {
+    table.add(name + ".sync[.aligned]", [](Build& b) { decode_bar(b, bar_sync, false); });
+    table.add(name + ".arrive[.aligned]", [](Build& b) { decode_bar(b, bar_arrive, true); });
+    table.add(name + ".red{.popc,.and,.or}[.aligned]{.u32,.pred}", [](Build& b) {
+      b.want(3, 4);
+      Instruction& out = b.out();
+      out.d = b.target(0);
+      out.a = b.source(1);
+      if (b.operands() == 4) out.b = b.source(2);
+      bool negated = false;
+      out.c = b.predicate(b.operands() - 1, negated);
+      out.flags = (b.mod(0) == ".popc" ? 0u : b.mod(0) == ".and" ? 1u : 2u) | (negated ? 4u : 0u);
+      b.machine(bar_red);
+    });
+  }
+  table.add("barrier.cluster.arrive[.release,.relaxed][.aligned]", [](Build& b) {
+    b.want(0);
+    b.out().flags = b.mod(0) == ".relaxed" ? 0 : 1;
+    b.machine(cluster_arrive);
+  });
+  table.add("barrier.cluster.wait[.acquire][.aligned]", [](Build& b) {
+    b.want(0);
+    b.machine(cluster_wait);
+  });
+  table.add("fence.mbarrier_init.release.cluster", [](Build& b) { decode_fence(b, FenceKind::kMbarrierInit); });
+  table.add("fence.proxy.async[.global,.shared::cta,.shared::cluster]", [](Build& b) {
+    decode_fence(b, b.mod(0) == ".global"        ? FenceKind::kProxyAsyncGlobal
+                    : b.mod(0) == ".shared::cta" ? FenceKind::kProxyAsyncSharedCta
+                                                 : FenceKind::kProxyAsync);
+  });
+  // Model: every view of a tensor map or of aliased memory is up to date.
+  table.add("fence.proxy.alias", [](Build& b) { b.machine(no_fence); });
+  table.add("fence.proxy.tensormap::generic{.acquire,.release}{.cta,.cluster,.gpu,.sys}",
+            [](Build& b) { b.machine(no_fence); });
+  table.add("fence[.sc,.acq_rel,.acquire,.release]{.cta,.cluster,.gpu,.sys}",
+            [](Build& b) { decode_fence(b, fence_of_scope(b.mod(1))); });
+  table.add("membar{.cta,.gl,.sys}", [](Build& b) { decode_fence(b, fence_of_scope(b.mod(0))); });
+  add_mbarrier_forms(table);
+}
+
+}  // namespace heddle::sim::ptx

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: cvt, cvt.pack.
+#include "sim/frontend/ptx/arithmetic.h"
+#include "sim/frontend/ptx/decode.h"
+#include "sim/frontend/ptx/warp.h"
+
+#include <array>
+#include <limits>
+
+namespace heddle::sim::ptx {
+
+namespace {
+
+// flags: those of arithmetic.h, and
+constexpr std::uint32_t kToInteger = 1u << 10;  // .rni .rzi .rmi .rpi: round to a whole number
+
+template <class To, class From>
+To saturate_integer(From value) {
+  // Both fit a signed 128-bit number, but the few cases are quicker to tell apart.
+  using Limits = std::numeric_limits<To>;
+  if constexpr (std::is_signed_v<From>) {
+    if (value < 0) {
+      if constexpr (std::is_signed_v<To>) {
+        return value < static_cast<std::int64_t>(Limits::min()) ? Limits::min() : static_cast<To>(value);
+      } else {
+        return 0;
+      }
+    }
+  }
+  return static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(Limits::max()) ? Limits::max()
+                                                                                        : static_cast<To>(value);
+}
+
+// Integer to integer. The source is extended to the destination, or cut down.
+template <class To, class From>
+void int_to_int(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  Row& d = warp.rows[i.d];
+  const Row& a = warp.rows[i.a];
+  if ((i.flags & kSat) != 0) {
+    for_lanes(mask, [&](std::uint32_t l) { d[l] = static_cast<std::uint64_t>(saturate_integer<To>(get<From>(a[l]))); });
+  } else {
+    // Destination registers may be wider than the type; the value is then extended by its sign.
+    for_lanes(mask, [&](std::uint32_t l) { d[l] = static_cast<std::uint64_t>(static_cast<To>(get<From>(a[l]))); });
+  }
+}
+
+template <class To, class From>
+void int_to_float(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const RoundingScope scope(i.flags);
+  for_lanes(mask, [&](std::uint32_t l) {
+    const From value = get<From>(warp.rows[i.a][l]);
+    warp.rows[i.d][l] = put(give<To>(static_cast<To>(value), i.flags & kSat));
+  });
+}
+
+template <class F, class From>
+void int_to_half(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    // 64-bit integers do not fit a double; what is cut off still counts.
+    const From value = get<From>(warp.rows[i.a][l]);
+    double wide = static_cast<double>(value);
+    if constexpr (sizeof(From) == 8) wide = sticky_fma(static_cast<double>(value & ~From{0xffff}), 1.0, static_cast<double>(value & From{0xffff}));
+    warp.rows[i.d][l] = narrow<F>(wide, i.flags);
+  });
+}
+
+double whole(double value, std::uint32_t flags) {
+  switch (flags & kRoundMask) {
+    case 1: return std::trunc(value);
+    case 2: return std::floor(value);
+    case 3: return std::ceil(value);
+    default: return std::nearbyint(value);
+  }
+}
+
+// PTX: NaN becomes 0, and what does not fit becomes the nearest number that does.
+// Unverified: an H200 gives 0x80000000... for a NaN that is converted to 64 bits from f32 or f64.
+template <class To>
+To clamp_to(double value) {
+  using Limits = std::numeric_limits<To>;
+  if (std::isnan(value)) return 0;
+  if (value <= static_cast<double>(Limits::min())) return Limits::min();
+  // The maximum of 64 bits rounds up to a power of two as a double.
+  if (value >= static_cast<double>(Limits::max())) return Limits::max();
+  return static_cast<To>(value);
+}
+
+struct FromF32 {
+  static double of(std::uint64_t word, std::uint32_t flags) { return take(get<float>(word), flags); }
+};
+struct FromF64 {
+  static double of(std::uint64_t word, std::uint32_t) { return get<double>(word); }
+};
+struct FromF16 {
+  static double of(std::uint64_t word, std::uint32_t) { return widen<HalfFormat>(word); }
+};
+struct FromBf16 {
+  static double of(std::uint64_t word, std::uint32_t) { return widen<BrainFormat>(word); }
+};
+
+template <class To, class From>
+void float_to_int(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const double value = whole(From::of(warp.rows[i.a][l], i.flags), i.flags);
+    warp.rows[i.d][l] = static_cast<std::uint64_t>(clamp_to<To>(value));
+  });
+}
+
+template <class From>
+void to_f32(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const RoundingScope scope((i.flags & kToInteger) != 0 ? 0 : i.flags);
+  for_lanes(mask, [&](std::uint32_t l) {
+    double value = From::of(warp.rows[i.a][l], i.flags);
+    if ((i.flags & kToInteger) != 0) value = whole(value, i.flags);
+    float result = static_cast<float>(value);
+    if ((i.flags & kRelu) != 0 && result < 0) result = 0;
+    warp.rows[i.d][l] = put(give<float>(result, i.flags));
+  });
+}
+
+template <class From>
+void to_f64(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    double value = From::of(warp.rows[i.a][l], i.flags);
+    if ((i.flags & kToInteger) != 0) value = whole(value, i.flags);
+    if ((i.flags & kSat) != 0) value = give<double>(value, kSat);
+    warp.rows[i.d][l] = put(value);
+  });
+}
+
+template <class F, class From>
+void to_half(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    double value = From::of(warp.rows[i.a][l], i.flags);
+    std::uint32_t flags = i.flags & ~kFtz;
+    if ((i.flags & kToInteger) != 0) {
+      value = whole(value, i.flags);
+      flags &= ~kRoundMask;
+    }
+    warp.rows[i.d][l] = narrow<F>(value, flags);
+  });
+}
+
+// Two f32 into one register: the first becomes the upper half.
+template <class F>
+void pack_halves(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const std::uint32_t high = narrow<F>(get<float>(warp.rows[i.a][l]), i.flags);
+    const std::uint32_t low = narrow<F>(get<float>(warp.rows[i.b][l]), i.flags);
+    warp.rows[i.d][l] = high << 16 | low;
+  });
+}
+
+void to_tf32(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  // flags: 0 .rn, 1 .rz, 2 .rna, and kRelu, kSatFinite.
+  for_lanes(mask, [&](std::uint32_t l) {
+    float value = get<float>(warp.rows[i.a][l]);
+    if ((i.flags & kRelu) != 0 && value < 0) value = 0;
+    const std::uint32_t how = i.flags & kRoundMask;
+    std::uint32_t bits = how == 0   ? tf32::from_float(value).bits
+                         : how == 1 ? tf32::from_float<Rounding::kTowardZero>(value).bits
+                                    : tf32::from_float<Rounding::kNearestAway>(value).bits;
+    if ((i.flags & kSatFinite) != 0 && (bits & 0x7fffffff) == 0x7f800000) bits = (bits & 0x80000000) | 0x7f7fe000;
+    warp.rows[i.d][l] = bits;
+  });
+}
+
+// The 8-, 6- and 4-bit formats, always two at once.
+template <class E>
+struct Narrow {
+  static constexpr std::uint32_t bits = std::is_same_v<E, e2m1> ? 4 : 8;
+  static std::uint32_t of(float value, std::uint32_t flags) {
+    if ((flags & kRelu) != 0 && value < 0) value = 0;
+    return E::from_float(value).bits;
+  }
+};
+
+template <class E>
+void pack_narrow(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const std::uint32_t high = Narrow<E>::of(get<float>(warp.rows[i.a][l]), i.flags);
+    const std::uint32_t low = Narrow<E>::of(get<float>(warp.rows[i.b][l]), i.flags);
+    warp.rows[i.d][l] = high << Narrow<E>::bits | low;
+  });
+}
+
+template <class E, class F>
+void pack_narrow_halves(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const std::uint64_t a = warp.rows[i.a][l];
+    const std::uint32_t high = Narrow<E>::of(static_cast<float>(widen<F>(a >> 16)), i.flags);
+    const std::uint32_t low = Narrow<E>::of(static_cast<float>(widen<F>(a)), i.flags);
+    warp.rows[i.d][l] = high << Narrow<E>::bits | low;
+  });
+}
+
+template <class E>
+void unpack_narrow(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  constexpr std::uint32_t kBits = Narrow<E>::bits;
+  for_lanes(mask, [&](std::uint32_t l) {
+    const auto part = [&](std::uint32_t shift) {
+      const E value{static_cast<std::uint8_t>(warp.rows[i.a][l] >> shift & ((1u << kBits) - 1))};
+      return std::uint32_t{narrow<HalfFormat>(value.to_float(), i.flags)};
+    };
+    warp.rows[i.d][l] = part(kBits) << 16 | part(0);
+  });
+}
+
+// Two scales, powers of two. flags: 1 .rz, 3 .rp.
+void pack_scales(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const auto part = [&](std::uint32_t row) {
+      const float value = get<float>(warp.rows[row][l]);
+      return encode(ue8m0::format, value, (i.flags & kRoundMask) == 3 ? Rounding::kTowardPositive : Rounding::kTowardZero,
+                    Overflow::kSaturate);
+    };
+    warp.rows[i.d][l] = part(i.a) << 8 | part(i.b);
+  });
+}
+
+void unpack_scales(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const auto part = [&](std::uint32_t shift) {
+      const auto bits = static_cast<std::uint32_t>(warp.rows[i.a][l] >> shift & 0xff);
+      return std::uint32_t{narrow<BrainFormat>(decode(ue8m0::format, bits), 0)};
+    };
+    warp.rows[i.d][l] = part(8) << 16 | part(0);
+  });
+}
+
+template <class F>
+Handler by_integer(std::string_view type, F&& make) {
+  if (type == ".u8") return make.template operator()<std::uint8_t>();
+  if (type == ".s8") return make.template operator()<std::int8_t>();
+  if (type == ".u16") return make.template operator()<std::uint16_t>();
+  if (type == ".s16") return make.template operator()<std::int16_t>();
+  if (type == ".u32") return make.template operator()<std::uint32_t>();
+  if (type == ".s32") return make.template operator()<std::int32_t>();
+  if (type == ".u64") return make.template operator()<std::uint64_t>();
+  return make.template operator()<std::int64_t>();
+}
+
+template <class From>
+Handler float_handler(std::string_view to) {
+  if (to == ".f32") return to_f32<From>;
+  if (to == ".f64") return to_f64<From>;
+  if (to == ".f16") return to_half<HalfFormat, From>;
+  return to_half<BrainFormat, From>;
+}
+
+template <class F>
+Handler by_float(std::string_view type, F&& make) {
+  if (type == ".f32") return make.template operator()<FromF32>();
+  if (type == ".f64") return make.template operator()<FromF64>();
+  if (type == ".f16") return make.template operator()<FromF16>();
+  return make.template operator()<FromBf16>();
+}
+
+constexpr const char* kIntegers = "{.u8,.s8,.u16,.s16,.u32,.s32,.u64,.s64}";
+constexpr const char* kFloats = "{.f16,.bf16,.f32,.f64}";
+
+std::uint32_t extra_flags(std::string_view modifier) {
+  return modifier == ".relu" ? kRelu : modifier == ".satfinite" ? kSatFinite : 0u;
+}
+
+void two_sources(Build& b, Handler handler, std::uint32_t flags) {
+  b.simple(2, ".f32", handler);
+  b.out().flags = flags;
+}
+
+}  // namespace
+
+void add_convert_forms(FormTable& table) {
+  table.add(std::string("cvt[.sat]") + kIntegers + kIntegers, [](Build& b) {
+    const std::string_view from = b.mod(2);
+    b.simple(1, {}, by_integer(b.mod(1), [from]<class To>() -> Handler {
+               return by_integer(from, []<class From>() -> Handler { return int_to_int<To, From>; });
+             }));
+    b.out().flags = b.has(0) ? kSat : 0u;
+  });
+  table.add(std::string("cvt[.rn,.rz,.rm,.rp][.ftz][.sat]") + kFloats + kIntegers, [](Build& b) {
+    const std::string_view to = b.mod(3);
+    b.simple(1, {}, by_integer(b.mod(4), [to]<class From>() -> Handler {
+               if (to == ".f32") return int_to_float<float, From>;
+               if (to == ".f64") return int_to_float<double, From>;
+               if (to == ".f16") return int_to_half<HalfFormat, From>;
+               return int_to_half<BrainFormat, From>;
+             }));
+    b.out().flags = rounding_flag(b.mod(0)) | (b.has(2) ? kSat : 0u);
+  });
+  table.add(std::string("cvt{.rni,.rzi,.rmi,.rpi}[.ftz][.sat]") + kIntegers + kFloats, [](Build& b) {
+    const std::string_view from = b.mod(4);
+    b.simple(1, from, by_integer(b.mod(3), [from]<class To>() -> Handler {
+               return by_float(from, []<class From>() -> Handler { return float_to_int<To, From>; });
+             }));
+    b.out().flags = rounding_flag(b.mod(0)) | (b.has(1) ? kFtz : 0u);
+  });
+  table.add(std::string("cvt[.rn,.rz,.rm,.rp,.rni,.rzi,.rmi,.rpi][.ftz][.sat]") + kFloats + kFloats, [](Build& b) {
+    const std::string_view to = b.mod(3);
+    b.simple(1, b.mod(4),
+             by_float(b.mod(4), [to]<class From>() -> Handler { return float_handler<From>(to); }));
+    const bool is_whole = b.mod(0).size() == 4;
+    b.out().flags = rounding_flag(b.mod(0)) | (is_whole ? kToInteger : 0u) | (b.has(1) ? kFtz : 0u) |
+                    (b.has(2) ? kSat : 0u);
+  });
+  table.add("cvt{.rn,.rz}[.relu][.satfinite]{.f16,.bf16}.f32", [](Build& b) {
+    b.simple(1, ".f32", b.mod(3) == ".f16" ? to_half<HalfFormat, FromF32> : to_half<BrainFormat, FromF32>);
+    b.out().flags = rounding_flag(b.mod(0)) | extra_flags(b.mod(1)) | extra_flags(b.mod(2));
+  });
+  table.add("cvt{.rn,.rz}[.relu][.satfinite]{.f16x2,.bf16x2}.f32", [](Build& b) {
+    two_sources(b, b.mod(3) == ".f16x2" ? pack_halves<HalfFormat> : pack_halves<BrainFormat>,
+                rounding_flag(b.mod(0)) | extra_flags(b.mod(1)) | extra_flags(b.mod(2)));
+  });
+  table.add("cvt{.rn,.rz,.rna}[.relu][.satfinite].tf32.f32", [](Build& b) {
+    b.simple(1, ".f32", to_tf32);
+    b.out().flags = (b.mod(0) == ".rz" ? 1u : b.mod(0) == ".rna" ? 2u : 0u) | extra_flags(b.mod(1)) |
+                    extra_flags(b.mod(2));
+  });
+  table.add("cvt.rn.satfinite[.relu]{.e4m3x2,.e5m2x2,.e2m3x2,.e3m2x2,.e2m1x2}.f32", [](Build& b) {
+    const std::string_view to = b.mod(1);
+    two_sources(b,
+                to == ".e4m3x2"   ? pack_narrow<e4m3>
+                : to == ".e5m2x2" ? pack_narrow<e5m2>
+                : to == ".e2m3x2" ? pack_narrow<e2m3>
+                : to == ".e3m2x2" ? pack_narrow<e3m2>
+                                  : pack_narrow<e2m1>,
+                extra_flags(b.mod(0)));
+  });
+  table.add("cvt.rn.satfinite[.relu]{.e4m3x2,.e5m2x2}{.f16x2,.bf16x2}", [](Build& b) {
+    const bool is_half = b.mod(2) == ".f16x2";
+    b.simple(1, {},
+             b.mod(1) == ".e4m3x2" ? (is_half ? pack_narrow_halves<e4m3, HalfFormat> : pack_narrow_halves<e4m3, BrainFormat>)
+                                   : (is_half ? pack_narrow_halves<e5m2, HalfFormat> : pack_narrow_halves<e5m2, BrainFormat>));
+    b.out().flags = extra_flags(b.mod(0));
+  });
+  table.add("cvt.rn[.relu].f16x2{.e4m3x2,.e5m2x2,.e2m3x2,.e3m2x2,.e2m1x2}", [](Build& b) {
+    const std::string_view from = b.mod(1);
+    b.simple(1, {},
+             from == ".e4m3x2"   ? unpack_narrow<e4m3>
+             : from == ".e5m2x2" ? unpack_narrow<e5m2>
+             : from == ".e2m3x2" ? unpack_narrow<e2m3>
+             : from == ".e3m2x2" ? unpack_narrow<e3m2>
+                                 : unpack_narrow<e2m1>);
+    b.out().flags = extra_flags(b.mod(0));
+  });
+  table.add("cvt{.rz,.rp}[.satfinite].ue8m0x2.f32",
+            [](Build& b) { two_sources(b, pack_scales, rounding_flag(b.mod(0))); });
+  table.add("cvt.rn.bf16x2.ue8m0x2", [](Build& b) { b.simple(1, {}, unpack_scales); });
+}
+
+}  // namespace heddle::sim::ptx

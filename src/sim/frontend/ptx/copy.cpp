@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and their groups, prefetch.tensormap.
+#include "sim/frontend/ptx/decode.h"
+#include "sim/frontend/ptx/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+
+namespace heddle::sim::ptx {
+
+namespace {
+
+using machine::SharedAddress;
+
+// An address operand: a row and an offset. Instruction has room for one; the others are kept in `more`, as a row
+// and the two halves of an offset.
+std::uint64_t address_at(const Warp& warp, const Instruction& i, std::size_t which, std::uint32_t lane) {
+  const std::uint64_t offset = i.more[3 * which + 1] | std::uint64_t{i.more[3 * which + 2]} << 32;
+  return warp.rows[i.more[3 * which]][lane] + offset;
+}
+
+void add_address(Build& b, const Operand& operand) {
+  std::uint64_t offset = 0;
+  const std::uint32_t row = b.address_row(operand, offset);
+  b.out().more.push_back(row);
+  b.out().more.push_back(static_cast<std::uint32_t>(offset));
+  b.out().more.push_back(static_cast<std::uint32_t>(offset >> 32));
+}
+
+SharedAddress shared_at(const Warp& warp, const Instruction& i, std::size_t which, std::uint32_t lane) {
+  return static_cast<SharedAddress>(address_at(warp, i, which, lane));
+}
+
+// The address of a tensor map is generic: it lies in global memory, in constant memory or among the parameters.
+TensorMap map_at(Warp& warp, const Instruction& i, std::size_t which, std::uint32_t lane) {
+  const std::uint64_t address = address_at(warp, i, which, lane);
+  const machine::Thread& thread = warp.thread(lane);
+  if (address % 64 != 0) {
+    warp.machine->fault(&thread, i.site, "bad_tensor_map",
+                        fmt::format("a copy with a tensor map at {:#x}; it must be aligned to 64 bytes", address));
+  }
+  const std::byte* bytes = nullptr;
+  if ((address & kWindowMask) == kParamWindow) {
+    const std::uint64_t offset = address & ~kWindowMask;
+    if (offset + sizeof(TensorMap) <= warp.interpreter->param_bytes()) bytes = warp.interpreter->params() + offset;
+  } else if (const GlobalMemory::Region* region = warp.machine->global().find(address, sizeof(TensorMap))) {
+    bytes = region->host + (address - region->address);
+  }
+  if (bytes == nullptr) {
+    warp.machine->fault(&thread, i.site, "bad_tensor_map",
+                        fmt::format("a copy with a tensor map at {:#x}, where there are not {} bytes of it: {}",
+                                    address, sizeof(TensorMap), warp.machine->global().describe(address)));
+  }
+  TensorMap map;
+  std::memcpy(&map, bytes, sizeof(map));
+  return map;
+}
+
+std::array<std::int32_t, 5> coords_of(const Warp& warp, const Instruction& i, std::uint32_t lane) {
+  std::array<std::int32_t, 5> coords = {};
+  for (std::size_t c = 0; c < i.rows.size(); ++c) coords[c] = static_cast<std::int32_t>(warp.rows[i.rows[c]][lane]);
+  return coords;
+}
+
+int rank_of(const Instruction& i) { return static_cast<int>(i.rows.size()); }
+
+std::uint32_t tensor_load(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const SharedAddress to = shared_at(warp, i, 0, l);
+    const auto targets = i.b == kNone ? static_cast<std::uint16_t>(1u << (to >> machine::kRankShift))
+                                      : static_cast<std::uint16_t>(warp.rows[i.b][l]);
+    warp.machine->tensor_load(warp.thread(l), i.flags == 2 ? 2 : 1, to, map_at(warp, i, 1, l), coords_of(warp, i, l).data(), rank_of(i),
+                              shared_at(warp, i, 2, l), targets, i.site);
+  });
+  return mask;
+}
+
+std::uint32_t tensor_store(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    warp.machine->tensor_store(warp.thread(l), map_at(warp, i, 0, l), coords_of(warp, i, l).data(), rank_of(i),
+                               shared_at(warp, i, 1, l), i.site);
+  });
+  return mask;
+}
+
+std::uint32_t tensor_reduce(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    warp.machine->tensor_reduce(warp.thread(l), static_cast<isa::ReduceOp>(i.flags), map_at(warp, i, 0, l),
+                                coords_of(warp, i, l).data(), rank_of(i), shared_at(warp, i, 1, l), i.site);
+  });
+  return mask;
+}
+
+std::uint32_t tensor_prefetch(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    warp.machine->tensor_prefetch(warp.thread(l), map_at(warp, i, 0, l), coords_of(warp, i, l).data(), rank_of(i),
+                                  i.site);
+  });
+  return mask;
+}
+
+std::uint32_t prefetch_map(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) { map_at(warp, i, 0, l); });
+  return mask;
+}
+
+std::uint32_t bulk_load(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    warp.machine->bulk_load(warp.thread(l), shared_at(warp, i, 0, l), address_at(warp, i, 1, l),
+                            static_cast<std::uint32_t>(warp.rows[i.c][l]), shared_at(warp, i, 2, l), i.site);
+  });
+  return mask;
+}
+
+std::uint32_t bulk_store(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    warp.machine->bulk_store(warp.thread(l), address_at(warp, i, 0, l), shared_at(warp, i, 1, l),
+                             static_cast<std::uint32_t>(warp.rows[i.c][l]), i.site);
+  });
+  return mask;
+}
+
+std::uint32_t bulk_to_peer(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    warp.machine->bulk_to_peer(warp.thread(l), shared_at(warp, i, 0, l), shared_at(warp, i, 1, l),
+                               static_cast<std::uint32_t>(warp.rows[i.c][l]), shared_at(warp, i, 2, l), i.site);
+  });
+  return mask;
+}
+
+std::uint32_t commit_group(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) { warp.machine->bulk_commit_group(warp.thread(l), i.site); });
+  return mask;
+}
+
+// flags: 1: sources read only.
+std::uint32_t wait_group(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  std::uint32_t done = 0;
+  for_lanes(mask, [&](std::uint32_t l) {
+    if (warp.machine->bulk_wait_group(warp.thread(l), static_cast<std::uint32_t>(i.value), i.flags != 0, i.site)) {
+      done |= 1u << l;
+    }
+  });
+  return done;
+}
+
+void nothing(Warp&, const Instruction&, std::uint32_t) {}
+
+// [map, {coordinates}]
+void add_map(Build& b, std::size_t index, std::string_view rank) {
+  const Operand& operand = b.operand(index);
+  if (operand.kind != OperandKind::kAddress || operand.list.size() != 2) {
+    b.fail("a tensor map with its coordinates is wanted");
+  }
+  add_address(b, operand);
+  b.out().rows = b.sources(operand.list[1]);
+  const auto wanted = static_cast<std::size_t>(rank[1] - '0');
+  if (b.out().rows.size() != wanted) {
+    b.fail(fmt::format("{} coordinates where {} are wanted", b.out().rows.size(), wanted));
+  }
+}
+
+void flat_copy(Build& b, MachineHandler handler, bool has_barrier) {
+  b.want(has_barrier ? 4 : 3, 5);  // a cache policy may follow
+  add_address(b, b.operand(0));
+  add_address(b, b.operand(1));
+  b.out().c = b.source(2);
+  if (has_barrier) add_address(b, b.operand(3));
+  b.machine(handler);
+}
+
+constexpr const char* kRank = "{.1d,.2d,.3d,.4d,.5d}";
+
+}  // namespace
+
+void add_copy_forms(FormTable& table) {
+  table.add(std::string("cp.async.bulk.tensor") + kRank +
+                "[.cta_group::1,.cta_group::2]{.shared::cluster,.shared::cta}.global[.tile].mbarrier::complete_tx::bytes"
+                "[.multicast::cluster][.cta_group::1,.cta_group::2][.L2::cache_hint]",
+            [](Build& b) {
+              b.want(b.has(4) ? 4 : 3, 5);
+              add_address(b, b.operand(0));
+              add_map(b, 1, b.mod(0));
+              add_address(b, b.operand(2));
+              if (b.has(4)) b.out().b = b.source(3);
+              b.out().flags = b.mod(1) == ".cta_group::2" || b.mod(5) == ".cta_group::2" ? 2 : 1;
+              b.machine(tensor_load);
+            });
+  table.add(std::string("cp.async.bulk.tensor") + kRank + ".global.shared::cta[.tile].bulk_group[.L2::cache_hint]",
+            [](Build& b) {
+              b.want(2, 3);
+              add_map(b, 0, b.mod(0));
+              add_address(b, b.operand(1));
+              b.machine(tensor_store);
+            });
+  table.add(std::string("cp.reduce.async.bulk.tensor") + kRank +
+                ".global.shared::cta{.add,.min,.max,.inc,.dec,.and,.or,.xor}[.tile].bulk_group[.L2::cache_hint]",
+            [](Build& b) {
+              b.want(2, 3);
+              add_map(b, 0, b.mod(0));
+              add_address(b, b.operand(1));
+              constexpr std::string_view kOps[] = {".add", ".min", ".max", ".inc", ".dec", ".and", ".or", ".xor"};
+              while (kOps[b.out().flags] != b.mod(1)) ++b.out().flags;
+              b.machine(tensor_reduce);
+            });
+  table.add(std::string("cp.async.bulk.prefetch.tensor") + kRank + ".L2.global[.tile][.L2::cache_hint]",
+            [](Build& b) {
+              b.want(1, 2);
+              add_map(b, 0, b.mod(0));
+              b.machine(tensor_prefetch);
+            });
+  table.add("prefetch[.param,.const].tensormap", [](Build& b) {
+    b.want(1);
+    add_address(b, b.operand(0));
+    b.machine(prefetch_map);
+  });
+  table.add("cp.async.bulk{.shared::cluster,.shared::cta}.global.mbarrier::complete_tx::bytes[.L2::cache_hint]",
+            [](Build& b) { flat_copy(b, bulk_load, true); });
+  table.add("cp.async.bulk.global.shared::cta.bulk_group[.L2::cache_hint]",
+            [](Build& b) { flat_copy(b, bulk_store, false); });
+  table.add("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
+            [](Build& b) { flat_copy(b, bulk_to_peer, true); });
+  table.add("cp.async.bulk.prefetch.L2.global[.L2::cache_hint]", [](Build& b) { b.scalar(nothing); });
+  table.add("cp.async.bulk.commit_group", [](Build& b) {
+    b.want(0);
+    b.machine(commit_group);
+  });
+  table.add("cp.async.bulk.wait_group[.read]", [](Build& b) {
+    b.want(1);
+    b.out().value = b.constant(0);
+    b.out().flags = b.has(0) ? 1 : 0;
+    b.machine(wait_group);
+  });
+}
+
+}  // namespace heddle::sim::ptx

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/frontend/ptx/decode.h"
+
+#include "sim/frontend/ptx/lexer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace heddle::sim::ptx {
+
+namespace {
+
+std::vector<std::string_view> split(std::string_view mnemonic) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  for (std::size_t at = 1; at <= mnemonic.size(); ++at) {
+    if (at == mnemonic.size() || mnemonic[at] == '.') {
+      parts.push_back(mnemonic.substr(begin, at - begin));
+      begin = at;
+    }
+  }
+  return parts;
+}
+
+// A choice may hold one '*', which stands for digits.
+bool fits_choice(std::string_view choice, std::string_view part) {
+  const std::size_t star = choice.find('*');
+  if (star == std::string_view::npos) return choice == part;
+  const std::string_view before = choice.substr(0, star);
+  const std::string_view after = choice.substr(star + 1);
+  if (part.size() <= before.size() + after.size() || !part.starts_with(before) || !part.ends_with(after)) return false;
+  const std::string_view digits = part.substr(before.size(), part.size() - before.size() - after.size());
+  return digits.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool match_from(const std::vector<Form::Element>& elements, std::size_t e, const std::vector<std::string_view>& parts,
+                std::size_t p, std::vector<std::string_view>& chosen) {
+  if (e == elements.size()) return p == parts.size();
+  const Form::Element& element = elements[e];
+  const std::size_t mark = chosen.size();
+  if (p < parts.size()) {
+    const bool fits = std::any_of(element.choices.begin(), element.choices.end(),
+                                  [&](const std::string& choice) { return fits_choice(choice, parts[p]); });
+    if (fits) {
+      if (element.is_group) chosen.push_back(parts[p]);
+      if (match_from(elements, e + 1, parts, p + 1, chosen)) return true;
+      chosen.resize(mark);
+    }
+  }
+  if (!element.is_optional) return false;
+  chosen.push_back({});
+  if (match_from(elements, e + 1, parts, p, chosen)) return true;
+  chosen.resize(mark);
+  return false;
+}
+
+}  // namespace
+
+bool Form::matches(const std::vector<std::string_view>& parts, std::vector<std::string_view>& chosen) const {
+  chosen.clear();
+  return match_from(elements, 0, parts, 0, chosen);
+}
+
+void FormTable::add(std::string_view pattern, Decode decode) {
+  Form form{.pattern = std::string(pattern), .elements = {}, .decode = std::move(decode)};
+  for (std::size_t at = 0; at < pattern.size();) {
+    Form::Element element;
+    if (pattern[at] == '{' || pattern[at] == '[') {
+      element.is_group = true;
+      element.is_optional = pattern[at] == '[';
+      const std::size_t end = pattern.find(pattern[at] == '{' ? '}' : ']', at);
+      std::size_t begin = at + 1;
+      for (std::size_t i = begin; i <= end; ++i) {
+        if (i == end || pattern[i] == ',') {
+          element.choices.emplace_back(pattern.substr(begin, i - begin));
+          begin = i + 1;
+        }
+      }
+      at = end + 1;
+    } else {
+      const std::size_t end = std::min(pattern.find_first_of(".{[", at + 1), pattern.size());
+      element.choices.emplace_back(pattern.substr(at, end - at));
+      at = end;
+    }
+    form.elements.push_back(std::move(element));
+  }
+  by_opcode_[form.elements.front().choices.front()].push_back(forms_.size());
+  forms_.push_back(std::move(form));
+}
+
+const Form* FormTable::find(std::string_view mnemonic, std::vector<std::string_view>& chosen) const {
+  const std::vector<std::string_view> parts = split(mnemonic);
+  const auto candidates = by_opcode_.find(parts.front());
+  if (candidates == by_opcode_.end()) return nullptr;
+  for (const std::size_t index : candidates->second) {
+    if (forms_[index].matches(parts, chosen)) return &forms_[index];
+  }
+  return nullptr;
+}
+
+const FormTable& FormTable::get() {
+  static const FormTable table = [] {
+    FormTable made;
+    add_integer_forms(made);
+    add_float_forms(made);
+    add_half_forms(made);
+    add_compare_forms(made);
+    add_convert_forms(made);
+    add_move_forms(made);
+    add_memory_forms(made);
+    add_atomic_forms(made);
+    add_control_forms(made);
+    add_warp_forms(made);
+    add_barrier_forms(made);
+    add_copy_forms(made);
+    add_clc_forms(made);
+    add_wgmma_forms(made);
+    add_tcgen05_forms(made);
+    return made;
+  }();
+  return table;
+}
+
+void Build::fail(const std::string& what) const {
+  refuse(module_.name, statement_.line, fmt::format("{}: '{}'", what, statement_.text));
+}
+
+const Operand& Build::operand(std::size_t index) const {
+  if (index >= statement_.operands.size()) fail(fmt::format("operand {} is missing", index + 1));
+  return statement_.operands[index];
+}
+
+void Build::want(std::size_t least, std::size_t most) const {
+  if (operands() >= least && operands() <= most) return;
+  fail(least == most ? fmt::format("{} operands where {} are wanted", operands(), least)
+                     : fmt::format("{} operands where {} to {} are wanted", operands(), least, most));
+}
+
+std::uint32_t Build::constant_row(ConstantKind kind, std::uint64_t value) {
+  const auto [found, is_new] = constants_.try_emplace({kind, value}, function_.row_count);
+  if (is_new) function_.constants.push_back({kind, value, function_.row_count++});
+  return found->second;
+}
+
+std::uint32_t Build::immediate(std::uint64_t value) { return constant_row(ConstantKind::kImmediate, value); }
+
+std::uint32_t Build::carry() {
+  if (function_.carry_row == kNone) function_.carry_row = function_.row_count++;
+  return function_.carry_row;
+}
+
+namespace {
+
+struct SpecialName {
+  const char* name;
+  Special special;
+};
+
+constexpr SpecialName kSpecials[] = {
+    {"%tid.x", Special::kTidX}, {"%tid.y", Special::kTidY}, {"%tid.z", Special::kTidZ},
+    {"%ntid.x", Special::kNtidX}, {"%ntid.y", Special::kNtidY}, {"%ntid.z", Special::kNtidZ},
+    {"%ctaid.x", Special::kCtaidX}, {"%ctaid.y", Special::kCtaidY}, {"%ctaid.z", Special::kCtaidZ},
+    {"%nctaid.x", Special::kNctaidX}, {"%nctaid.y", Special::kNctaidY}, {"%nctaid.z", Special::kNctaidZ},
+    {"%laneid", Special::kLaneid}, {"%warpid", Special::kWarpid}, {"%nwarpid", Special::kNwarpid},
+    {"%smid", Special::kSmid}, {"%nsmid", Special::kNsmid}, {"%gridid", Special::kGridid},
+    {"%clusterid.x", Special::kClusteridX}, {"%clusterid.y", Special::kClusteridY},
+    {"%clusterid.z", Special::kClusteridZ}, {"%nclusterid.x", Special::kNclusteridX},
+    {"%nclusterid.y", Special::kNclusteridY}, {"%nclusterid.z", Special::kNclusteridZ},
+    {"%cluster_ctaid.x", Special::kClusterCtaidX}, {"%cluster_ctaid.y", Special::kClusterCtaidY},
+    {"%cluster_ctaid.z", Special::kClusterCtaidZ}, {"%cluster_nctaid.x", Special::kClusterNctaidX},
+    {"%cluster_nctaid.y", Special::kClusterNctaidY}, {"%cluster_nctaid.z", Special::kClusterNctaidZ},
+    {"%cluster_ctarank", Special::kClusterCtarank}, {"%cluster_nctarank", Special::kClusterNctarank},
+    {"%is_explicit_cluster", Special::kIsExplicitCluster},
+    {"%lanemask_eq", Special::kLanemaskEq}, {"%lanemask_lt", Special::kLanemaskLt},
+    {"%lanemask_le", Special::kLanemaskLe}, {"%lanemask_gt", Special::kLanemaskGt},
+    {"%lanemask_ge", Special::kLanemaskGe}, {"%dynamic_smem_size", Special::kDynamicSmemSize},
+    {"%total_smem_size", Special::kTotalSmemSize}, {"WARP_SZ", Special::kWarpSize},
+    {"%clock", Special::kClock}, {"%clock64", Special::kClock}, {"%clock_hi", Special::kGlobalTimer},
+    {"%globaltimer", Special::kGlobalTimer}, {"%globaltimer_lo", Special::kGlobalTimer},
+};
+
+std::uint64_t float_bits(const Operand& operand, std::string_view type) {
+  if (type == ".f32" && operand.kind == OperandKind::kFloat64) {
+    return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(operand.value)));
+  }
+  if (type == ".f64" && operand.kind == OperandKind::kFloat32) {
+    return std::bit_cast<std::uint64_t>(
+        static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(operand.value))));
+  }
+  return operand.value;
+}
+
+}  // namespace
+
+std::uint32_t Build::variable_row(const Operand& operand) {
+  if (operand.is_module) {
+    const Variable& variable = module_.variables[operand.id];
+    std::vector<std::uint32_t>& named = function_.module_variables;
+    if (std::find(named.begin(), named.end(), operand.id) == named.end()) named.push_back(operand.id);
+    if (variable.space == Space::kParam || variable.space == Space::kLocal) {
+      fail(fmt::format("'{}' is a variable of a module in a space where there is none", variable.name));
+    }
+    return constant_row(ConstantKind::kModule, operand.id);
+  }
+  const Variable& variable = function_.text->variables[operand.id];
+  switch (variable.space) {
+    case Space::kShared: {
+      std::vector<std::uint32_t>& named = function_.shared_variables;
+      if (std::find(named.begin(), named.end(), operand.id) == named.end()) named.push_back(operand.id);
+      return constant_row(ConstantKind::kShared, operand.id);
+    }
+    case Space::kLocal: return constant_row(ConstantKind::kLocal, operand.id);
+    case Space::kParam:
+      if (function_.text->is_entry) {
+        for (const Parameter& parameter : function_.text->parameters) {
+          if (parameter.variable == operand.id) return constant_row(ConstantKind::kParam, parameter.offset);
+        }
+      }
+      return constant_row(ConstantKind::kLocal, operand.id);
+    default: break;
+  }
+  fail(fmt::format("'{}' is declared in a function, in a space where only modules have variables", variable.name));
+}
+
+std::uint32_t Build::source(const Operand& operand, std::string_view type) {
+  switch (operand.kind) {
+    case OperandKind::kRegister:
+      if (operand.negated) fail("'!' where no predicate can be negated");
+      return operand.id;
+    case OperandKind::kInteger: return immediate(operand.value);
+    case OperandKind::kFloat32:
+    case OperandKind::kFloat64: return immediate(float_bits(operand, type));
+    case OperandKind::kSpecial:
+      for (const SpecialName& known : kSpecials) {
+        if (operand.name == known.name) {
+          return constant_row(ConstantKind::kSpecial, static_cast<std::uint64_t>(known.special));
+        }
+      }
+      fail(fmt::format("'{}' is neither a register of this function nor a special register that is supported",
+                       operand.name));
+    case OperandKind::kVariable:
+      if (operand.value != 0) fail("an offset from a variable outside of brackets");
+      return variable_row(operand);
+    case OperandKind::kName: {
+      const auto found = module_.function_ids.find(operand.name);
+      if (found != module_.function_ids.end()) {
+        function_.calls_indirectly = true;
+        return immediate(kCodeWindow | found->second);
+      }
+      fail(fmt::format("'{}' is not declared", operand.name));
+    }
+    default: fail("an operand of another kind is wanted here");
+  }
+}
+
+std::uint32_t Build::target(const Operand& operand) {
+  if (operand.kind == OperandKind::kSink) return scratch();
+  if (operand.kind != OperandKind::kRegister || operand.negated) fail("a register is wanted as destination");
+  return operand.id;
+}
+
+std::uint32_t Build::predicate(std::size_t index, bool& negated) {
+  Operand plain = operand(index);
+  negated = plain.negated;
+  plain.negated = false;
+  return source(plain);
+}
+
+std::uint64_t Build::constant(std::size_t index) const {
+  if (operand(index).kind != OperandKind::kInteger) fail(fmt::format("operand {} must be a number", index + 1));
+  return operand(index).value;
+}
+
+std::uint32_t Build::label(std::string_view name) const {
+  for (std::uint32_t scope = statement_.scope; scope != kNone; scope = function_.text->scopes[scope].parent) {
+    const auto& labels = function_.text->scopes[scope].labels;
+    if (const auto found = labels.find(name); found != labels.end()) return found->second;
+  }
+  fail(fmt::format("there is no label '{}'", name));
+}
+
+std::vector<std::uint32_t> Build::labels(std::string_view name) const {
+  for (std::uint32_t scope = statement_.scope; scope != kNone; scope = function_.text->scopes[scope].parent) {
+    const auto& lists = function_.text->scopes[scope].label_lists;
+    const auto found = lists.find(name);
+    if (found == lists.end()) continue;
+    std::vector<std::uint32_t> targets;
+    for (const std::string_view one : found->second) targets.push_back(label(one));
+    return targets;
+  }
+  fail(fmt::format("there are no .branchtargets '{}'", name));
+}
+
+std::uint32_t Build::address_row(const Operand& operand, std::uint64_t& offset) {
+  if (operand.kind != OperandKind::kAddress || operand.list.empty()) fail("an address in brackets is wanted");
+  Operand base = operand.list.front();
+  offset = 0;
+  if (base.kind == OperandKind::kRegister || base.kind == OperandKind::kVariable) {
+    offset = base.value;
+    base.value = 0;
+  }
+  return source(base);
+}
+
+std::vector<std::uint32_t> Build::sources(const Operand& vector, std::string_view type) {
+  std::vector<std::uint32_t> rows;
+  if (vector.kind == OperandKind::kVector || vector.kind == OperandKind::kTuple) {
+    for (const Operand& one : vector.list) rows.push_back(source(one, type));
+  } else {
+    rows.push_back(source(vector, type));
+  }
+  return rows;
+}
+
+std::vector<std::uint32_t> Build::targets(const Operand& vector) {
+  std::vector<std::uint32_t> rows;
+  if (vector.kind == OperandKind::kVector || vector.kind == OperandKind::kTuple) {
+    for (const Operand& one : vector.list) rows.push_back(target(one));
+  } else {
+    rows.push_back(target(vector));
+  }
+  return rows;
+}
+
+void Build::simple(std::size_t sources_wanted, std::string_view type, Handler handler) {
+  want(sources_wanted + 1);
+  out_.d = target(0);
+  if (sources_wanted > 0) out_.a = source(1, type);
+  if (sources_wanted > 1) out_.b = source(2, type);
+  if (sources_wanted > 2) out_.c = source(3, type);
+  if (sources_wanted > 3) out_.e = source(4, type);
+  scalar(handler);
+}
+
+namespace {
+
+std::string_view base_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+const char* kept(Strings& strings, const std::string& text) {
+  std::unique_ptr<std::string>& place = strings[text];
+  if (place == nullptr) place = std::make_unique<std::string>(text);
+  return place->c_str();
+}
+
+// Of the places that a line was inlined through, the innermost that is not in somebody's include folder; that
+// is where a reader looks first.
+const Location* reader_location(const ModuleText& module, const FunctionText& text, std::uint32_t index) {
+  if (index == kNone) return nullptr;
+  const Location* innermost = nullptr;
+  std::uint32_t steps = 0;
+  for (std::uint32_t at = index; at != kNone && steps < 1000; at = text.locations[at].outer, ++steps) {
+    const Location& here = text.locations[at];
+    const auto file = module.files.find(here.file);
+    if (file == module.files.end() || here.line == 0) continue;
+    if (innermost == nullptr) innermost = &here;
+    if (file->second.find("/include/") == std::string::npos) return &here;
+  }
+  return innermost;
+}
+
+}  // namespace
+
+void decode_function(const ModuleText& module, const FunctionText& text, Function& function, Strings& strings) {
+  function.name = text.name;
+  function.text = &text;
+  function.row_count = static_cast<std::uint32_t>(text.register_bits.size());
+  for (std::uint32_t id = 0; id < text.register_bits.size(); ++id) {
+    if (text.register_bits[id] == 128) function.wide_rows[id] = function.row_count++;
+  }
+  for (std::uint32_t id = 0; id < text.variables.size(); ++id) {
+    // The parameters of an entry come first, and are not the thread's own.
+    const Variable& variable = text.variables[id];
+    const bool is_formal = text.is_entry && id < text.parameters.size();
+    const bool is_local = variable.space == Space::kLocal || (variable.space == Space::kParam && !is_formal);
+    if (!is_local) {
+      function.local_offsets.push_back(0);
+      continue;
+    }
+    function.local_bytes = (function.local_bytes + variable.align - 1) / variable.align * variable.align;
+    function.local_offsets.push_back(function.local_bytes);
+    function.local_bytes += variable.bytes;
+  }
+  function.local_bytes = (function.local_bytes + 127) / 128 * 128;
+  constexpr std::uint64_t kMaxLocalBytes = 512 * 1024;
+  if (function.local_bytes > kMaxLocalBytes) {
+    refuse(module.name, text.line,
+           fmt::format("'{}' has {} bytes of local memory; a thread has {}", text.name, function.local_bytes,
+                       kMaxLocalBytes));
+  }
+  std::map<std::tuple<ConstantKind, std::uint64_t>, std::uint32_t> constants;
+  std::vector<std::string_view> chosen;
+  function.code.reserve(text.statements.size() + 1);
+  const std::string ptx_name(base_name(module.name));
+  const Location* last = nullptr;
+  std::uint32_t last_index = kNone;
+  for (const Statement& statement : text.statements) {
+    Instruction& out = function.code.emplace_back();
+    out.line = statement.line;
+    if (statement.location != last_index) {
+      last_index = statement.location;
+      last = reader_location(module, text, last_index);
+    }
+    out.site.line = statement.line;
+    out.site.file = last == nullptr
+                        ? kept(strings, ptx_name)
+                        : kept(strings, fmt::format("{}:{}, {}", base_name(module.files.at(last->file)), last->line,
+                                                    ptx_name));
+    out.guard = statement.guard;
+    out.guard_negated = statement.guard_negated;
+    const Form* form = FormTable::get().find(statement.mnemonic, chosen);
+    if (form == nullptr) {
+      refuse(module.name, statement.line, fmt::format("[unsupported] the instruction '{}'", statement.text));
+    }
+    Build build(module, function, statement, chosen, out, constants);
+    form->decode(build);
+  }
+  Instruction& end = function.code.emplace_back();
+  end.control = text.is_entry ? Control::kExit : Control::kReturn;
+  end.is_visible = text.is_entry;
+  end.line = text.statements.empty() ? text.line : text.statements.back().line;
+  end.site = {kept(strings, ptx_name), end.line};
+}
+
+}  // namespace heddle::sim::ptx

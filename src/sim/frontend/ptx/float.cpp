@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: Floating Point Instructions, of f32 and f64.
+#include "sim/frontend/ptx/arithmetic.h"
+#include "sim/frontend/ptx/decode.h"
+#include "sim/frontend/ptx/warp.h"
+
+namespace heddle::sim::ptx {
+
+namespace {
+
+struct FAdd {
+  template <class T>
+  static T of(T a, T b) { return a + b; }
+};
+struct FSub {
+  template <class T>
+  static T of(T a, T b) { return a - b; }
+};
+struct FMul {
+  template <class T>
+  static T of(T a, T b) { return a * b; }
+};
+struct FDiv {
+  template <class T>
+  static T of(T a, T b) { return a / b; }
+};
+// Unverified: results of the approximate forms; here they are rounded correctly.
+struct FDivApprox {
+  static float of(float a, float b) { return static_cast<float>(static_cast<double>(a) / b); }
+};
+struct FFma {
+  template <class T>
+  static T of(T a, T b, T c) { return std::fma(a, b, c); }
+};
+struct FSqrt {
+  template <class T>
+  static T of(T a) { return std::sqrt(a); }
+};
+struct FRcp {
+  template <class T>
+  static T of(T a) { return T{1} / a; }
+};
+struct FRsqrt {
+  static float of(float a) { return a == 0 ? std::copysign(INFINITY, a) : static_cast<float>(1.0 / std::sqrt(double{a})); }
+  static double of(double a) { return a == 0 ? std::copysign(double{INFINITY}, a) : 1.0 / std::sqrt(a); }
+};
+struct FEx2 {
+  static float of(float a) { return static_cast<float>(std::exp2(double{a})); }
+};
+struct FLg2 {
+  static float of(float a) { return static_cast<float>(std::log2(double{a})); }
+};
+struct FSin {
+  static float of(float a) { return static_cast<float>(std::sin(double{a})); }
+};
+struct FCos {
+  static float of(float a) { return static_cast<float>(std::cos(double{a})); }
+};
+struct FTanh {
+  static float of(float a) { return static_cast<float>(std::tanh(double{a})); }
+};
+
+template <class Op, class T>
+void float_unary(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const RoundingScope scope(i.flags);
+  Row& d = warp.rows[i.d];
+  const Row& a = warp.rows[i.a];
+  for_lanes(mask, [&](std::uint32_t l) { d[l] = put(give<T>(Op::of(take(get<T>(a[l]), i.flags)), i.flags)); });
+}
+
+template <class Op, class T>
+void float_binary(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const RoundingScope scope(i.flags);
+  Row& d = warp.rows[i.d];
+  const Row& a = warp.rows[i.a];
+  const Row& b = warp.rows[i.b];
+  for_lanes(mask, [&](std::uint32_t l) {
+    d[l] = put(give<T>(Op::of(take(get<T>(a[l]), i.flags), take(get<T>(b[l]), i.flags)), i.flags));
+  });
+}
+
+template <class T>
+void float_fma(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const RoundingScope scope(i.flags);
+  for_lanes(mask, [&](std::uint32_t l) {
+    const T result = std::fma(take(get<T>(warp.rows[i.a][l]), i.flags), take(get<T>(warp.rows[i.b][l]), i.flags),
+                              take(get<T>(warp.rows[i.c][l]), i.flags));
+    warp.rows[i.d][l] = put(give<T>(result, i.flags));
+  });
+}
+
+// Two f32 in a 64-bit register.
+template <class Op>
+void float_pairs(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const RoundingScope scope(i.flags);
+  for_lanes(mask, [&](std::uint32_t l) {
+    std::uint64_t result = 0;
+    for (unsigned shift = 0; shift <= 32; shift += 32) {
+      const auto part = [&](std::uint32_t row) { return take(get<float>(warp.rows[row][l] >> shift), i.flags); };
+      float value = 0;
+      if constexpr (std::is_same_v<Op, FFma>) {
+        value = std::fma(part(i.a), part(i.b), part(i.c));
+      } else {
+        value = Op::of(part(i.a), part(i.b));
+      }
+      result |= put(give<float>(value, i.flags)) << shift;
+    }
+    warp.rows[i.d][l] = result;
+  });
+}
+
+// flags: kNan: a NaN wins; kAbs: .xorsign.abs.
+template <class T, bool is_max>
+void float_min_max(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    T a = take(get<T>(warp.rows[i.a][l]), i.flags);
+    T b = take(get<T>(warp.rows[i.b][l]), i.flags);
+    const bool sign = std::signbit(a) != std::signbit(b);
+    if ((i.flags & kAbs) != 0) {
+      a = std::abs(a);
+      b = std::abs(b);
+    }
+    T result;
+    if (std::isnan(a) || std::isnan(b)) {
+      const bool both = std::isnan(a) && std::isnan(b);
+      result = both || (i.flags & kNan) != 0 ? canonical(std::numeric_limits<T>::quiet_NaN()) : std::isnan(a) ? b : a;
+    } else if (a == b) {
+      // Zeros of either sign: the positive one is larger.
+      result = std::signbit(a) == is_max ? b : a;
+    } else {
+      result = (a < b) == is_max ? b : a;
+    }
+    if ((i.flags & kAbs) != 0 && !std::isnan(result)) result = std::copysign(result, sign ? T{-1} : T{1});
+    warp.rows[i.d][l] = put(result);
+  });
+}
+
+template <class U>
+void float_sign(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  // flags: kAbs clears the sign, otherwise it is inverted. NaNs keep their payload.
+  constexpr U kSign = U{1} << (8 * sizeof(U) - 1);
+  for_lanes(mask, [&](std::uint32_t l) {
+    auto value = static_cast<U>(warp.rows[i.a][l]);
+    if constexpr (sizeof(U) == 4) {
+      if ((i.flags & kFtz) != 0) value = static_cast<U>(put(flush(get<float>(value))));
+    }
+    warp.rows[i.d][l] = (i.flags & kAbs) != 0 ? static_cast<U>(value & static_cast<U>(~kSign)) : static_cast<U>(value ^ kSign);
+  });
+}
+
+template <class U>
+void copysign_bits(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  constexpr U kSign = U{1} << (8 * sizeof(U) - 1);
+  for_lanes(mask, [&](std::uint32_t l) {
+    warp.rows[i.d][l] = (warp.rows[i.a][l] & kSign) | (warp.rows[i.b][l] & static_cast<U>(~kSign));
+  });
+}
+
+// flags: which property.
+template <class T>
+void testp(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const T a = get<T>(warp.rows[i.a][l]);
+    bool result = false;
+    switch (i.flags) {
+      case 0: result = std::isfinite(a); break;
+      case 1: result = std::isinf(a); break;
+      case 2: result = !std::isnan(a); break;
+      case 3: result = std::isnan(a); break;
+      case 4: result = std::isnormal(a) || a == 0; break;
+      default: result = std::fpclassify(a) == FP_SUBNORMAL; break;
+    }
+    warp.rows[i.d][l] = put(result);
+  });
+}
+
+std::uint32_t flags_of(const Build& b, std::size_t round, std::size_t ftz, std::size_t sat) {
+  return rounding_flag(b.mod(round)) | (b.has(ftz) ? kFtz : 0u) | (b.has(sat) ? kSat : 0u);
+}
+
+template <class Op>
+void add_arithmetic(FormTable& table, const std::string& name) {
+  table.add(name + "[.rn,.rz,.rm,.rp][.ftz][.sat].f32", [](Build& b) {
+    b.simple(2, ".f32", float_binary<Op, float>);
+    b.out().flags = flags_of(b, 0, 1, 2);
+  });
+  table.add(name + "[.rn,.rz,.rm,.rp].f64", [](Build& b) {
+    b.simple(2, ".f64", float_binary<Op, double>);
+    b.out().flags = rounding_flag(b.mod(0));
+  });
+  table.add(name + "[.rn,.rz,.rm,.rp][.ftz].f32x2", [](Build& b) {
+    b.simple(2, {}, float_pairs<Op>);
+    b.out().flags = rounding_flag(b.mod(0)) | (b.has(1) ? kFtz : 0u);
+  });
+}
+
+template <class Op>
+void add_approximate(FormTable& table, const std::string& name) {
+  table.add(name + ".approx[.ftz].f32", [](Build& b) {
+    b.simple(1, ".f32", float_unary<Op, float>);
+    b.out().flags = b.has(0) ? kFtz : 0u;
+  });
+}
+
+template <class Op>
+void add_rounded(FormTable& table, const std::string& name) {
+  table.add(name + "{.rn,.rz,.rm,.rp}[.ftz].f32", [](Build& b) {
+    b.simple(1, ".f32", float_unary<Op, float>);
+    b.out().flags = rounding_flag(b.mod(0)) | (b.has(1) ? kFtz : 0u);
+  });
+  table.add(name + "{.rn,.rz,.rm,.rp}.f64", [](Build& b) {
+    b.simple(1, ".f64", float_unary<Op, double>);
+    b.out().flags = rounding_flag(b.mod(0));
+  });
+}
+
+template <bool is_max>
+void add_min_max(FormTable& table, const std::string& name) {
+  table.add(name + "[.ftz][.NaN].f32", [](Build& b) {
+    b.simple(2, ".f32", float_min_max<float, is_max>);
+    b.out().flags = (b.has(0) ? kFtz : 0u) | (b.has(1) ? kNan : 0u);
+  });
+  table.add(name + "[.ftz][.NaN].xorsign.abs.f32", [](Build& b) {
+    b.simple(2, ".f32", float_min_max<float, is_max>);
+    b.out().flags = kAbs | (b.has(0) ? kFtz : 0u) | (b.has(1) ? kNan : 0u);
+  });
+  table.add(name + ".f64", [](Build& b) { b.simple(2, ".f64", float_min_max<double, is_max>); });
+}
+
+}  // namespace
+
+void add_float_forms(FormTable& table) {
+  add_arithmetic<FAdd>(table, "add");
+  add_arithmetic<FSub>(table, "sub");
+  add_arithmetic<FMul>(table, "mul");
+  for (const std::string name : {"fma", "mad"}) {
+    table.add(name + "{.rn,.rz,.rm,.rp}[.ftz][.sat].f32", [](Build& b) {
+      b.simple(3, ".f32", float_fma<float>);
+      b.out().flags = flags_of(b, 0, 1, 2);
+    });
+    table.add(name + "{.rn,.rz,.rm,.rp}.f64", [](Build& b) {
+      b.simple(3, ".f64", float_fma<double>);
+      b.out().flags = rounding_flag(b.mod(0));
+    });
+  }
+  table.add("fma{.rn,.rz,.rm,.rp}[.ftz].f32x2", [](Build& b) {
+    b.simple(3, {}, float_pairs<FFma>);
+    b.out().flags = rounding_flag(b.mod(0)) | (b.has(1) ? kFtz : 0u);
+  });
+  table.add("div{.rn,.rz,.rm,.rp}[.ftz].f32", [](Build& b) {
+    b.simple(2, ".f32", float_binary<FDiv, float>);
+    b.out().flags = rounding_flag(b.mod(0)) | (b.has(1) ? kFtz : 0u);
+  });
+  table.add("div{.approx,.full}[.ftz].f32", [](Build& b) {
+    b.simple(2, ".f32", float_binary<FDivApprox, float>);
+    b.out().flags = b.has(1) ? kFtz : 0u;
+  });
+  table.add("div{.rn,.rz,.rm,.rp}.f64", [](Build& b) {
+    b.simple(2, ".f64", float_binary<FDiv, double>);
+    b.out().flags = rounding_flag(b.mod(0));
+  });
+  add_rounded<FSqrt>(table, "sqrt");
+  add_rounded<FRcp>(table, "rcp");
+  add_approximate<FSqrt>(table, "sqrt");
+  add_approximate<FRcp>(table, "rcp");
+  add_approximate<FRsqrt>(table, "rsqrt");
+  add_approximate<FEx2>(table, "ex2");
+  add_approximate<FLg2>(table, "lg2");
+  add_approximate<FSin>(table, "sin");
+  add_approximate<FCos>(table, "cos");
+  table.add("tanh.approx.f32", [](Build& b) { b.simple(1, ".f32", float_unary<FTanh, float>); });
+  // Unverified: these drop the low half of the mantissa on hardware.
+  table.add("rcp.approx.ftz.f64", [](Build& b) { b.simple(1, ".f64", float_unary<FRcp, double>); });
+  table.add("rsqrt.approx[.ftz].f64", [](Build& b) { b.simple(1, ".f64", float_unary<FRsqrt, double>); });
+  add_min_max<false>(table, "min");
+  add_min_max<true>(table, "max");
+  table.add("abs[.ftz].f32", [](Build& b) {
+    b.simple(1, ".f32", float_sign<std::uint32_t>);
+    b.out().flags = kAbs | (b.has(0) ? kFtz : 0u);
+  });
+  table.add("neg[.ftz].f32", [](Build& b) {
+    b.simple(1, ".f32", float_sign<std::uint32_t>);
+    b.out().flags = b.has(0) ? kFtz : 0u;
+  });
+  table.add("abs.f64", [](Build& b) {
+    b.simple(1, ".f64", float_sign<std::uint64_t>);
+    b.out().flags = kAbs;
+  });
+  table.add("neg.f64", [](Build& b) { b.simple(1, ".f64", float_sign<std::uint64_t>); });
+  table.add("copysign{.f32,.f64}", [](Build& b) {
+    b.simple(2, b.mod(0), b.mod(0) == ".f32" ? copysign_bits<std::uint32_t> : copysign_bits<std::uint64_t>);
+  });
+  table.add("testp{.finite,.infinite,.number,.notanumber,.normal,.subnormal}{.f32,.f64}", [](Build& b) {
+    b.simple(1, b.mod(1), b.mod(1) == ".f32" ? testp<float> : testp<double>);
+    constexpr std::string_view kNames[] = {".finite", ".infinite", ".number", ".notanumber", ".normal"};
+    while (b.out().flags < 5 && kNames[b.out().flags] != b.mod(0)) ++b.out().flags;
+  });
+}
+
+}  // namespace heddle::sim::ptx

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/frontend/ptx/instead.h"
+
+#include <heddle/host/error.h>
+
+#include <fmt/format.h>
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace heddle::sim {
+
+namespace ptx {
+
+thread_local PtxInstead* instead = nullptr;
+
+namespace {
+
+std::string demangled(const char* name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
+  return status == 0 ? text.get() : name;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// The template argument of isa::kernel_entry<...>, with the target's name and blanks left out.
+std::string kernel_of(const std::string& entry) {
+  constexpr std::string_view kEntry = "::kernel_entry<";
+  const std::size_t begin = entry.find(kEntry);
+  if (begin == std::string::npos) return {};
+  int depth = 1;
+  std::size_t end = begin + kEntry.size();
+  for (; end < entry.size() && depth != 0; ++end) {
+    if (entry[end] == '<' || entry[end] == '(') ++depth;
+    if (entry[end] == '>' || entry[end] == ')') --depth;
+  }
+  return entry.substr(begin + kEntry.size(), end - 1 - begin - kEntry.size());
+}
+
+std::string comparable(std::string text) {
+  replace_all(text, "on_cuda::", "");
+  replace_all(text, "on_sim::", "");
+  replace_all(text, " ", "");
+  return text;
+}
+
+}  // namespace
+
+}  // namespace ptx
+
+PtxInstead::PtxInstead(const PtxModule& module)
+    : module_(&module), outer_(std::exchange(ptx::instead, this)) {}
+
+PtxInstead::~PtxInstead() { ptx::instead = outer_; }
+
+Report PtxInstead::launch(const LaunchOptions& options, const LaunchShape& shape, const KernelEntry& entry,
+                          const void* params) {
+  const std::string wanted = ptx::comparable(ptx::demangled(entry.type));
+  for (const PtxEntry& candidate : module_->entries()) {
+    if (ptx::comparable(ptx::kernel_of(ptx::demangled(candidate.name.c_str()))) != wanted) continue;
+    ++launches_;
+    return module_->launch(candidate.name, options,
+                           {.grid = shape.grid,
+                            .block = {entry.threads, 1, 1},
+                            .cluster = shape.cluster,
+                            .dynamic_shared_bytes = entry.shared_bytes,
+                            .registers = entry.registers,
+                            .print = {}},
+                           params, candidate.parameter_bytes);
+  }
+  throw InputError(fmt::format("the PTX module has no entry for the kernel {}", ptx::demangled(entry.type)));
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a decoded entry on the machine: the warps of the resident CTAs, and the loop that lets them take turns.
+//
+// Lanes of a warp that stand at the same instruction run together, and where they have diverged, those that are
+// behind go first, so that they meet again where the paths do. A turn that ends without a lane blocking may be a
+// loop that waits for other lanes of the same warp; the next turn then belongs to the lanes that the schedule
+// picks, wherever they stand. So no lane starves, as independent thread scheduling promises.
+//
+// Model: lanes that run together execute an instruction together; the schedule does not come between them.
+#pragma once
+
+#include "sim/frontend/ptx/warp.h"
+#include "sim/frontend/run.h"
+
+#include <heddle/sim/ptx.h>
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace heddle::sim::ptx {
+
+// What a launch needs to know of a module.
+struct Program {
+  const ModuleText* text = nullptr;
+  const std::vector<std::unique_ptr<Function>>* functions = nullptr;  // by number; null: declared only
+  const Function* entry = nullptr;
+  std::vector<std::uint64_t> addresses;  // of the module's variables: shared offsets, or global addresses
+  std::vector<std::vector<std::uint64_t>> shared_offsets;  // by function and variable
+  std::uint64_t local_bytes = 0;         // of the entry and what it calls
+  std::uint32_t static_shared_bytes = 0;
+};
+
+// Functions that nvcc's code calls and that the system provides.
+enum class SystemCall : std::uint32_t { kUnknown, kVprintf, kAssertFail };
+SystemCall system_call(std::string_view name);
+
+// What the threads of a CTA have said at a barrier that counts.
+struct BarrierVotes {
+  std::uint32_t cast = 0;
+  std::uint32_t yes = 0;
+  std::array<std::uint32_t, 3> result = {};  // of the last round: how many, all, any
+};
+
+class Interpreter final : public frontend::Run {
+ public:
+  Interpreter(const LaunchOptions& options, const PtxLaunch& launch, const Program& program,
+              std::uint32_t threads, std::size_t shared_bytes, const std::byte* params);
+
+  Report run();
+
+  // For handlers.
+  const Program& program() const { return program_; }
+  const PtxLaunch& launch() const { return launch_; }
+  explore::Strategy& strategy() { return *strategy_; }
+  const std::byte* params() const { return params_; }
+  std::uint64_t param_bytes() const { return program_.entry->text->parameter_bytes; }
+  std::uint64_t clock() { return machine_.stats().instructions / 32; }
+  BarrierVotes& votes(const machine::Cta& cta, std::uint32_t id) { return votes_[cta.slot * 16 + id]; }
+  void print(const std::string& text) const;
+
+ private:
+  void start_warps();
+  Warp& warp_of(const machine::Thread& thread);
+  Frame& make_frame(Warp& warp, const Function& function, std::uint32_t lanes, Frame* parent);
+  void fill_constants(Warp& warp, Frame& frame);
+  std::uint64_t special(const Warp& warp, std::uint32_t lane, Special which) const;
+  void turn(Warp& warp, std::uint32_t lane);
+  void execute(Warp& warp, bool is_fair);
+  void select(Warp& warp, std::uint32_t lane);
+  void leave(Warp& warp, std::uint32_t pc);
+  std::uint64_t nearest_other(const Warp& warp) const;
+  std::uint32_t guarded(const Warp& warp, const Instruction& instruction) const;
+  void call(Warp& warp, const Instruction& instruction, std::uint32_t mask, std::uint32_t pc);
+  void enter(Warp& warp, const Instruction& instruction, const Function& callee, std::uint32_t mask,
+             std::uint32_t pc);
+  void system(Warp& warp, const Instruction& instruction, std::uint32_t mask, SystemCall which);
+  void leave_function(Warp& warp, std::uint32_t mask);
+  void exit_lanes(Warp& warp, std::uint32_t mask);
+
+  const PtxLaunch& launch_;
+  const Program& program_;
+  const std::byte* params_;
+  std::uint32_t threads_;
+  std::size_t shared_bytes_;
+  std::vector<std::unique_ptr<Warp>> warps_;  // by slot of their first thread / 32, CTA by CTA
+  std::uint32_t warps_per_cta_;
+  std::map<std::uint32_t, BarrierVotes> votes_;
+};
+
+// Handlers that the interpreter knows by name: a copy of a register may be one of an accumulator in flight.
+void note_copy(Warp& warp, std::uint32_t to, std::uint32_t from);
+
+// What a thread sees of memory; handlers of several families use it. Throws machine::Fault.
+void load_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, void* to, std::uint32_t bytes,
+                const Instruction& instruction, bool is_strong = false);
+void store_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, const void* from,
+                 std::uint32_t bytes, const Instruction& instruction, bool is_strong = false);
+// Where a generic address points to, and the address in that space.
+Space resolve(Space space, std::uint64_t& address);
+// A shared address of an operand that may be generic.
+machine::SharedAddress shared_address(Warp& warp, std::uint32_t lane, std::uint64_t address, bool is_generic,
+                                      const Instruction& instruction);
+
+}  // namespace heddle::sim::ptx

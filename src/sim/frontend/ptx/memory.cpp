@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: ld, ld.global.nc, ldu, st, prefetch, applypriority, discard, createpolicy.
+#include "sim/frontend/ptx/decode.h"
+#include "sim/frontend/ptx/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace heddle::sim::ptx {
+
+Space resolve(Space space, std::uint64_t& address) {
+  if (space != Space::kGeneric) return space;
+  switch (address & kWindowMask) {
+    case kSharedWindow: address &= ~kWindowMask; return Space::kShared;
+    case kLocalWindow: address &= ~kWindowMask; return Space::kLocal;
+    case kParamWindow: return Space::kParam;
+    default: return Space::kGlobal;
+  }
+}
+
+machine::SharedAddress shared_address(Warp& warp, std::uint32_t lane, std::uint64_t address, bool is_generic,
+                                      const Instruction& instruction) {
+  if (is_generic && (address & kWindowMask) != kSharedWindow) {
+    warp.machine->fault(&warp.thread(lane), instruction.site, "not_shared",
+                        fmt::format("a generic address, {:#x}, where shared memory was expected, which does not "
+                                    "point there",
+                                    address));
+  }
+  return static_cast<machine::SharedAddress>(address);
+}
+
+namespace {
+
+const char* name_of(Space space) {
+  constexpr const char* kNames[] = {"generic", "global", "const", "shared", "local", "param"};
+  return kNames[static_cast<std::size_t>(space)];
+}
+
+// Local memory, and parameters of a call, which lie in it.
+std::byte* local_at(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes,
+                    const Instruction& i) {
+  address &= 0xffffffffu;
+  if (address + bytes > warp.local_stride) {
+    warp.machine->fault(&warp.thread(lane), i.site, "local_out_of_bounds",
+                        fmt::format("an access of {} bytes at local address {:#x}; the thread has {} bytes of "
+                                    "local memory",
+                                    bytes, address, warp.local_stride));
+  }
+  if (address % bytes != 0) {
+    warp.machine->fault(&warp.thread(lane), i.site, "misaligned",
+                        fmt::format("an access of {} bytes at local address {:#x}; the address must be a multiple "
+                                    "of {}",
+                                    bytes, address, bytes));
+  }
+  return warp.local_bytes(lane, address);
+}
+
+const std::byte* param_at(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes,
+                          const Instruction& i) {
+  if ((address & kWindowMask) != kParamWindow) return local_at(warp, lane, address, bytes, i);
+  const std::uint64_t offset = address & ~kWindowMask;
+  if (offset + bytes > warp.interpreter->param_bytes()) {
+    warp.machine->fault(&warp.thread(lane), i.site, "param_out_of_bounds",
+                        fmt::format("a load of {} bytes at offset {} of the parameters, which have {} bytes", bytes,
+                                    offset, warp.interpreter->param_bytes()));
+  }
+  return warp.interpreter->params() + offset;
+}
+
+constexpr std::uint32_t kMachineBytes = 16;  // the widest access that the machine takes
+
+}  // namespace
+
+void load_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, void* to, std::uint32_t bytes,
+                const Instruction& i, bool is_strong) {
+  machine::Machine& m = *warp.machine;
+  machine::Thread& thread = warp.thread(lane);
+  space = resolve(space, address);
+  auto* out = static_cast<std::byte*>(to);
+  switch (space) {
+    case Space::kShared:
+      if (is_strong) {
+        m.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "ld.shared", i.site,
+                      [&](std::byte* at) { std::memcpy(out, at, bytes); });
+      } else {
+        m.ld_shared(thread, static_cast<machine::SharedAddress>(address), out, bytes, i.site);
+      }
+      return;
+    case Space::kLocal: std::memcpy(out, local_at(warp, lane, address, bytes, i), bytes); return;
+    case Space::kParam: std::memcpy(out, param_at(warp, lane, address, bytes, i), bytes); return;
+    case Space::kConst: {
+      const GlobalMemory::Region* region = m.global().find(address, bytes);
+      if (region == nullptr) {
+        m.fault(&thread, i.site, "global_out_of_bounds",
+                fmt::format("ld.const of {} bytes at {}", bytes, m.global().describe(address)));
+      }
+      std::memcpy(out, region->host + (address - region->address), bytes);
+      return;
+    }
+    default: break;
+  }
+  if (is_strong) {
+    m.atom_global(thread, address, bytes, "ld.global", false, i.site,
+                  [&](std::byte* at) { std::memcpy(out, at, bytes); });
+    return;
+  }
+  for (std::uint32_t done = 0; done < bytes; done += kMachineBytes) {
+    m.ld_global(thread, address + done, out + done, std::min(bytes - done, kMachineBytes), i.site);
+  }
+}
+
+void store_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, const void* from,
+                 std::uint32_t bytes, const Instruction& i, bool is_strong) {
+  machine::Machine& m = *warp.machine;
+  machine::Thread& thread = warp.thread(lane);
+  space = resolve(space, address);
+  const auto* in = static_cast<const std::byte*>(from);
+  switch (space) {
+    case Space::kShared:
+      if (is_strong) {
+        m.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "st.shared", i.site,
+                      [&](std::byte* at) { std::memcpy(at, in, bytes); });
+      } else {
+        m.st_shared(thread, static_cast<machine::SharedAddress>(address), in, bytes, i.site);
+      }
+      return;
+    case Space::kLocal: std::memcpy(local_at(warp, lane, address, bytes, i), in, bytes); return;
+    case Space::kParam:
+      if ((address & kWindowMask) != kParamWindow) {
+        std::memcpy(local_at(warp, lane, address, bytes, i), in, bytes);
+        return;
+      }
+      [[fallthrough]];
+    case Space::kConst:
+      m.fault(&thread, i.site, "global_read_only",
+              fmt::format("st of {} bytes to {} memory, which is read-only", bytes, name_of(space)));
+    default: break;
+  }
+  if (is_strong) {
+    m.atom_global(thread, address, bytes, "st.global", true, i.site,
+                  [&](std::byte* at) { std::memcpy(at, in, bytes); });
+    return;
+  }
+  for (std::uint32_t done = 0; done < bytes; done += kMachineBytes) {
+    m.st_global(thread, address + done, in + done, std::min(bytes - done, kMachineBytes), i.site);
+  }
+}
+
+namespace {
+
+// flags of loads and stores.
+constexpr std::uint32_t kSpaceMask = 7;
+constexpr std::uint32_t kBytesShift = 3;  // of an element: 1 to 16
+constexpr std::uint32_t kBytesMask = 31;
+constexpr std::uint32_t kSigned = 1u << 8;
+constexpr std::uint32_t kStrong = 1u << 9;
+
+std::uint64_t extend(std::uint64_t word, std::uint32_t bytes, bool is_signed) {
+  if (!is_signed || bytes == 8) return word;
+  const std::uint32_t shift = 64 - 8 * bytes;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(word << shift) >> shift);
+}
+
+void load(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const auto space = static_cast<Space>(i.flags & kSpaceMask);
+  const std::uint32_t bytes = i.flags >> kBytesShift & kBytesMask;
+  const auto count = static_cast<std::uint32_t>(i.rows.size());
+  const Row& a = warp.rows[i.a];
+  for_lanes(mask, [&](std::uint32_t l) {
+    alignas(32) std::array<std::byte, 32> buffer;
+    load_bytes(warp, l, space, a[l] + i.value, buffer.data(), bytes * count, i, (i.flags & kStrong) != 0);
+    for (std::uint32_t e = 0; e < count; ++e) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, buffer.data() + std::size_t{e} * bytes, bytes);
+      warp.rows[i.rows[e]][l] = extend(word, bytes, (i.flags & kSigned) != 0);
+    }
+  });
+}
+
+void store(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const auto space = static_cast<Space>(i.flags & kSpaceMask);
+  const std::uint32_t bytes = i.flags >> kBytesShift & kBytesMask;
+  const auto count = static_cast<std::uint32_t>(i.rows.size());
+  const Row& a = warp.rows[i.a];
+  for_lanes(mask, [&](std::uint32_t l) {
+    alignas(32) std::array<std::byte, 32> buffer;
+    for (std::uint32_t e = 0; e < count; ++e) {
+      std::memcpy(buffer.data() + std::size_t{e} * bytes, &warp.rows[i.rows[e]][l], bytes);
+    }
+    store_bytes(warp, l, space, a[l] + i.value, buffer.data(), bytes * count, i, (i.flags & kStrong) != 0);
+  });
+}
+
+// Accesses that others may make at the same time can be told from outside when they happen. A load of that kind
+// is mostly one of a loop that waits: others get a turn before it is repeated.
+std::uint32_t load_strong(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  load(warp, i, mask);
+  warp.gives_way = true;
+  return mask;
+}
+
+std::uint32_t store_strong(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  store(warp, i, mask);
+  return mask;
+}
+
+void nothing(Warp&, const Instruction&, std::uint32_t) {}
+
+Space space_of(std::string_view modifier) {
+  if (modifier.empty()) return Space::kGeneric;
+  if (modifier.starts_with(".global")) return Space::kGlobal;
+  if (modifier.starts_with(".const")) return Space::kConst;
+  if (modifier.starts_with(".shared")) return Space::kShared;
+  if (modifier.starts_with(".local")) return Space::kLocal;
+  return Space::kParam;
+}
+
+std::uint32_t bytes_of(std::string_view type) {
+  const std::string_view digits = type.substr(2);
+  return digits == "8" ? 1 : digits == "16" ? 2 : digits == "32" ? 4 : digits == "64" ? 8 : 16;
+}
+
+// Rows of the elements: for 128 bits, the two halves.
+std::vector<std::uint32_t> split_wide(Build& b, std::vector<std::uint32_t> rows) {
+  std::vector<std::uint32_t> halves;
+  for (const std::uint32_t row : rows) {
+    const auto found = b.function().wide_rows.find(row);
+    if (found == b.function().wide_rows.end()) b.fail("a 128-bit register is wanted");
+    halves.push_back(row);
+    halves.push_back(found->second);
+  }
+  return halves;
+}
+
+void access(Build& b, bool is_load, std::string_view semantics, std::string_view space, std::string_view vector,
+            std::string_view type) {
+  b.want(2, 3);  // a cache policy may follow
+  Instruction& out = b.out();
+  const Operand& value = b.operand(is_load ? 0 : 1);
+  b.address(is_load ? 1 : 0);
+  if (b.operand(is_load ? 1 : 0).list.size() != 1) b.fail("one address is wanted");
+  out.rows = is_load ? b.targets(value) : b.sources(value, type);
+  const std::size_t wanted = vector == ".v2" ? 2 : vector == ".v4" ? 4 : vector == ".v8" ? 8 : 1;
+  if (out.rows.size() != wanted) b.fail(fmt::format("{} registers where {} are wanted", out.rows.size(), wanted));
+  std::uint32_t bytes = bytes_of(type);
+  if (bytes == 16) {
+    out.rows = split_wide(b, out.rows);
+    bytes = 8;
+  }
+  if (bytes * out.rows.size() > 32) b.fail("an access of more than 32 bytes");
+  const bool is_strong = semantics == ".volatile" || semantics == ".relaxed" || semantics == ".acquire" ||
+                         semantics == ".release" || semantics == ".mmio";
+  out.flags = static_cast<std::uint32_t>(space_of(space)) | bytes << kBytesShift | (type[1] == 's' ? kSigned : 0u) |
+              (is_strong ? kStrong : 0u);
+  if (is_strong) {
+    b.machine(is_load ? load_strong : store_strong);
+  } else {
+    b.scalar(is_load ? load : store);
+  }
+}
+
+constexpr const char* kScope = "[.cta,.cluster,.gpu,.sys]";
+constexpr const char* kHints =
+    "[.L1::evict_normal,.L1::evict_unchanged,.L1::evict_first,.L1::evict_last,.L1::no_allocate]"
+    "[.L2::evict_normal,.L2::evict_first,.L2::evict_last][.L2::cache_hint][.L2::64B,.L2::128B,.L2::256B]";
+constexpr const char* kTypes =
+    "[.v2,.v4,.v8]{.b8,.b16,.b32,.b64,.b128,.u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,.f32,.f64}";
+
+}  // namespace
+
+void add_memory_forms(FormTable& table) {
+  table.add(std::string("ld[.weak,.volatile,.relaxed,.acquire,.mmio]") + kScope +
+                "[.const,.global,.local,.param,.param::entry,.param::func,.shared,.shared::cta,.shared::cluster]"
+                "[.nc][.ca,.cg,.cs,.lu,.cv]" +
+                kHints + kTypes,
+            [](Build& b) { access(b, true, b.mod(0), b.mod(2), b.mod(9), b.mod(10)); });
+  table.add(std::string("st[.weak,.volatile,.relaxed,.release,.mmio]") + kScope +
+                "[.global,.local,.param,.param::func,.shared,.shared::cta,.shared::cluster]"
+                "[.wb,.cg,.cs,.wt]" +
+                kHints + kTypes,
+            [](Build& b) { access(b, false, b.mod(0), b.mod(2), b.mod(8), b.mod(9)); });
+  table.add(std::string("ldu[.global]") + kTypes,
+            [](Build& b) { access(b, true, {}, b.mod(0), b.mod(1), b.mod(2)); });
+  table.add("prefetch[.global,.local]{.L1,.L2,.L2::evict_last,.L2::evict_normal}",
+            [](Build& b) { b.scalar(nothing); });
+  table.add("prefetchu.L1", [](Build& b) { b.scalar(nothing); });
+  table.add("applypriority[.global].L2::evict_normal", [](Build& b) { b.scalar(nothing); });
+  table.add("discard[.global].L2", [](Build& b) { b.scalar(nothing); });
+  table.add("createpolicy.fractional{.L2::evict_last,.L2::evict_normal,.L2::evict_first,.L2::evict_unchanged}"
+            "[.L2::evict_first,.L2::evict_unchanged].b64",
+            [](Build& b) {
+              b.want(1, 2);
+              b.out().d = b.target(0);
+              b.out().a = b.immediate(0);
+              b.scalar([](Warp& warp, const Instruction& i, std::uint32_t mask) {
+                for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = 0; });
+              });
+            });
+}
+
+}  // namespace heddle::sim::ptx

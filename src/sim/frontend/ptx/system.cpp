@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions of the system that device code calls: printf and assert.
+#include "sim/frontend/ptx/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+namespace heddle::sim::ptx {
+
+namespace {
+
+constexpr std::size_t kMaxText = 1 << 16;
+
+class CallReader {
+ public:
+  CallReader(Warp& warp, const Instruction& i, std::uint32_t lane) : warp_(warp), i_(i), lane_(lane) {}
+
+  // The value of a parameter of the call.
+  std::uint64_t parameter(std::size_t index) {
+    const Frame& frame = *warp_.frame;
+    const Variable& variable = frame.function->text->variables[i_.rows[index]];
+    std::uint64_t word = 0;
+    std::memcpy(&word, warp_.local_bytes(lane_, frame.local_base + frame.function->local_offsets[i_.rows[index]]),
+                std::min<std::uint64_t>(variable.bytes, sizeof(word)));
+    return word;
+  }
+
+  std::string text(std::uint64_t address) {
+    if (address == 0) return "(null)";
+    std::string result;
+    for (char c = '\0'; result.size() < kMaxText; result.push_back(c), ++address) {
+      load_bytes(warp_, lane_, Space::kGeneric, address, &c, 1, i_);
+      if (c == '\0') break;
+    }
+    return result;
+  }
+
+  std::uint64_t argument(std::uint64_t& at, std::uint32_t bytes) {
+    at = (at + bytes - 1) / bytes * bytes;
+    std::uint64_t word = 0;
+    load_bytes(warp_, lane_, Space::kGeneric, at, &word, bytes, i_);
+    at += bytes;
+    return word;
+  }
+
+  void result(std::uint32_t value) {
+    if (i_.more.empty()) return;
+    const Frame& frame = *warp_.frame;
+    std::memcpy(warp_.local_bytes(lane_, frame.local_base + frame.function->local_offsets[i_.more[0]]), &value,
+                sizeof(value));
+  }
+
+ private:
+  Warp& warp_;
+  const Instruction& i_;
+  std::uint32_t lane_;
+};
+
+template <class T>
+std::string formatted(const std::string& specifier, T value) {
+  std::array<char, 512> buffer;
+  const int length = std::snprintf(buffer.data(), buffer.size(), specifier.c_str(), value);
+  return {buffer.data(), static_cast<std::size_t>(std::min<int>(std::max(length, 0), buffer.size() - 1))};
+}
+
+// The arguments lie one behind the other, each aligned to its size, as a C compiler promotes them.
+std::string format_text(CallReader& reader, const std::string& format, std::uint64_t arguments) {
+  std::string text;
+  for (std::size_t at = 0; at < format.size(); ++at) {
+    if (format[at] != '%') {
+      text.push_back(format[at]);
+      continue;
+    }
+    std::string specifier = "%";
+    bool is_long = false;
+    for (++at; at < format.size(); ++at) {
+      const char c = format[at];
+      if (c == 'l' || c == 'z' || c == 'j' || c == 't') {
+        is_long = true;
+      } else if (c == '*') {
+        specifier += fmt::format("{}", static_cast<std::int32_t>(reader.argument(arguments, 4)));
+      } else if (std::strchr("0123456789.+- #", c) != nullptr && specifier.size() < 32) {
+        specifier.push_back(c);
+      } else if (c != 'h') {
+        break;
+      }
+    }
+    const char kind = at < format.size() ? format[at] : '%';
+    switch (kind) {
+      case '%': text.push_back('%'); break;
+      case 'd':
+      case 'i': {
+        const std::uint64_t word = reader.argument(arguments, is_long ? 8 : 4);
+        const auto value = is_long ? static_cast<long long>(word) : static_cast<std::int32_t>(word);
+        text += formatted(specifier + "lld", static_cast<long long>(value));
+        break;
+      }
+      case 'u':
+      case 'x':
+      case 'X':
+      case 'o':
+        text += formatted(specifier + "ll" + kind,
+                          static_cast<unsigned long long>(reader.argument(arguments, is_long ? 8 : 4)));
+        break;
+      case 'c': text += formatted(specifier + "c", static_cast<int>(reader.argument(arguments, 4))); break;
+      case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
+        text += formatted(specifier + kind, std::bit_cast<double>(reader.argument(arguments, 8)));
+        break;
+      case 'p': text += fmt::format("{:#x}", reader.argument(arguments, 8)); break;
+      case 's': text += formatted(specifier + "s", reader.text(reader.argument(arguments, 8)).c_str()); break;
+      default: text += specifier + kind; break;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+void Interpreter::system(Warp& warp, const Instruction& i, std::uint32_t mask, SystemCall which) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    CallReader reader(warp, i, l);
+    if (which == SystemCall::kAssertFail) {
+      const std::string what = reader.text(reader.parameter(0));
+      const std::string file = reader.text(reader.parameter(1));
+      const auto line = static_cast<std::uint32_t>(reader.parameter(2));
+      machine_.fault(&warp.thread(l), i.site, "assert", fmt::format("assertion `{}' failed", what),
+                     {fmt::format("{}:{}, in {}", file, line, reader.text(reader.parameter(3)))});
+    }
+    const std::string text = format_text(reader, reader.text(reader.parameter(0)), reader.parameter(1));
+    print(text);
+    reader.result(static_cast<std::uint32_t>(text.size()));
+  });
+}
+
+}  // namespace heddle::sim::ptx

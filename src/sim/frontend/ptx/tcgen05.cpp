@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: TensorCore 5th Generation Family Instructions.
+#include "sim/frontend/ptx/decode.h"
+#include "sim/frontend/ptx/interpreter.h"
+
+#include <heddle/isa/tmem.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace heddle::sim::ptx {
+
+namespace {
+
+// flags: cta_group in the low bits.
+constexpr std::uint32_t kGroupMask = 3;
+constexpr std::uint32_t kShapeShift = 2;
+constexpr std::uint32_t kKindShift = 2;
+
+int group_of(const Instruction& i) { return (i.flags & kGroupMask) == 2 ? 2 : 1; }
+
+std::uint32_t group_flag(std::string_view modifier) { return modifier == ".cta_group::2" ? 2 : 1; }
+
+std::uint32_t alloc(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        warp.tmem[l] = {.cta_group = group_of(i),
+                        .cols = static_cast<std::uint32_t>(warp.rows[i.b][l]),
+                        .slot = static_cast<std::uint32_t>(warp.rows[i.a][l] + i.value)};
+        warp.machine->tcgen05_alloc(warp.thread(l), warp.tmem[l], i.site);
+      },
+      [&](std::uint32_t l) { return warp.machine->tcgen05_request_wait(warp.thread(l), i.site); });
+}
+
+std::uint32_t dealloc(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        warp.tmem[l] = {.cta_group = group_of(i),
+                        .cols = static_cast<std::uint32_t>(warp.rows[i.b][l]),
+                        .taddr = static_cast<std::uint32_t>(warp.rows[i.a][l])};
+        warp.machine->tcgen05_dealloc(warp.thread(l), warp.tmem[l], i.site);
+      },
+      [&](std::uint32_t l) { return warp.machine->tcgen05_request_wait(warp.thread(l), i.site); });
+}
+
+std::uint32_t relinquish(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        warp.tmem[l] = {.cta_group = group_of(i)};
+        warp.machine->tcgen05_relinquish_alloc_permit(warp.thread(l), warp.tmem[l], i.site);
+      },
+      [](std::uint32_t) { return true; });
+}
+
+machine::TmemOperands transfer_of(Warp& warp, const Instruction& i, std::uint32_t lane, std::uint32_t* words) {
+  const auto count = static_cast<std::uint32_t>(i.rows.size());
+  return {.taddr = static_cast<std::uint32_t>(warp.rows[i.a][lane] + i.value),
+          .shape = static_cast<TmemShape>(i.flags >> kShapeShift),
+          .count = count,
+          .offset = i.target == kNone ? 0 : i.target,
+          .registers = words + lane * count};
+}
+
+// The registers are filled some time before the wait for them; see Accumulators.
+std::uint32_t load(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const std::size_t count = i.rows.size();
+  Accumulators* set = nullptr;
+  for (const std::unique_ptr<Accumulators>& known : warp.accumulators) {
+    // The first lanes of the warp have come before these.
+    if (known->is_tmem_load && known->in_flight && known->frame == warp.frame && known->rows == i.rows) {
+      set = known.get();
+    }
+  }
+  if (set == nullptr) {
+    for (const std::unique_ptr<Accumulators>& known : warp.accumulators) {
+      if (known->is_tmem_load && !known->in_flight && known->words.size() == 32 * count) set = known.get();
+    }
+    if (set == nullptr) set = warp.accumulators.emplace_back(std::make_unique<Accumulators>()).get();
+    set->is_tmem_load = true;
+    set->in_flight = true;
+    set->frame = warp.frame;
+    set->rows = i.rows;
+    set->words.resize(32 * count);
+    ++warp.accumulators_in_flight;
+  }
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        warp.tmem[l] = transfer_of(warp, i, l, set->words.data());
+        warp.machine->tcgen05_ld(warp.thread(l), warp.tmem[l], i.site);
+      },
+      [&](std::uint32_t l) {
+        for (std::size_t e = 0; e < count; ++e) warp.rows[i.rows[e]][l] = set->words[l * count + e];
+        return true;
+      });
+}
+
+std::uint32_t store(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const std::size_t count = i.rows.size();
+  warp.tmem_words.resize(std::max<std::size_t>(warp.tmem_words.size(), std::size_t{32} * 128));
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        for (std::size_t e = 0; e < count; ++e) {
+          warp.tmem_words[l * count + e] = static_cast<std::uint32_t>(warp.rows[i.rows[e]][l]);
+        }
+        warp.tmem[l] = transfer_of(warp, i, l, warp.tmem_words.data());
+        warp.machine->tcgen05_st(warp.thread(l), warp.tmem[l], i.site);
+      },
+      [](std::uint32_t) { return true; });
+}
+
+// flags: 1: for stores.
+std::uint32_t wait(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const bool for_stores = i.flags != 0;
+  const std::uint32_t done = meet(
+      warp, mask, [&](std::uint32_t l) { warp.machine->tcgen05_wait_arrive(warp.thread(l), for_stores, i.site); },
+      [&](std::uint32_t l) { return warp.machine->tcgen05_wait(warp.thread(l), for_stores, i.site); });
+  if (done == 0 || for_stores) return done;
+  for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
+    if (set->is_tmem_load && set->in_flight) take_back(warp, *set);
+  }
+  return done;
+}
+
+std::uint32_t fence(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    warp.machine->tcgen05_fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
+  });
+  return mask;
+}
+
+std::uint32_t commit(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const auto barrier = static_cast<machine::SharedAddress>(warp.rows[i.a][l] + i.value);
+    if (i.b == kNone) {
+      warp.machine->tcgen05_commit(warp.thread(l), group_of(i), barrier, i.site);
+    } else {
+      warp.machine->tcgen05_commit_multicast(warp.thread(l), group_of(i), barrier,
+                                             static_cast<std::uint16_t>(warp.rows[i.b][l]), i.site);
+    }
+  });
+  return mask;
+}
+
+// rows: the lanes that D is not written to, which the machine does not know. target: 1: the predicate is negated.
+std::uint32_t mma(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    for (const std::uint32_t row : i.rows) {
+      if (static_cast<std::uint32_t>(warp.rows[row][l]) == 0) continue;
+      warp.machine->fault(&warp.thread(l), i.site, "unsupported",
+                          "tcgen05.mma with lanes of D that are not written; their mask must be 0");
+    }
+    const machine::Tcgen05Operands operands{
+        .kind = static_cast<MmaKind>(i.flags >> kKindShift),
+        .cta_group = group_of(i),
+        .d = static_cast<std::uint32_t>(warp.rows[i.d2][l] + i.value),
+        .a_descriptor = warp.rows[i.a][l],
+        .b_descriptor = warp.rows[i.b][l],
+        .instruction_descriptor = static_cast<std::uint32_t>(warp.rows[i.c][l]),
+        .accumulate = (warp.rows[i.e][l] != 0) != (i.target == 1)};
+    warp.machine->tcgen05_mma(warp.thread(l), operands, i.site);
+  });
+  return mask;
+}
+
+void decode_mma(Build& b) {
+  b.want(5, 6);
+  Instruction& out = b.out();
+  out.d2 = b.address_row(b.operand(0), out.value);
+  if (b.operand(1).kind == OperandKind::kAddress) b.fail("[unsupported] A in tensor memory");
+  out.a = b.source(1);
+  out.b = b.source(2);
+  out.c = b.source(3);
+  std::size_t at = 4;
+  if (b.operand(at).kind == OperandKind::kVector) out.rows = b.sources(b.operand(at++));
+  bool negated = false;
+  out.e = b.predicate(at, negated);
+  out.target = negated ? 1 : 0;
+  if (at + 1 != b.operands()) b.fail("[unsupported] an operand that scales D");
+  const MmaKind kind = b.mod(1) == ".kind::f16"    ? MmaKind::kF16
+                       : b.mod(1) == ".kind::tf32" ? MmaKind::kTf32
+                       : b.mod(1) == ".kind::i8"   ? MmaKind::kI8
+                                                   : MmaKind::kF8f6f4;
+  out.flags = group_flag(b.mod(0)) | static_cast<std::uint32_t>(kind) << kKindShift;
+  b.machine(mma);
+}
+
+void decode_transfer(Build& b, bool is_store) {
+  constexpr std::string_view kShapes[] = {".32x32b", ".16x64b", ".16x128b", ".16x256b", ".16x32bx2"};
+  Instruction& out = b.out();
+  std::uint32_t shape = 0;
+  while (kShapes[shape] != b.mod(0)) ++shape;
+  const bool has_offset = shape == 4;
+  b.want(has_offset ? 3 : 2);
+  const std::size_t address = is_store ? 0 : 1;
+  b.address(address);
+  if (has_offset) out.target = static_cast<std::uint32_t>(b.constant(is_store ? 1 : 2));
+  const Operand& registers = b.operand(is_store ? b.operands() - 1 : 0);
+  out.rows = is_store ? b.sources(registers) : b.targets(registers);
+  std::uint32_t repeat = 0;
+  std::from_chars(b.mod(1).data() + 2, b.mod(1).data() + b.mod(1).size(), repeat);
+  const std::uint32_t wanted = repeat * tmem_registers_per_repeat(static_cast<TmemShape>(shape));
+  if (out.rows.size() != wanted || wanted == 0 || wanted > 128) {
+    b.fail(fmt::format("{} registers where {} are wanted, at most 128", out.rows.size(), wanted));
+  }
+  out.flags = 1 | shape << kShapeShift;
+  b.machine(is_store ? store : load);
+}
+
+constexpr const char* kGroup = "{.cta_group::1,.cta_group::2}";
+
+}  // namespace
+
+void add_tcgen05_forms(FormTable& table) {
+  const std::string group = kGroup;
+  table.add("tcgen05.alloc" + group + ".sync.aligned[.shared::cta].b32", [](Build& b) {
+    b.want(2);
+    b.address(0);
+    b.out().b = b.source(1);
+    b.out().flags = group_flag(b.mod(0));
+    b.machine(alloc);
+  });
+  table.add("tcgen05.dealloc" + group + ".sync.aligned.b32", [](Build& b) {
+    b.want(2);
+    b.out().a = b.source(0);
+    b.out().b = b.source(1);
+    b.out().flags = group_flag(b.mod(0));
+    b.machine(dealloc);
+  });
+  table.add("tcgen05.relinquish_alloc_permit" + group + ".sync.aligned", [](Build& b) {
+    b.out().flags = group_flag(b.mod(0));
+    b.machine(relinquish);
+  });
+  for (const bool is_store : {false, true}) {
+    table.add(std::string("tcgen05") + (is_store ? ".st" : ".ld") +
+                  ".sync.aligned{.32x32b,.16x64b,.16x128b,.16x256b,.16x32bx2}{.x*}.b32",
+              [is_store](Build& b) { decode_transfer(b, is_store); });
+  }
+  table.add("tcgen05{.wait::ld,.wait::st}.sync.aligned", [](Build& b) {
+    b.out().flags = b.mod(0) == ".wait::st" ? 1 : 0;
+    b.machine(wait);
+  });
+  table.add("tcgen05{.fence::before_thread_sync,.fence::after_thread_sync}", [](Build& b) {
+    const FenceKind kind =
+        b.mod(0) == ".fence::before_thread_sync" ? FenceKind::kTcgen05Before : FenceKind::kTcgen05After;
+    b.out().flags = static_cast<std::uint32_t>(kind);
+    b.machine(fence);
+  });
+  table.add("tcgen05.commit" + group + ".mbarrier::arrive::one[.shared::cluster][.multicast::cluster].b64",
+            [](Build& b) {
+              b.want(b.has(2) ? 2 : 1);
+              b.address(0);
+              if (b.has(2)) b.out().b = b.source(1);
+              b.out().flags = group_flag(b.mod(0));
+              b.machine(commit);
+            });
+  table.add("tcgen05.mma" + group + "{.kind::f16,.kind::tf32,.kind::f8f6f4,.kind::i8}", decode_mma);
+}
+
+}  // namespace heddle::sim::ptx

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A warp of a PTX kernel: the registers and places of its lanes. Lanes that stand at the same instruction of
+// the same call run together; each of them blocks and wakes on its own, as a thread of the machine.
+#pragma once
+
+#include "sim/frontend/ptx/program.h"
+#include "sim/machine/machine.h"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace heddle::sim::ptx {
+
+class Interpreter;
+
+// One call of a function by some lanes of a warp.
+struct Frame {
+  const Function* function = nullptr;
+  Frame* parent = nullptr;
+  const Instruction* call = nullptr;
+  std::uint32_t return_pc = 0;
+  std::uint32_t depth = 0;
+  std::uint32_t lanes = 0;  // that have not returned
+  std::uint64_t local_base = 0;
+  std::vector<Row> rows;
+};
+
+// Registers that an instruction fills long after it was issued, as the machine wants them: those of a lane side
+// by side. They are the accumulators of a wgmma, or what a tcgen05.ld reads. Until they were waited for, the rows
+// of the registers hold what the machine left there.
+struct Accumulators {
+  Frame* frame = nullptr;
+  std::vector<std::uint32_t> rows;
+  std::vector<std::uint32_t> words;  // [lane][row]
+  // Rows that were copied from these in flight, with the element that they stand for. Compilers of PTX write such
+  // copies freely, and the assembler removes them.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> aliases;
+  bool in_flight = false;
+  bool is_tmem_load = false;  // they come from tensor memory
+
+  std::uint32_t element_of(std::uint32_t row) const;  // kNone if it is not one
+};
+
+struct Warp {
+  Interpreter* interpreter = nullptr;
+  machine::Machine* machine = nullptr;
+  machine::Thread* threads = nullptr;  // by lane
+  std::uint32_t exist = 0;
+  std::array<std::uint32_t, 32> pc = {};
+  std::array<Frame*, 32> frame_of = {};
+  std::array<std::uint8_t, 32> step = {};  // how far a lane has come within an instruction
+
+  // Of the lanes that run now.
+  Frame* frame = nullptr;
+  Row* rows = nullptr;
+  std::uint32_t active = 0;
+
+  bool gives_way = false;  // a test has failed: others shall go on before it is repeated
+  bool is_fair = false;    // its last turn ended without a lane blocking: the schedule alone says who goes next
+  std::vector<std::unique_ptr<Frame>> frames;
+  std::vector<std::byte> local;  // local memory, lane after lane
+  std::uint64_t local_stride = 0;
+  std::vector<std::unique_ptr<Accumulators>> accumulators;
+  std::uint32_t accumulators_in_flight = 0;
+  // What lanes exchange in a warp-wide instruction.
+  std::array<std::uint64_t, 32> given = {}, operand = {}, received = {};
+  std::array<std::uint32_t, 32> clamp = {};
+  std::array<machine::WgmmaOperands, 32> wgmma = {};
+  std::array<machine::MatrixOperands, 32> matrix = {};
+  std::array<std::array<std::uint32_t, 4>, 32> matrix_registers = {};
+  std::array<machine::TmemOperands, 32> tmem = {};
+  std::vector<std::uint32_t> tmem_words;  // that a tcgen05.st hands over, lane after lane
+
+  machine::Thread& thread(std::uint32_t lane) { return threads[lane]; }
+  bool is_ready(std::uint32_t lane) const { return threads[lane].state == machine::ThreadState::kReady; }
+  std::byte* local_bytes(std::uint32_t lane, std::uint64_t offset) {
+    return local.data() + lane * local_stride + offset;
+  }
+};
+
+template <class F>
+[[gnu::always_inline]] inline void for_lanes(std::uint32_t mask, F&& body) {
+  if (mask == 0xffffffffu) {
+    for (std::uint32_t lane = 0; lane < 32; ++lane) body(lane);
+  } else {
+    for (; mask != 0; mask &= mask - 1) body(static_cast<std::uint32_t>(std::countr_zero(mask)));
+  }
+}
+
+// Calls the machine for the lanes that have just come to an instruction at which lanes meet, and `finish` for
+// each lane that can go on, at once or when it comes back; those for which it returns false stay.
+template <class Arrive, class Finish>
+std::uint32_t meet(Warp& warp, std::uint32_t mask, Arrive&& arrive, Finish&& finish) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    if (warp.step[l] != 0) return;
+    warp.step[l] = 1;
+    arrive(l);
+  });
+  std::uint32_t done = 0;
+  for_lanes(mask, [&](std::uint32_t l) {
+    if (!warp.is_ready(l) || !finish(l)) return;
+    warp.step[l] = 0;
+    done |= 1u << l;
+  });
+  return done;
+}
+
+// Those that the machine has filled become registers again. In wgmma.cpp.
+void take_back(Warp& warp, Accumulators& set);
+
+// A word as a value of a type, and back.
+template <class T>
+T get(std::uint64_t word) {
+  if constexpr (std::is_same_v<T, float>) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(word));
+  } else if constexpr (std::is_same_v<T, double>) {
+    return std::bit_cast<double>(word);
+  } else {
+    return static_cast<T>(word);
+  }
+}
+
+template <class T>
+std::uint64_t put(T value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return std::bit_cast<std::uint32_t>(value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return std::bit_cast<std::uint64_t>(value);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value ? 1 : 0;
+  } else {
+    return static_cast<std::make_unsigned_t<T>>(value);
+  }
+}
+
+template <class Op, class T>
+void unary(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  Row& d = warp.rows[i.d];
+  const Row& a = warp.rows[i.a];
+  for_lanes(mask, [&](std::uint32_t l) { d[l] = put(Op::of(get<T>(a[l]))); });
+}
+
+template <class Op, class T>
+void binary(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  Row& d = warp.rows[i.d];
+  const Row& a = warp.rows[i.a];
+  const Row& b = warp.rows[i.b];
+  for_lanes(mask, [&](std::uint32_t l) { d[l] = put(Op::of(get<T>(a[l]), get<T>(b[l]))); });
+}
+
+template <class Op, class T>
+void ternary(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  Row& d = warp.rows[i.d];
+  const Row& a = warp.rows[i.a];
+  const Row& b = warp.rows[i.b];
+  const Row& c = warp.rows[i.c];
+  for_lanes(mask, [&](std::uint32_t l) { d[l] = put(Op::of(get<T>(a[l]), get<T>(b[l]), get<T>(c[l]))); });
+}
+
+}  // namespace heddle::sim::ptx

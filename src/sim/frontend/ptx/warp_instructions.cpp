@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: shfl.sync, vote.sync, match.sync, redux.sync, activemask, elect.sync, bar.warp.sync, stmatrix, ldmatrix,
+// setmaxnreg. The lanes meet in the machine; what they exchange, they exchange here.
+#include "sim/frontend/ptx/decode.h"
+#include "sim/frontend/ptx/interpreter.h"
+
+#include <heddle/isa/warp.h>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <utility>
+
+namespace heddle::sim::ptx {
+
+namespace {
+
+using machine::WarpOp;
+
+// An exchange: each lane hands over two words, and the last one to come works out what each of them gets.
+template <class Result>
+std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, WarpOp op, std::uint32_t members_row,
+                       std::uint32_t operand_row, Result&& result) {
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        warp.given[l] = warp.rows[i.a][l];
+        warp.operand[l] = warp.rows[operand_row][l];
+        const auto members = static_cast<std::uint32_t>(warp.rows[members_row][l]);
+        if (!warp.machine->warp_meet(warp.thread(l), op, members, 0, 0, i.site)) return;
+        const std::uint32_t all = members & warp.exist;
+        for_lanes(all, [&](std::uint32_t k) {
+          if (warp.threads[k].state == machine::ThreadState::kExited) return;
+          warp.received[k] = result(k, members);
+        });
+      },
+      [&](std::uint32_t l) {
+        if (i.d != kNone) warp.rows[i.d][l] = warp.received[l];
+        if (i.d2 != kNone) warp.rows[i.d2][l] = warp.received[l] >> 32 & 1;
+        return true;
+      });
+}
+
+enum ShflMode : std::uint32_t { kIdx, kUp, kDown, kBfly };
+
+// PTX: shfl.sync. The clamp and segment masks come packed in one word.
+std::uint32_t shfl(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const std::uint32_t mode = i.flags;
+  for_lanes(mask, [&](std::uint32_t l) {
+    if (warp.step[l] == 0) warp.clamp[l] = static_cast<std::uint32_t>(warp.rows[i.c][l]);
+  });
+  return exchange(warp, i, mask, WarpOp::kShfl, i.e, i.b, [&](std::uint32_t l, std::uint32_t members) {
+    const std::uint32_t clamp = warp.clamp[l] & 31;
+    const std::uint32_t segment = warp.clamp[l] >> 8 & 31;
+    const auto b = static_cast<std::uint32_t>(warp.operand[l]) & 31;
+    const std::uint32_t last = (l & segment) | (clamp & ~segment);
+    std::uint32_t from = 0;
+    bool in_range = false;
+    switch (mode) {
+      case kUp:
+        from = l - b;
+        in_range = static_cast<std::int32_t>(from) >= static_cast<std::int32_t>(last);
+        break;
+      case kDown:
+        from = l + b;
+        in_range = from <= last;
+        break;
+      case kBfly:
+        from = l ^ b;
+        in_range = from <= last;
+        break;
+      default:
+        from = (l & segment) | (b & ~segment);
+        in_range = from <= last;
+        break;
+    }
+    if (!in_range) from = l;
+    if ((members >> from & 1) == 0) {
+      warp.machine->fault(&warp.thread(l), i.site, "divergence",
+                          fmt::format("shfl.sync reads lane {}, which is not in its mask {:#010x}", from, members));
+    }
+    return (warp.given[from] & 0xffffffffu) | std::uint64_t{in_range} << 32;
+  });
+}
+
+enum VoteMode : std::uint32_t { kAll, kAny, kUni, kBallot };
+
+// flags: the mode, and 4 if the predicate is negated.
+std::uint32_t vote(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const std::uint64_t flip = i.flags >> 2 & 1;
+  return exchange(warp, i, mask, WarpOp::kVote, i.b, i.a, [&](std::uint32_t, std::uint32_t members) {
+    std::uint32_t ballot = 0;
+    for_lanes(members & warp.exist, [&](std::uint32_t k) {
+      if (warp.threads[k].state == machine::ThreadState::kExited) return;
+      if ((warp.given[k] != 0 ? 1u : 0u) != flip) ballot |= 1u << k;
+    });
+    switch (i.flags & 3) {
+      case kAll: return std::uint64_t{ballot == members};
+      case kAny: return std::uint64_t{ballot != 0};
+      case kUni: return std::uint64_t{ballot == members || ballot == 0};
+      default: return std::uint64_t{ballot};
+    }
+  });
+}
+
+// flags: 1: all lanes must have the same value; 2: 64 bits.
+std::uint32_t match(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const std::uint64_t ones = (i.flags & 2) != 0 ? ~std::uint64_t{0} : 0xffffffffu;
+  return exchange(warp, i, mask, WarpOp::kMatch, i.b, i.a, [&](std::uint32_t l, std::uint32_t members) {
+    std::uint32_t same = 0;
+    for_lanes(members & warp.exist, [&](std::uint32_t k) {
+      if (((warp.given[k] ^ warp.given[l]) & ones) == 0) same |= 1u << k;
+    });
+    if ((i.flags & 1) == 0) return std::uint64_t{same};
+    return same == members ? std::uint64_t{same} | std::uint64_t{1} << 32 : std::uint64_t{0};
+  });
+}
+
+enum ReduxOp : std::uint32_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kMinSigned, kMaxSigned };
+
+std::uint32_t redux(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return exchange(warp, i, mask, WarpOp::kRedux, i.b, i.a, [&](std::uint32_t, std::uint32_t members) {
+    bool is_first = true;
+    std::uint32_t result = 0;
+    for_lanes(members & warp.exist, [&](std::uint32_t k) {
+      const auto value = static_cast<std::uint32_t>(warp.given[k]);
+      const auto left = static_cast<std::int32_t>(result);
+      const auto right = static_cast<std::int32_t>(value);
+      if (std::exchange(is_first, false)) {
+        result = value;
+        return;
+      }
+      switch (i.flags) {
+        case kAdd: result += value; break;
+        case kMin: result = value < result ? value : result; break;
+        case kMax: result = value > result ? value : result; break;
+        case kAnd: result &= value; break;
+        case kOr: result |= value; break;
+        case kXor: result ^= value; break;
+        case kMinSigned: result = right < left ? value : result; break;
+        default: result = right > left ? value : result; break;
+      }
+    });
+    return std::uint64_t{result};
+  });
+}
+
+std::uint32_t warp_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        const auto members = static_cast<std::uint32_t>(warp.rows[i.a][l]);
+        warp.machine->warp_meet(warp.thread(l), WarpOp::kSync, members, 0, 0, i.site);
+      },
+      [](std::uint32_t) { return true; });
+}
+
+std::uint32_t elect(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        const auto members = static_cast<std::uint32_t>(warp.rows[i.a][l]);
+        warp.machine->warp_meet(warp.thread(l), WarpOp::kElect, members, 0, 0, i.site);
+      },
+      [&](std::uint32_t l) {
+        const auto members = static_cast<std::uint32_t>(warp.rows[i.a][l]);
+        warp.rows[i.d][l] = static_cast<std::uint64_t>(std::countr_zero(members));
+        if (i.d2 != kNone) warp.rows[i.d2][l] = warp.threads[l].result != 0 ? 1 : 0;
+        return true;
+      });
+}
+
+void active_mask(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = mask; });
+}
+
+// flags: 1: a store; 2: transposed; 4: the address is generic. The lanes' operands stay in the warp until all of
+// them have met.
+std::uint32_t move_matrix(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const bool is_store = (i.flags & 1) != 0;
+  const auto count = static_cast<std::uint32_t>(i.rows.size());
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        for (std::uint32_t r = 0; r < count && is_store; ++r) {
+          warp.matrix_registers[l][r] = static_cast<std::uint32_t>(warp.rows[i.rows[r]][l]);
+        }
+        warp.matrix[l] = {.row = 0, .registers = warp.matrix_registers[l].data(), .count = count,
+                          .transposed = (i.flags & 2) != 0};
+        if (l < 8 * count) {
+          warp.matrix[l].row = shared_address(warp, l, warp.rows[i.a][l] + i.value, (i.flags & 4) != 0, i);
+        }
+        if (is_store) {
+          warp.machine->stmatrix(warp.thread(l), warp.matrix[l], i.site);
+        } else {
+          warp.machine->ldmatrix(warp.thread(l), warp.matrix[l], i.site);
+        }
+      },
+      [&](std::uint32_t l) {
+        for (std::uint32_t r = 0; r < count && !is_store; ++r) warp.rows[i.rows[r]][l] = warp.matrix_registers[l][r];
+        return true;
+      });
+}
+
+// flags: 1: increases.
+std::uint32_t setmaxnreg(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        warp.machine->setmaxnreg(warp.thread(l), i.flags != 0, static_cast<std::uint32_t>(i.value), i.site);
+      },
+      [&](std::uint32_t l) { return warp.machine->setmaxnreg_wait(warp.thread(l), i.site); });
+}
+
+void decode_matrix(Build& b, bool is_store, std::string_view count, bool transposed, std::string_view space) {
+  b.want(2);
+  Instruction& out = b.out();
+  b.address(is_store ? 0 : 1);
+  out.rows = is_store ? b.sources(b.operand(1)) : b.targets(b.operand(0));
+  const std::size_t wanted = count == ".x1" ? 1 : count == ".x2" ? 2 : 4;
+  if (out.rows.size() != wanted) b.fail(fmt::format("{} registers where {} are wanted", out.rows.size(), wanted));
+  out.flags = (is_store ? 1u : 0u) | (transposed ? 2u : 0u) | (space.empty() ? 4u : 0u);
+  b.machine(move_matrix);
+}
+
+}  // namespace
+
+void add_warp_forms(FormTable& table) {
+  table.add("shfl.sync{.idx,.up,.down,.bfly}.b32", [](Build& b) {
+    b.want(5);
+    Instruction& out = b.out();
+    out.d = b.target(0);
+    out.d2 = b.operand(0).second;
+    out.a = b.source(1);
+    out.b = b.source(2);
+    out.c = b.source(3);
+    out.e = b.source(4);
+    constexpr std::string_view kModes[] = {".idx", ".up", ".down", ".bfly"};
+    while (kModes[out.flags] != b.mod(0)) ++out.flags;
+    b.machine(shfl);
+  });
+  table.add("vote.sync{.all,.any,.uni,.ballot}{.pred,.b32}", [](Build& b) {
+    b.want(3);
+    Instruction& out = b.out();
+    out.d = b.target(0);
+    bool negated = false;
+    out.a = b.predicate(1, negated);
+    out.b = b.source(2);
+    constexpr std::string_view kModes[] = {".all", ".any", ".uni", ".ballot"};
+    while (kModes[out.flags] != b.mod(0)) ++out.flags;
+    if (negated) out.flags |= 4;
+    b.machine(vote);
+  });
+  table.add("match{.any,.all}.sync{.b32,.b64}", [](Build& b) {
+    b.want(3);
+    Instruction& out = b.out();
+    out.d = b.target(0);
+    out.d2 = b.operand(0).second;
+    out.a = b.source(1);
+    out.b = b.source(2);
+    out.flags = (b.mod(0) == ".all" ? 1u : 0u) | (b.mod(1) == ".b64" ? 2u : 0u);
+    b.machine(match);
+  });
+  table.add("redux.sync{.add,.min,.max,.and,.or,.xor}{.u32,.s32,.b32}", [](Build& b) {
+    b.want(3);
+    Instruction& out = b.out();
+    out.d = b.target(0);
+    out.a = b.source(1);
+    out.b = b.source(2);
+    constexpr std::string_view kNames[] = {".add", ".min", ".max", ".and", ".or", ".xor"};
+    while (kNames[out.flags] != b.mod(0)) ++out.flags;
+    if (b.mod(1) == ".s32" && out.flags == kMin) out.flags = kMinSigned;
+    if (b.mod(1) == ".s32" && out.flags == kMax) out.flags = kMaxSigned;
+    b.machine(redux);
+  });
+  table.add("elect.sync", [](Build& b) {
+    b.want(2);
+    b.out().d = b.target(0);
+    b.out().d2 = b.operand(0).second;
+    b.out().a = b.source(1);
+    b.machine(elect);
+  });
+  table.add("bar.warp.sync", [](Build& b) {
+    b.want(1);
+    b.out().a = b.source(0);
+    b.machine(warp_sync);
+  });
+  table.add("activemask.b32", [](Build& b) { b.simple(0, {}, active_mask); });
+  table.add("stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16",
+            [](Build& b) { decode_matrix(b, true, b.mod(0), b.has(1), b.mod(2)); });
+  table.add("ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16",
+            [](Build& b) { decode_matrix(b, false, b.mod(0), b.has(1), b.mod(2)); });
+  table.add("setmaxnreg{.inc,.dec}.sync.aligned.u32", [](Build& b) {
+    b.want(1);
+    b.out().value = b.constant(0);
+    b.out().flags = b.mod(0) == ".inc" ? 1 : 0;
+    b.machine(setmaxnreg);
+  });
+}
+
+}  // namespace heddle::sim::ptx

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: wgmma.fence, wgmma.mma_async, wgmma.commit_group, wgmma.wait_group.
+//
+// The machine keeps accumulators where they were handed to it, the registers of a lane side by side, until they
+// were waited for. Here registers are rows of lanes, so each set of accumulators has a copy in the machine's
+// order, which is made when it is first used and taken back when the machine gives it back.
+#include "sim/frontend/ptx/decode.h"
+#include "sim/frontend/ptx/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace heddle::sim::ptx {
+
+std::uint32_t Accumulators::element_of(std::uint32_t row) const {
+  const auto own = std::find(rows.begin(), rows.end(), row);
+  if (own != rows.end()) return static_cast<std::uint32_t>(own - rows.begin());
+  for (const auto& [alias, element] : aliases) {
+    if (alias == row) return element;
+  }
+  return kNone;
+}
+
+void note_copy(Warp& warp, std::uint32_t to, std::uint32_t from) {
+  for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
+    if (!set->in_flight || set->frame != warp.frame) continue;
+    std::erase_if(set->aliases, [to](const auto& alias) { return alias.first == to; });
+    const std::uint32_t element = set->element_of(from);
+    if (element != kNone && std::find(set->rows.begin(), set->rows.end(), to) == set->rows.end()) {
+      set->aliases.emplace_back(to, element);
+    }
+  }
+}
+
+void take_back(Warp& warp, Accumulators& set) {
+  set.in_flight = false;
+  --warp.accumulators_in_flight;
+  const std::size_t count = set.rows.size();
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    for (std::size_t e = 0; e < count; ++e) set.frame->rows[set.rows[e]][l] = set.words[l * count + e];
+    for (const auto& [row, element] : set.aliases) set.frame->rows[row][l] = set.words[l * count + element];
+  }
+  set.aliases.clear();
+}
+
+namespace {
+
+// flags of wgmma.mma_async: how the shape is packed.
+constexpr std::uint32_t kNShift = 0;      // 9 bits
+constexpr std::uint32_t kAShift = 9;      // 4 bits each
+constexpr std::uint32_t kBShift = 13;
+constexpr std::uint32_t kDShift = 17;     // 2 bits
+constexpr std::uint32_t kRegistersA = 1u << 19;
+constexpr std::uint32_t kMnMajorA = 1u << 20;
+constexpr std::uint32_t kMnMajorB = 1u << 21;
+constexpr std::uint32_t kNegateA = 1u << 22;
+constexpr std::uint32_t kNegateB = 1u << 23;
+constexpr std::uint32_t kNegateScale = 1u << 24;
+
+WgmmaShape shape_of(std::uint32_t flags) {
+  return {.n = flags >> kNShift & 511,
+          .a = static_cast<OperandType>(flags >> kAShift & 15),
+          .b = static_cast<OperandType>(flags >> kBShift & 15),
+          .d = static_cast<AccumulatorType>(flags >> kDShift & 3),
+          .a_major = (flags & kMnMajorA) != 0 ? Major::kMN : Major::kK,
+          .b_major = (flags & kMnMajorB) != 0 ? Major::kMN : Major::kK,
+          .negate_a = (flags & kNegateA) != 0,
+          .negate_b = (flags & kNegateB) != 0};
+}
+
+Accumulators& find_accumulators(Warp& warp, const std::vector<std::uint32_t>& rows) {
+  for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
+    if (set->frame == warp.frame && set->rows == rows) return *set;
+  }
+  for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
+    if (!set->in_flight || set->frame != warp.frame || set->rows.size() != rows.size()) continue;
+    bool is_same = true;
+    for (std::uint32_t e = 0; e < rows.size() && is_same; ++e) is_same = set->element_of(rows[e]) == e;
+    if (!is_same) continue;
+    // The same accumulators under new names; the old ones follow them.
+    for (std::uint32_t e = 0; e < rows.size(); ++e) {
+      if (set->rows[e] != rows[e]) set->aliases.emplace_back(set->rows[e], e);
+    }
+    set->rows = rows;
+    std::erase_if(set->aliases, [&](const auto& alias) { return set->rows[alias.second] == alias.first; });
+    return *set;
+  }
+  auto made = std::make_unique<Accumulators>();
+  made->frame = warp.frame;
+  made->rows = rows;
+  made->words.resize(32 * rows.size());
+  warp.accumulators.push_back(std::move(made));
+  return *warp.accumulators.back();
+}
+
+machine::WgmmaWarp* machine_warp(Warp& warp) {
+  machine::Thread& first = warp.threads[0];
+  const std::size_t group = first.warp() / machine::kWarpgroupWarps;
+  if (group >= first.cta->warpgroups.size()) return nullptr;
+  return &first.cta->warpgroups[group].warps[first.warp() % machine::kWarpgroupWarps];
+}
+
+// Those that the machine has given back.
+void take_back_accumulators(Warp& warp) {
+  const machine::WgmmaWarp* state = machine_warp(warp);
+  for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
+    if (!set->in_flight || set->is_tmem_load) continue;
+    const auto* words = reinterpret_cast<const std::byte*>(set->words.data());
+    const bool still = std::any_of(state->accumulators.begin(), state->accumulators.end(), [&](const auto& known) {
+      return known->in_flight && known->registers[0] == words;
+    });
+    if (!still) take_back(warp, *set);
+  }
+}
+
+std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  Accumulators& set = find_accumulators(warp, i.rows);
+  const std::size_t count = i.rows.size();
+  const auto arrive = [&](std::uint32_t l) {
+    if (!set.in_flight) {
+      for (std::size_t e = 0; e < count; ++e) {
+        set.words[l * count + e] = static_cast<std::uint32_t>(warp.rows[i.rows[e]][l]);
+      }
+    }
+    machine::WgmmaOperands& operands = warp.wgmma[l];
+    operands = {};
+    operands.shape = shape_of(i.flags);
+    operands.a_in_registers = (i.flags & kRegistersA) != 0;
+    operands.scale_d = (warp.rows[i.c][l] != 0) != ((i.flags & kNegateScale) != 0);
+    operands.b_descriptor = warp.rows[i.b][l];
+    operands.d = reinterpret_cast<std::byte*>(set.words.data() + l * count);
+    if (operands.a_in_registers) {
+      for (std::size_t r = 0; r < 4; ++r) operands.a[r] = static_cast<std::uint32_t>(warp.rows[i.more[r]][l]);
+    } else {
+      operands.a_descriptor = warp.rows[i.a][l];
+    }
+    if (!warp.machine->wgmma_mma_async(warp.thread(l), operands, i.site)) return;
+    // All lanes have met: what they had in these registers is with the machine now.
+    if (!set.in_flight) ++warp.accumulators_in_flight;
+    set.in_flight = true;
+    for (const std::uint32_t row : i.rows) warp.rows[row].fill(machine::kInFlightPattern);
+  };
+  return meet(warp, mask, arrive, [](std::uint32_t) { return true; });
+}
+
+// flags: 0 fence, 1 commit.
+std::uint32_t fence_or_commit(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return meet(
+      warp, mask,
+      [&](std::uint32_t l) {
+        if (i.flags == 0) {
+          warp.machine->wgmma_fence(warp.thread(l), i.site);
+        } else {
+          warp.machine->wgmma_commit_group(warp.thread(l), i.site);
+        }
+      },
+      [](std::uint32_t) { return true; });
+}
+
+std::uint32_t wait_group(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const auto pending = static_cast<std::uint32_t>(i.value);
+  const std::uint32_t done = meet(
+      warp, mask,
+      [&](std::uint32_t l) { warp.machine->wgmma_wait_arrive(warp.thread(l), pending, i.site); },
+      [&](std::uint32_t l) { return warp.machine->wgmma_wait_group(warp.thread(l), pending, i.site); });
+  if (done != 0 && warp.accumulators_in_flight != 0) take_back_accumulators(warp);
+  return done;
+}
+
+OperandType operand_type(std::string_view type) {
+  if (type == ".f16") return OperandType::kF16;
+  if (type == ".bf16") return OperandType::kBf16;
+  if (type == ".tf32") return OperandType::kTf32;
+  return type == ".e4m3" ? OperandType::kE4m3 : OperandType::kE5m2;
+}
+
+// The immediates that invert or transpose an operand.
+bool is_set(Build& b, std::size_t index, std::uint64_t yes, std::uint64_t no) {
+  const std::uint64_t value = b.constant(index);
+  if (value != yes && value != no) {
+    b.fail(fmt::format("operand {} is {} or {}", index + 1, static_cast<std::int64_t>(no),
+                       static_cast<std::int64_t>(yes)));
+  }
+  return value == yes;
+}
+
+void decode_mma(Build& b) {
+  const std::string_view shape = b.mod(0);
+  const bool has_transpose = b.mod(2) == ".f16" || b.mod(2) == ".bf16";
+  Instruction& out = b.out();
+  out.rows = b.targets(b.operand(0));
+  std::uint32_t n = 0;
+  std::from_chars(shape.data() + 5, shape.data() + shape.size(), n);
+  const bool is_half = b.mod(1) == ".f16";
+  if (n < 8 || n > 256 || n % 8 != 0) b.fail(fmt::format("N = {}; 8 to 256, a multiple of 8", n));
+  if (out.rows.size() != (is_half ? n / 4 : n / 2)) {
+    b.fail(fmt::format("{} accumulator registers where {} are wanted", out.rows.size(), is_half ? n / 4 : n / 2));
+  }
+  std::uint32_t flags = n << kNShift | static_cast<std::uint32_t>(operand_type(b.mod(2))) << kAShift |
+                        static_cast<std::uint32_t>(operand_type(b.mod(3))) << kBShift |
+                        static_cast<std::uint32_t>(is_half ? AccumulatorType::kF16 : AccumulatorType::kF32) << kDShift;
+  const bool from_registers = b.operand(1).kind == OperandKind::kVector;
+  if (from_registers) {
+    flags |= kRegistersA;
+    out.more = b.sources(b.operand(1));
+    if (out.more.size() != 4) b.fail("A in registers takes four of them");
+  } else {
+    out.a = b.source(1);
+  }
+  out.b = b.source(2);
+  b.want(6 + (has_transpose ? (from_registers ? 1 : 2) : 0));
+  bool negated = false;
+  out.c = b.predicate(3, negated);
+  if (negated) flags |= kNegateScale;
+  if (is_set(b, 4, ~std::uint64_t{0}, 1)) flags |= kNegateA;
+  if (is_set(b, 5, ~std::uint64_t{0}, 1)) flags |= kNegateB;
+  if (has_transpose && !from_registers && is_set(b, 6, 1, 0)) flags |= kMnMajorA;
+  if (has_transpose && is_set(b, from_registers ? 6 : 7, 1, 0)) flags |= kMnMajorB;
+  out.flags = flags;
+  b.machine(mma_async);
+}
+
+}  // namespace
+
+void add_wgmma_forms(FormTable& table) {
+  table.add("wgmma.fence.sync.aligned", [](Build& b) { b.machine(fence_or_commit); });
+  table.add("wgmma.commit_group.sync.aligned", [](Build& b) {
+    b.out().flags = 1;
+    b.machine(fence_or_commit);
+  });
+  table.add("wgmma.wait_group.sync.aligned", [](Build& b) {
+    b.want(1);
+    b.out().value = b.constant(0);
+    b.machine(wait_group);
+  });
+  table.add("wgmma.mma_async.sync.aligned{.m64n*k16}{.f32}{.bf16}{.bf16}", decode_mma);
+  table.add("wgmma.mma_async.sync.aligned{.m64n*k16}{.f16,.f32}{.f16}{.f16}", decode_mma);
+  table.add("wgmma.mma_async.sync.aligned{.m64n*k8}{.f32}{.tf32}{.tf32}", decode_mma);
+  table.add("wgmma.mma_async.sync.aligned{.m64n*k32}{.f16,.f32}{.e4m3,.e5m2}{.e4m3,.e5m2}", decode_mma);
+}
+
+}  // namespace heddle::sim::ptx

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/frontend/run.h"
+
+#include "sim/check/deadlock.h"
+
+#include <utility>
+
+namespace heddle::sim::frontend {
+
+using machine::Fault;
+using machine::Thread;
+
+namespace {
+
+// With nothing in flight, a state that has not changed over so many decisions will not change any more:
+// every thread that can run only polls.
+constexpr std::uint64_t kQuietDecisions = 100'000;
+
+}  // namespace
+
+Run::Run(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t threads, std::size_t shared_bytes,
+         std::uint32_t registers)
+    : options_(options),
+      machine_(options, shape, threads, shared_bytes, registers),
+      strategy_(explore::make_strategy(options.schedule)) {
+  machine_.add_observer(history_);
+  if (options.check_races) machine_.add_observer(races_.emplace(machine_));
+}
+
+Thread* Run::next_thread() {
+  for (;;) {
+    if (take_finding()) return nullptr;
+    const std::size_t ready = machine_.ready().size();
+    const std::size_t copies = machine_.in_flight();
+    if (ready == 0 && machine_.all_done()) return nullptr;
+    if (machine_.state_changes() != last_change_) {
+      last_change_ = machine_.state_changes();
+      quiet_ = 0;
+    }
+    if (copies == 0 && (ready == 0 || ++quiet_ > kQuietDecisions)) {
+      explain_stop();
+      return nullptr;
+    }
+    const explore::Choice choice = strategy_->choose(ready, copies);
+    if (choice.is_copy) {
+      if (!step_copy(choice)) return nullptr;
+      continue;
+    }
+    Thread* next = machine_.ready()[choice.index];
+    if (next != running_) ++machine_.stats().thread_switches;
+    return next;
+  }
+}
+
+bool Run::step_copy(const explore::Choice& choice) {
+  try {
+    machine_.step_copy(choice.index, choice.entropy);
+    return true;
+  } catch (const Fault& fault) {
+    record(fault);
+    return false;
+  }
+}
+
+// An observer cannot stop the machine in the middle of an instruction; its finding ends the run before the next.
+bool Run::take_finding() {
+  if (!races_ || !races_->finding()) return false;
+  if (!diagnosis_) {
+    const check::Finding& finding = *races_->finding();
+    diagnosis_ = check::make_diagnosis(finding.code, finding.headline, finding.details, options_);
+  }
+  return true;
+}
+
+bool Run::take_last_finding() {
+  if (races_) races_->finish();
+  return take_finding();
+}
+
+void Run::explain_stop() {
+  if (take_last_finding()) return;
+  try {
+    machine_.check_register_waits();
+    diagnosis_ = check::explain_deadlock(machine_, history_, options_);
+  } catch (const Fault& fault) {
+    record(fault);
+  }
+}
+
+void Run::explain_budget(CallSite site) {
+  diagnosis_ = check::explain_budget(machine_, history_, options_, site);
+}
+
+void Run::record(const Fault& fault) {
+  if (take_last_finding()) return;  // what was wrong before this
+  diagnosis_ = check::make_diagnosis(fault.code, fault.headline, fault.details, options_);
+}
+
+void Run::finish_copies() {
+  while (machine_.in_flight() != 0) {
+    if (!step_copy({.is_copy = true, .index = 0, .entropy = 0})) return;
+  }
+}
+
+Report Run::make_report() {
+  if (!diagnosis_) finish_copies();
+  take_finding();
+  Report report;
+  if (diagnosis_) report.diagnoses.push_back(std::move(*diagnosis_));
+  report.stats = machine_.stats();
+  report.schedule = options_.schedule.name();
+  return report;
+}
+
+}  // namespace heddle::sim::frontend

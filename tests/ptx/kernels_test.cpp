@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels of this repository as nvcc compiles them, in the simulated SM: the results are those of the same
+// kernels as C++, under several schedules, and there is nothing to report.
+#include "../support/matmul_reference.h"
+#include "tile_copy_host.h"
+
+#include <heddle/sim/ptx.h>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#define main run_pipeline_example
+#include "../../examples/01_pipeline.cu"
+#undef main
+
+int run_seed_listings_example();
+
+namespace heddle {
+namespace {
+
+sim::PtxModule load(const std::string& name, const std::string& arch) {
+  const std::string path = std::string(HEDDLE_PTX_DIR) + "/" + name + "." + arch + ".ptx";
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return sim::PtxModule::load(text.str(), name + ".ptx");
+}
+
+const char* const kArchs[] = {"sm_90a", "sm_100a"};
+
+TEST(PtxKernels, ThePipelineExampleSumsItsTiles) {
+  for (const char* arch : kArchs) {
+    const sim::PtxModule module = load("01_pipeline", arch);
+    EXPECT_EQ(module.target(), arch);
+    const sim::PtxInstead instead(module);
+    EXPECT_EQ(run_pipeline_example(), 0) << arch;
+    EXPECT_EQ(instead.launches(), 1u);
+  }
+}
+
+TEST(PtxKernels, TheSeedListingsRunOnBlackwell) {
+  const sim::PtxModule module = load("02_seed_listings", "sm_100a");
+  const sim::PtxInstead instead(module);
+  EXPECT_EQ(run_seed_listings_example(), 0);
+  EXPECT_EQ(instead.launches(), 2u);
+}
+
+TEST(PtxKernels, TileCopyGivesWhatTheCppKernelGives) {
+  const TileCopyProblem problems[] = {
+      {.rank = 2, .element_bytes = 2, .dims = {250, 130}, .box = {64, 32}, .swizzle_bytes = 128, .ctas = 4},
+      {.rank = 3, .element_bytes = 4, .dims = {40, 30, 5}, .box = {32, 8, 2}, .swizzle_bytes = 0, .ctas = 2},
+      {.rank = 2, .element_bytes = 1, .dims = {512, 64}, .box = {64, 64}, .swizzle_bytes = 64, .cluster = 2, .ctas = 2},
+  };
+  for (const char* arch : kArchs) {
+    const sim::PtxModule module = load("tile_copy", arch);
+    for (const TileCopyProblem& problem : problems) {
+      std::vector<unsigned char> source(plan_tile_copy(problem).tensor_bytes);
+      for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<unsigned char>(i * 7 + i / 256);
+      for (const char* schedule : {"rr", "1", "2b", "7f3a91c4"}) {
+        const RunOptions options{.schedule = schedule,
+                                 .arch = arch == kArchs[0] ? Arch::kSm90 : Arch::kSm100};
+        const TileCopyResult expected = tile_copy<Target::kSim>(problem, options, source);
+        const sim::PtxInstead instead(module);
+        const TileCopyResult result = tile_copy<Target::kSim>(problem, options, source);
+        ASSERT_TRUE(expected.outcome.ok()) << expected.outcome.report;
+        ASSERT_TRUE(result.outcome.ok()) << arch << " " << schedule << "\n" << result.outcome.report;
+        EXPECT_EQ(result.outputs, expected.outputs) << arch << " " << schedule;
+        EXPECT_EQ(result.outcome.copies, expected.outcome.copies);
+        EXPECT_EQ(instead.launches(), 1u);
+      }
+    }
+  }
+}
+
+TEST(PtxKernels, MatmulGivesWhatTheCppKernelGives) {
+  const sim::PtxModule module = load("matmul_instances", "sm_90a");
+  for (const char* config :
+       {"128x24x64_3_2x1_coop_fused", "64x40x64_2_1x2_pingpong_fused", "64x16x128_2_1x1_single_fused"}) {
+    for (const char* schedule : {"rr", "3", "5eed"}) {
+      const MatmulProblem problem{.m = 150, .n = 92, .k = 200, .output = MatmulType::kFp32, .config = config};
+      test::MatmulCase one(problem, true, false, 1, 5);
+      test::MatmulCase other = one;
+      const RunOptions options{.kernel = "matmul", .schedule = schedule};
+      const RunOutcome expected = matmul<Target::kSim>(one.problem, one.data, options);
+      ASSERT_TRUE(expected.ok()) << expected.report;
+      const sim::PtxInstead instead(module);
+      const RunOutcome outcome = matmul<Target::kSim>(other.problem, other.data, options);
+      ASSERT_TRUE(outcome.ok()) << config << " " << schedule << "\n" << outcome.report;
+      EXPECT_TRUE(other.data.out == one.data.out) << config << " " << schedule;
+      EXPECT_EQ(instead.launches(), 1u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle

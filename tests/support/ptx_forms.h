@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scalar instructions one at a time: a kernel that applies one to arrays of operands, for tests of their meaning
+// and for the comparison with a GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::test {
+
+enum class OperandRange : std::uint8_t { kBits, kF32, kF64, kF16, kBf16, kShift, kSmall };
+
+struct ScalarForm {
+  std::string text;                    // with the registers d, a, b, c, e; d is a predicate where d_bits is 1
+  std::uint32_t d_bits = 32;
+  std::vector<std::uint32_t> bits;     // of a, b, c, e
+  OperandRange range = OperandRange::kBits;
+  bool is_approximate = false;         // a GPU may differ in the last places
+};
+
+inline std::string register_type(std::uint32_t bits) { return bits == 1 ? ".pred" : ".b" + std::to_string(bits); }
+
+// One word of 64 bits for each operand and for the result; a thread for each set of operands.
+inline std::string scalar_kernel(const ScalarForm& form, const std::string& target = "sm_90a") {
+  std::string text = ".version 8.6\n.target " + target + "\n.address_size 64\n";
+  text += ".visible .entry apply(.param .u64 out, .param .u64 in, .param .u32 count)\n{\n";
+  text += "  .reg .b64 %rd<10>;\n  .reg .b32 %r<10>;\n  .reg .pred %p<3>;\n";
+  text += "  .reg " + register_type(form.d_bits) + " d;\n";
+  const char* const names[] = {"a", "b", "c", "e"};
+  for (std::size_t s = 0; s < form.bits.size(); ++s) {
+    text += "  .reg " + register_type(form.bits[s]) + " " + names[s] + ";\n";
+  }
+  text +=
+      "  ld.param.u64 %rd1, [out];\n  ld.param.u64 %rd2, [in];\n  ld.param.u32 %r1, [count];\n"
+      "  mov.u32 %r2, %ctaid.x;\n  mov.u32 %r3, %ntid.x;\n  mov.u32 %r4, %tid.x;\n"
+      "  mad.lo.s32 %r5, %r2, %r3, %r4;\n  setp.ge.u32 %p1, %r5, %r1;\n  @%p1 ret;\n"
+      "  mul.wide.u32 %rd3, %r5, 32;\n  add.s64 %rd4, %rd2, %rd3;\n"
+      "  mul.wide.u32 %rd5, %r5, 8;\n  add.s64 %rd6, %rd1, %rd5;\n";
+  for (std::size_t s = 0; s < form.bits.size(); ++s) {
+    text += "  ld.global.u64 %rd7, [%rd4+" + std::to_string(8 * s) + "];\n";
+    const std::string name = names[s];
+    if (form.bits[s] == 64) {
+      text += "  mov.b64 " + name + ", %rd7;\n";
+    } else if (form.bits[s] == 1) {
+      text += "  and.b64 %rd7, %rd7, 1;\n  setp.ne.u64 " + name + ", %rd7, 0;\n";
+    } else {
+      text += "  cvt.u" + std::to_string(form.bits[s]) + ".u64 " + name + ", %rd7;\n";
+    }
+  }
+  text += "  " + form.text + "\n";
+  if (form.d_bits == 64) {
+    text += "  mov.b64 %rd8, d;\n";
+  } else if (form.d_bits == 1) {
+    text += "  selp.u64 %rd8, 1, 0, d;\n";
+  } else {
+    text += "  cvt.u64.u" + std::to_string(form.d_bits) + " %rd8, d;\n";
+  }
+  return text + "  st.global.u64 [%rd6], %rd8;\n  ret;\n}\n";
+}
+
+// Every scalar form whose meaning can be compared, with all its modifiers.
+inline std::vector<ScalarForm> scalar_forms() {
+  std::vector<ScalarForm> forms;
+  const auto add = [&](std::string text, std::uint32_t d, std::vector<std::uint32_t> s,
+                       OperandRange range = OperandRange::kBits, bool approximate = false) {
+    forms.push_back({std::move(text), d, std::move(s), range, approximate});
+  };
+  struct IntType {
+    const char* name;
+    std::uint32_t bits;
+  };
+  const IntType integers[] = {{"u16", 16}, {"s16", 16}, {"u32", 32}, {"s32", 32}, {"u64", 64}, {"s64", 64}};
+  for (const IntType& type : integers) {
+    const std::string t = type.name;
+    const std::uint32_t n = type.bits;
+    for (const std::string op : {"add", "sub", "mul.lo", "mul.hi", "div", "rem", "min", "max"}) {
+      add(op + "." + t + " d, a, b;", n, {n, n});
+    }
+    add("mad.lo." + t + " d, a, b, c;", n, {n, n, n});
+    add("mad.hi." + t + " d, a, b, c;", n, {n, n, n});
+    add("sad." + t + " d, a, b, c;", n, {n, n, n});
+    add("shr." + t + " d, a, b;", n, {n, 32}, OperandRange::kShift);
+    if (n < 64) {
+      add("mul.wide." + t + " d, a, b;", 2 * n, {n, n});
+      add("mad.wide." + t + " d, a, b, c;", 2 * n, {n, n, 2 * n});
+    }
+    if (t[0] == 's') {
+      add("abs." + t + " d, a;", n, {n});
+      add("neg." + t + " d, a;", n, {n});
+    }
+    if (n > 16) {
+      add("bfind." + t + " d, a;", 32, {n});
+      add("bfind.shiftamt." + t + " d, a;", 32, {n});
+      add("bfe." + t + " d, a, b, c;", n, {n, 32, 32}, OperandRange::kShift);
+    }
+    for (const std::string op : {"eq", "ne", "lt", "le", "gt", "ge"}) {
+      add("setp." + op + "." + t + " d, a, b;", 1, {n, n}, OperandRange::kSmall);
+      add("set." + op + ".u32." + t + " d, a, b;", 32, {n, n}, OperandRange::kSmall);
+    }
+    for (const IntType& from : integers) {
+      add("cvt." + t + "." + from.name + " d, a;", n, {from.bits});
+      // The assembler refuses .sat where every value fits.
+      const bool same_sign = t[0] == from.name[0];
+      const bool fits = same_sign ? n >= from.bits : from.name[0] == 'u' && n > from.bits;
+      if (!fits) add("cvt.sat." + t + "." + from.name + " d, a;", n, {from.bits});
+    }
+    for (const std::string mode : {"rni", "rzi", "rmi", "rpi"}) {
+      add("cvt." + mode + "." + t + ".f32 d, a;", n, {32}, OperandRange::kF32);
+      add("cvt." + mode + ".ftz." + t + ".f32 d, a;", n, {32}, OperandRange::kF32);
+      add("cvt." + mode + "." + t + ".f64 d, a;", n, {64}, OperandRange::kF64);
+      add("cvt." + mode + "." + t + ".f16 d, a;", n, {16}, OperandRange::kF16);
+    }
+    for (const std::string mode : {"rn", "rz", "rm", "rp"}) {
+      add("cvt." + mode + ".f32." + t + " d, a;", 32, {n});
+      add("cvt." + mode + ".f64." + t + " d, a;", 64, {n});
+      add("cvt." + mode + ".f16." + t + " d, a;", 16, {n});
+    }
+  }
+  add("add.sat.s32 d, a, b;", 32, {32, 32});
+  add("sub.sat.s32 d, a, b;", 32, {32, 32});
+  add("mad.hi.sat.s32 d, a, b, c;", 32, {32, 32, 32});
+  add("setp.lo.u32 d, a, b;", 1, {32, 32}, OperandRange::kSmall);
+  add("setp.hs.u32 d, a, b;", 1, {32, 32}, OperandRange::kSmall);
+  add("{ add.cc.u32 d, a, b; addc.u32 d, c, 0; }", 32, {32, 32, 32});
+  add("{ sub.cc.u32 d, a, b; subc.u32 d, c, 0; }", 32, {32, 32, 32});
+  add("{ mad.lo.cc.u32 d, a, b, c; madc.hi.u32 d, a, b, 0; }", 32, {32, 32, 32});
+  for (const std::uint32_t n : {16u, 32u, 64u}) {
+    const std::string t = ".b" + std::to_string(n);
+    for (const std::string op : {"and", "or", "xor"}) add(op + t + " d, a, b;", n, {n, n});
+    add("not" + t + " d, a;", n, {n});
+    add("cnot" + t + " d, a;", n, {n}, OperandRange::kSmall);
+    add("shl" + t + " d, a, b;", n, {n, 32}, OperandRange::kShift);
+    add("shr" + t + " d, a, b;", n, {n, 32}, OperandRange::kShift);
+    add("selp" + t + " d, a, b, c;", n, {n, n, 1});
+    if (n == 16) continue;
+    add("popc" + t + " d, a;", 32, {n});
+    add("clz" + t + " d, a;", 32, {n});
+    add("brev" + t + " d, a;", n, {n});
+    add("bfi" + t + " d, a, b, c, e;", n, {n, n, 32, 32}, OperandRange::kShift);
+  }
+  for (const int table : {0, 0x96, 0xe8, 0xca, 0x1b, 0xff}) {
+    add("lop3.b32 d, a, b, c, " + std::to_string(table) + ";", 32, {32, 32, 32});
+  }
+  for (const std::string side : {"l", "r"}) {
+    for (const std::string mode : {"wrap", "clamp"}) {
+      add("shf." + side + "." + mode + ".b32 d, a, b, c;", 32, {32, 32, 32}, OperandRange::kShift);
+    }
+  }
+  for (const std::string mode : {"", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"}) {
+    add("prmt.b32" + mode + " d, a, b, c;", 32, {32, 32, 32});
+  }
+  for (const std::string types : {"u32.u32", "u32.s32", "s32.u32", "s32.s32"}) {
+    add("dp4a." + types + " d, a, b, c;", 32, {32, 32, 32});
+  }
+  // Floats.
+  for (const std::string mode : {"rn", "rz", "rm", "rp"}) {
+    for (const std::string end : {".f32", ".ftz.f32", ".sat.f32", ".ftz.sat.f32"}) {
+      for (const std::string op : {"add", "sub", "mul"}) {
+        add(op + "." + mode + end + " d, a, b;", 32, {32, 32}, OperandRange::kF32);
+      }
+      add("fma." + mode + end + " d, a, b, c;", 32, {32, 32, 32}, OperandRange::kF32);
+    }
+    for (const std::string end : {".f32", ".ftz.f32"}) {
+      add("div." + mode + end + " d, a, b;", 32, {32, 32}, OperandRange::kF32);
+      add("sqrt." + mode + end + " d, a;", 32, {32}, OperandRange::kF32);
+      add("rcp." + mode + end + " d, a;", 32, {32}, OperandRange::kF32);
+    }
+    for (const std::string op : {"add", "sub", "mul", "div"}) {
+      add(op + "." + mode + ".f64 d, a, b;", 64, {64, 64}, OperandRange::kF64);
+    }
+    add("fma." + mode + ".f64 d, a, b, c;", 64, {64, 64, 64}, OperandRange::kF64);
+    add("sqrt." + mode + ".f64 d, a;", 64, {64}, OperandRange::kF64);
+    add("rcp." + mode + ".f64 d, a;", 64, {64}, OperandRange::kF64);
+    add("cvt." + mode + ".f32.f64 d, a;", 32, {64}, OperandRange::kF64);
+    add("cvt." + mode + "i.f32.f32 d, a;", 32, {32}, OperandRange::kF32);
+    add("cvt." + mode + "i.f64.f64 d, a;", 64, {64}, OperandRange::kF64);
+    add("cvt." + mode + ".f16.f32 d, a;", 16, {32}, OperandRange::kF32);
+  }
+  for (const std::string op : {"min", "max"}) {
+    for (const std::string end : {".f32", ".ftz.f32", ".NaN.f32", ".xorsign.abs.f32", ".NaN.xorsign.abs.f32"}) {
+      add(op + end + " d, a, b;", 32, {32, 32}, OperandRange::kF32);
+    }
+    add(op + ".f64 d, a, b;", 64, {64, 64}, OperandRange::kF64);
+    for (const std::string end : {".f16", ".NaN.f16", ".f16x2", ".bf16", ".NaN.bf16x2"}) {
+      const std::uint32_t n = end.ends_with("x2") ? 32 : 16;
+      add(op + end + " d, a, b;", n, {n, n}, end.find("bf") == std::string::npos ? OperandRange::kF16 : OperandRange::kBf16);
+    }
+  }
+  for (const std::string op : {"abs", "neg"}) {
+    add(op + ".f32 d, a;", 32, {32}, OperandRange::kF32);
+    add(op + ".ftz.f32 d, a;", 32, {32}, OperandRange::kF32);
+    add(op + ".f64 d, a;", 64, {64}, OperandRange::kF64);
+    add(op + ".f16x2 d, a;", 32, {32}, OperandRange::kF16);
+    add(op + ".bf16x2 d, a;", 32, {32}, OperandRange::kBf16);
+  }
+  add("copysign.f32 d, a, b;", 32, {32, 32}, OperandRange::kF32);
+  for (const std::string what : {"finite", "infinite", "number", "notanumber", "normal", "subnormal"}) {
+    add("testp." + what + ".f32 d, a;", 1, {32}, OperandRange::kF32);
+  }
+  for (const std::string op : {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"}) {
+    add("setp." + op + ".f32 d, a, b;", 1, {32, 32}, OperandRange::kF32);
+    add("setp." + op + ".ftz.f32 d, a, b;", 1, {32, 32}, OperandRange::kF32);
+    add("setp." + op + ".f64 d, a, b;", 1, {64, 64}, OperandRange::kF64);
+    add("setp." + op + ".f16 d, a, b;", 1, {16, 16}, OperandRange::kF16);
+    add("setp." + op + ".and.f32 d, a, b, c;", 1, {32, 32, 1}, OperandRange::kF32);
+  }
+  for (const std::string op : {"rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos"}) {
+    add(op + ".approx.f32 d, a;", 32, {32}, OperandRange::kF32, true);
+    add(op + ".approx.ftz.f32 d, a;", 32, {32}, OperandRange::kF32, true);
+  }
+  add("tanh.approx.f32 d, a;", 32, {32}, OperandRange::kF32, true);
+  add("div.approx.f32 d, a, b;", 32, {32, 32}, OperandRange::kF32, true);
+  add("div.full.f32 d, a, b;", 32, {32, 32}, OperandRange::kF32, true);
+  // Halves.
+  for (const std::string end : {".f16", ".f16x2", ".ftz.f16", ".sat.f16x2", ".bf16", ".bf16x2"}) {
+    const std::uint32_t n = end.ends_with("x2") ? 32 : 16;
+    const OperandRange range = end.find("bf") == std::string::npos ? OperandRange::kF16 : OperandRange::kBf16;
+    for (const std::string op : {"add.rn", "sub.rn", "mul.rn"}) add(op + end + " d, a, b;", n, {n, n}, range);
+    add("fma.rn" + end + " d, a, b, c;", n, {n, n, n}, range);
+  }
+  add("fma.rn.relu.f16x2 d, a, b, c;", 32, {32, 32, 32}, OperandRange::kF16);
+  add("fma.rn.relu.bf16x2 d, a, b, c;", 32, {32, 32, 32}, OperandRange::kBf16);
+  // Conversions of narrow formats.
+  add("cvt.f32.f16 d, a;", 32, {16}, OperandRange::kF16);
+  add("cvt.f32.bf16 d, a;", 32, {16}, OperandRange::kBf16);
+  add("cvt.f64.f32 d, a;", 64, {32}, OperandRange::kF32);
+  add("cvt.ftz.f64.f32 d, a;", 64, {32}, OperandRange::kF32);
+  add("cvt.f64.f16 d, a;", 64, {16}, OperandRange::kF16);
+  add("cvt.rn.f16.f64 d, a;", 16, {64}, OperandRange::kF64);
+  for (const std::string mode : {"rn", "rz"}) {
+    add("cvt." + mode + ".bf16.f32 d, a;", 16, {32}, OperandRange::kF32);
+    for (const std::string relu : {"", ".relu"}) {
+      add("cvt." + mode + relu + ".f16x2.f32 d, a, b;", 32, {32, 32}, OperandRange::kF32);
+      add("cvt." + mode + relu + ".bf16x2.f32 d, a, b;", 32, {32, 32}, OperandRange::kF32);
+    }
+    add("cvt." + mode + ".tf32.f32 d, a;", 32, {32}, OperandRange::kF32);
+  }
+  add("cvt.rna.tf32.f32 d, a;", 32, {32}, OperandRange::kF32);
+  for (const std::string type : {"e4m3x2", "e5m2x2"}) {
+    for (const std::string relu : {"", ".relu"}) {
+      add("cvt.rn.satfinite" + relu + "." + type + ".f32 d, a, b;", 16, {32, 32}, OperandRange::kF32);
+      add("cvt.rn.satfinite" + relu + "." + type + ".f16x2 d, a;", 16, {32}, OperandRange::kF16);
+      add("cvt.rn" + relu + ".f16x2." + type + " d, a;", 32, {16});
+    }
+  }
+  return forms;
+}
+
+// A fixed sequence of operands: special values first, then random ones.
+class OperandSource {
+ public:
+  explicit OperandSource(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15u;
+    std::uint64_t z = state_;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
+
+  std::uint64_t operand(OperandRange range, std::size_t index) {
+    const std::uint64_t random = next();
+    const bool special = random % 3 == 0;
+    const std::size_t pick = static_cast<std::size_t>(next());
+    switch (range) {
+      case OperandRange::kF32: {
+        constexpr std::uint32_t kValues[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000,
+                                             0x3f800000, 0xbf800000, 0x3f000000, 0x3fc00000, 0x40200000, 0x7f7fffff,
+                                             0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001,
+                                             0x4f000000, 0xcf000000, 0x4f800000, 0x5f000000, 0x33800000, 0x477fe000};
+        if (special) return kValues[pick % std::size(kValues)];
+        // Half of them near one, so that sums do not vanish in the larger one.
+        return random & 1 ? (random & 0x80ffffff) | 0x3e000000 | (pick & 0x01800000) : random & 0xffffffff;
+      }
+      case OperandRange::kF64: {
+        constexpr std::uint64_t kValues[] = {0, 0x8000000000000000, 1, 0x000fffffffffffff, 0x0010000000000000,
+                                             0x3ff0000000000000, 0xbff0000000000000, 0x3fe0000000000000,
+                                             0x3ff8000000000000, 0x7fefffffffffffff, 0x7ff0000000000000,
+                                             0xfff0000000000000, 0x7ff8000000000000, 0x41e0000000000000,
+                                             0xc1e0000000000000, 0x43e0000000000000, 0xc3e0000000000000,
+                                             0x47efffffe0000000, 0x47f0000000000000, 0x36a0000000000000,
+                                             0x3810000000000000, 0x380fffffffffffff};
+        if (special) return kValues[pick % std::size(kValues)];
+        return random & 1 ? (random & 0x800fffffffffffff) | 0x3fe0000000000000 | (pick & 0x0030000000000000) : random;
+      }
+      case OperandRange::kF16: {
+        constexpr std::uint16_t kValues[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x0400, 0x3c00, 0xbc00,
+                                             0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 0x3800, 0x5bf8};
+        if (special) return kValues[pick % std::size(kValues)] | std::uint64_t{kValues[pick / 64 % std::size(kValues)]} << 16;
+        return random;
+      }
+      case OperandRange::kBf16: {
+        constexpr std::uint16_t kValues[] = {0,      0x8000, 1,      0x8001, 0x007f, 0x0080, 0x3f80, 0xbf80,
+                                             0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffc1, 0x3f00, 0x4040};
+        if (special) return kValues[pick % std::size(kValues)] | std::uint64_t{kValues[pick / 64 % std::size(kValues)]} << 16;
+        return random & 0x3fff3fff;
+      }
+      case OperandRange::kShift: return index == 0 || (random & 64) != 0 ? random : random % 70;
+      case OperandRange::kSmall: return static_cast<std::uint64_t>(static_cast<std::int64_t>(random % 5) - 2);
+      case OperandRange::kBits: break;
+    }
+    constexpr std::uint64_t kValues[] = {0, 1, ~std::uint64_t{0}, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000,
+                                         0xffffffff, 0x7fffffffffffffff, 0x8000000000000000, 2, 31, 32, 63, 255};
+    return special ? kValues[pick % std::size(kValues)] : random;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace heddle::test

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the checks say of PTX: the same as of kernels in C++, with the line of the PTX and of the source.
+#include "../support/ptx_run.h"
+
+namespace heddle::test {
+namespace {
+
+sim::Report report_of(const std::string& body, const std::string& before = "", PtxRun run = {}) {
+  std::vector<std::uint32_t> out(64, 0);
+  return run_ptx(ptx_module(body, before), out, {0}, run);
+}
+
+bool says(const sim::Report& report, const std::string& part) { return report.text().find(part) != std::string::npos; }
+
+const char* const kShared = ".extern .shared .align 16 .b8 dyn[];";
+
+TEST(PtxReport, NamesTheLineOfTheSource) {
+  const sim::Report report = report_of(
+      ".loc 1 40 0\nld.param.u64 %rd1, [out];\n.loc 1 41 3\n.loc 2 7 5, function_name $L__info_string0, inlined_at 1 41 3\n"
+      "st.global.u32 [%rd1+256], 1;\nret;",
+      ".file 1 \"/home/me/saxpy.cu\"\n.file 2 \"/opt/cuda/include/vector.h\"\n");
+  ASSERT_TRUE(report.has("global_out_of_bounds")) << report.text();
+  EXPECT_TRUE(says(report, "st.global of 4 bytes at 0 bytes behind the end of out")) << report.text();
+  EXPECT_TRUE(says(report, "saxpy.cu:41, test.ptx:14")) << report.text();
+}
+
+TEST(PtxReport, NamesTheLineOfThePtxAlone) {
+  const sim::Report report = report_of("ld.param.u64 %rd1, [in];\nst.global.u32 [%rd1], 1;\nret;");
+  ASSERT_TRUE(report.has("global_read_only")) << report.text();
+  EXPECT_TRUE(says(report, "  test.ptx:9")) << report.text();
+}
+
+TEST(PtxReport, ExplainsADeadlockOfBarriers) {
+  const std::string body =
+      "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;\n@%p1 bra WAIT;\nmbarrier.init.shared::cta.b64 [dyn], 2;\n"
+      "fence.mbarrier_init.release.cluster;\nWAIT: bar.sync 0;\n@%p1 bra SPIN;\n"
+      "mbarrier.arrive.shared::cta.b64 %rd1, [dyn];\nSPIN:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 %p2, [dyn], 0;\n@!%p2 bra SPIN;\nret;";
+  for (const char* schedule : {"rr", "1", "9"}) {
+    const sim::Report report =
+        report_of(body, kShared, {.shared_bytes = 16, .schedule = sim::Schedule::parse(schedule)});
+    ASSERT_TRUE(report.has("deadlock")) << report.text();
+    EXPECT_TRUE(says(report, "arrivals 1 of 2")) << report.text();
+    EXPECT_TRUE(says(report, "test.ptx:16")) << report.text();
+  }
+  // The twin: a count of one.
+  const std::string mended = [&] {
+    std::string text = body;
+    text.replace(text.find("[dyn], 2"), 8, "[dyn], 1");
+    return text;
+  }();
+  EXPECT_TRUE(report_of(mended, kShared, {.shared_bytes = 16}).ok());
+}
+
+TEST(PtxReport, FindsARaceInSharedMemory) {
+  const std::string body =
+      "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;\n@!%p1 st.shared.u32 [dyn], 5;\n%s\nld.shared.u32 %r2, [dyn];\nret;";
+  const auto with = [&](const std::string& sync) {
+    std::string text = body;
+    text.replace(text.find("%s"), 2, sync);
+    return report_of(text, kShared, {.threads = 64, .shared_bytes = 16});
+  };
+  const sim::Report report = with("bar.warp.sync -1;");
+  ASSERT_TRUE(report.has("race")) << report.text();
+  EXPECT_TRUE(says(report, "test.ptx:9") && says(report, "test.ptx:11")) << report.text();
+  EXPECT_TRUE(with("bar.sync 0;").ok());
+}
+
+TEST(PtxReport, FindsAMissingProxyFence) {
+  const std::string body =
+      "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r3, dyn; add.u32 %r3, %r3, %r2;\n"
+      "st.shared.u32 [%r3], %r1;\n%f\nbar.sync 0;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 ret;\n"
+      "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [dyn], 128;\ncp.async.bulk.commit_group;\n"
+      "cp.async.bulk.wait_group 0;\nret;";
+  const auto with = [&](const std::string& fence) {
+    std::string text = body;
+    text.replace(text.find("%f"), 2, fence);
+    return report_of(text, kShared, {.shared_bytes = 128});
+  };
+  const sim::Report report = with("");
+  ASSERT_TRUE(report.has("missing_proxy_fence")) << report.text();
+  EXPECT_TRUE(with("fence.proxy.async.shared::cta;").ok());
+}
+
+TEST(PtxReport, StopsAKernelThatNeverEnds) {
+  const sim::Report report = report_of("LOOP: add.u32 %r1, %r1, 1;\nbra LOOP;", "", {.max_steps = 1'000'000});
+  ASSERT_FALSE(report.ok());
+  EXPECT_TRUE(says(report, "test.ptx:")) << report.text();
+}
+
+TEST(PtxReport, NamesTrapsAssertionsAndBadAddresses) {
+  EXPECT_TRUE(report_of("trap;").has("trap"));
+  EXPECT_TRUE(report_of("mov.u32 %r1, 4; ld.local.u32 %r2, [%r1+100]; ret;", "").has("local_out_of_bounds"));
+  EXPECT_TRUE(report_of("ld.shared.u32 %r2, [2000]; ret;").has("shared_out_of_bounds"));
+  EXPECT_TRUE(report_of("mov.u64 %rd1, 64; mbarrier.init.b64 [%rd1], 1; ret;").has("not_shared"));
+  const sim::Report report = report_of(
+      "mov.u64 %rd1, what; mov.u64 %rd2, file;\n{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;\n"
+      "st.param.b64 [a], %rd1; st.param.b64 [b], %rd2; st.param.b32 [c], 12; st.param.b64 [d], %rd2; st.param.b64 [e], 1;\n"
+      "call.uni __assertfail, (a, b, c, d, e); } ret;",
+      ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n"
+      ".global .align 1 .b8 what[] = \"x > 0\"; .global .align 1 .b8 file[] = \"a.cu\";");
+  ASSERT_TRUE(report.has("assert")) << report.text();
+  EXPECT_TRUE(says(report, "[assert] assertion `x > 0' failed") && says(report, "a.cu:12")) << report.text();
+}
+
+TEST(PtxReport, RefusesDivergentMatrixInstructions) {
+  const sim::Report report = report_of(
+      "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 16; @%p1 bra A;\nbar.warp.sync -1; ret;\n"
+      "A: shfl.sync.idx.b32 %r2, %r1, 0, 31, -1; ret;");
+  EXPECT_TRUE(report.has("divergence")) << report.text();
+}
+
+}  // namespace
+}  // namespace heddle::test

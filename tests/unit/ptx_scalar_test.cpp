@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "../support/ptx_run.h"
+
+#include <bit>
+#include <cmath>
+
+namespace heddle::test {
+namespace {
+
+std::uint64_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
+std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
+
+struct Expected {
+  const char* text;
+  std::uint32_t d_bits;
+  std::vector<std::uint32_t> bits;
+  std::array<std::uint64_t, 4> operands;
+  std::uint64_t result;
+};
+
+void check(const std::vector<Expected>& all) {
+  for (const Expected& one : all) {
+    EXPECT_EQ(apply_one(one.text, one.d_bits, one.bits, one.operands), one.result) << one.text << std::hex
+        << " of " << one.operands[0] << " " << one.operands[1] << " " << one.operands[2] << " " << one.operands[3];
+  }
+}
+
+TEST(PtxScalar, IntegersWrapWidenAndSaturate) {
+  check({
+      {"add.s32 d, a, b;", 32, {32, 32}, {0x7fffffff, 1, 0, 0}, 0x80000000},
+      {"add.sat.s32 d, a, b;", 32, {32, 32}, {0x7fffffff, 1, 0, 0}, 0x7fffffff},
+      {"sub.u16 d, a, b;", 16, {16, 16}, {0, 1, 0, 0}, 0xffff},
+      {"mul.lo.s32 d, a, b;", 32, {32, 32}, {0x10001, 0x10001, 0, 0}, 0x20001},
+      {"mul.hi.s32 d, a, b;", 32, {32, 32}, {0xffffffff, 2, 0, 0}, 0xffffffff},
+      {"mul.hi.u32 d, a, b;", 32, {32, 32}, {0xffffffff, 2, 0, 0}, 1},
+      {"mul.hi.u64 d, a, b;", 64, {64, 64}, {~0ull, ~0ull, 0, 0}, ~0ull - 1},
+      {"mul.hi.s64 d, a, b;", 64, {64, 64}, {~0ull, 5, 0, 0}, ~0ull},
+      {"mul.wide.s32 d, a, b;", 64, {32, 32}, {0xffffffff, 3, 0, 0}, ~0ull - 2},
+      {"mul.wide.u32 d, a, b;", 64, {32, 32}, {0xffffffff, 3, 0, 0}, 0x2fffffffdull},
+      {"mul.wide.s16 d, a, b;", 32, {16, 16}, {0x8000, 0x8000, 0, 0}, 0x40000000},
+      {"mad.lo.s32 d, a, b, c;", 32, {32, 32, 32}, {7, 6, 0xffffffff, 0}, 41},
+      {"mad.wide.u32 d, a, b, c;", 64, {32, 32, 64}, {0xffffffff, 2, 5, 0}, 0x200000003ull},
+      {"div.s32 d, a, b;", 32, {32, 32}, {0xfffffff9, 2, 0, 0}, 0xfffffffd},
+      {"div.s32 d, a, b;", 32, {32, 32}, {0x80000000, 0xffffffff, 0, 0}, 0x80000000},
+      {"rem.s32 d, a, b;", 32, {32, 32}, {0xfffffff9, 2, 0, 0}, 0xffffffff},
+      {"rem.u64 d, a, b;", 64, {64, 64}, {1000000007, 1000, 0, 0}, 7},
+      {"min.s32 d, a, b;", 32, {32, 32}, {0xffffffff, 1, 0, 0}, 0xffffffff},
+      {"min.u32 d, a, b;", 32, {32, 32}, {0xffffffff, 1, 0, 0}, 1},
+      {"abs.s32 d, a;", 32, {32}, {0x80000000, 0, 0, 0}, 0x80000000},
+      {"neg.s64 d, a;", 64, {64}, {1, 0, 0, 0}, ~0ull},
+      {"sad.s32 d, a, b, c;", 32, {32, 32, 32}, {0xfffffffe, 3, 10, 0}, 15},
+      {"dp4a.s32.s32 d, a, b, c;", 32, {32, 32, 32}, {0xff02ff02, 0x01010101, 100, 0}, 102},
+  });
+}
+
+TEST(PtxScalar, CarriesChain) {
+  check({
+      {"{ add.cc.u32 d, a, b; addc.u32 d, c, 0; }", 32, {32, 32, 32}, {0xffffffff, 1, 5, 0}, 6},
+      {"{ add.cc.u32 d, a, b; addc.u32 d, c, 0; }", 32, {32, 32, 32}, {0xfffffffe, 1, 5, 0}, 5},
+      {"{ sub.cc.u32 d, a, b; subc.u32 d, c, 0; }", 32, {32, 32, 32}, {0, 1, 5, 0}, 4},
+      {"{ mad.lo.cc.u32 d, a, b, c; madc.hi.u32 d, a, b, 0; }", 32, {32, 32, 32}, {0xffffffff, 0xffffffff, 0xffffffff, 0},
+       0xffffffff},
+  });
+}
+
+TEST(PtxScalar, ShiftsClampAndFunnelsWrap) {
+  check({
+      {"shl.b32 d, a, b;", 32, {32, 32}, {1, 31, 0, 0}, 0x80000000},
+      {"shl.b32 d, a, b;", 32, {32, 32}, {1, 32, 0, 0}, 0},
+      {"shl.b64 d, a, b;", 64, {64, 32}, {1, 63, 0, 0}, 0x8000000000000000},
+      {"shr.s32 d, a, b;", 32, {32, 32}, {0x80000000, 40, 0, 0}, 0xffffffff},
+      {"shr.u32 d, a, b;", 32, {32, 32}, {0x80000000, 31, 0, 0}, 1},
+      {"shr.s16 d, a, b;", 16, {16, 32}, {0x8000, 3, 0, 0}, 0xf000},
+      {"shf.l.wrap.b32 d, a, b, c;", 32, {32, 32, 32}, {0x80000001, 0x12345678, 36, 0}, 0x23456788},
+      {"shf.r.clamp.b32 d, a, b, c;", 32, {32, 32, 32}, {0x80000001, 0x12345678, 40, 0}, 0x12345678},
+      {"prmt.b32 d, a, b, c;", 32, {32, 32, 32}, {0x33221100, 0x77665544, 0x7531, 0}, 0x77553311},
+      {"prmt.b32 d, a, b, c;", 32, {32, 32, 32}, {0x33228000, 0x77665544, 0x0009, 0}, 0x000000ff},
+      {"prmt.b32.f4e d, a, b, c;", 32, {32, 32, 32}, {0x33221100, 0x77665544, 2, 0}, 0x55443322},
+      {"prmt.b32.rc16 d, a, b, c;", 32, {32, 32, 32}, {0x33221100, 0, 1, 0}, 0x33223322},
+      {"lop3.b32 d, a, b, c, 0xe8;", 32, {32, 32, 32}, {0xf0f0f0f0, 0xcccccccc, 0xaaaaaaaa, 0}, 0xe8e8e8e8},
+      {"bfe.u32 d, a, b, c;", 32, {32, 32, 32}, {0xabcd1234, 8, 12, 0}, 0xd12},
+      {"bfe.s32 d, a, b, c;", 32, {32, 32, 32}, {0x00000800, 8, 4, 0}, 0xfffffff8},
+      {"bfe.s32 d, a, b, c;", 32, {32, 32, 32}, {0x80000000, 40, 4, 0}, 0xffffffff},
+      {"bfi.b32 d, a, b, c, e;", 32, {32, 32, 32, 32}, {0xff, 0, 28, 8}, 0xf0000000},
+      {"bfind.u32 d, a;", 32, {32}, {0x00010000, 0, 0, 0}, 16},
+      {"bfind.s32 d, a;", 32, {32}, {0xfffffff0, 0, 0, 0}, 3},
+      {"bfind.u32 d, a;", 32, {32}, {0, 0, 0, 0}, 0xffffffff},
+      {"brev.b32 d, a;", 32, {32}, {1, 0, 0, 0}, 0x80000000},
+      {"clz.b64 d, a;", 32, {64}, {1, 0, 0, 0}, 63},
+      {"popc.b64 d, a;", 32, {64}, {~0ull, 0, 0, 0}, 64},
+  });
+}
+
+TEST(PtxScalar, FloatsRoundFlushAndSaturate) {
+  const std::uint64_t tiny = 1;  // the least subnormal
+  check({
+      {"add.f32 d, a, b;", 32, {32, 32}, {bits_of(1.0f), bits_of(0x1p-24f), 0, 0}, bits_of(1.0f)},
+      {"add.rp.f32 d, a, b;", 32, {32, 32}, {bits_of(1.0f), bits_of(0x1p-24f), 0, 0}, bits_of(1.0f) + 1},
+      {"add.rm.f32 d, a, b;", 32, {32, 32}, {bits_of(-1.0f), bits_of(-0x1p-40f), 0, 0}, bits_of(-1.0f) + 1},
+      {"add.rz.f32 d, a, b;", 32, {32, 32}, {bits_of(1.0f), bits_of(0x1.8p-24f), 0, 0}, bits_of(1.0f)},
+      {"add.ftz.f32 d, a, b;", 32, {32, 32}, {tiny, tiny, 0, 0}, 0},
+      {"add.f32 d, a, b;", 32, {32, 32}, {tiny, tiny, 0, 0}, 2},
+      {"mul.sat.f32 d, a, b;", 32, {32, 32}, {bits_of(2.0f), bits_of(3.0f), 0, 0}, bits_of(1.0f)},
+      {"add.sat.f32 d, a, b;", 32, {32, 32}, {0x7f800000, 0xff800000, 0, 0}, 0},
+      {"add.f32 d, a, b;", 32, {32, 32}, {0x7f800000, 0xff800000, 0, 0}, 0x7fffffff},
+      {"fma.rn.f32 d, a, b, c;", 32, {32, 32, 32}, {bits_of(1.0f) + 1, bits_of(1.0f) + 1, bits_of(-1.0f), 0},
+       bits_of(std::fma(1.0f + 0x1p-23f, 1.0f + 0x1p-23f, -1.0f))},
+      {"min.f32 d, a, b;", 32, {32, 32}, {0x7fc00000, bits_of(2.0f), 0, 0}, bits_of(2.0f)},
+      {"min.NaN.f32 d, a, b;", 32, {32, 32}, {0x7fc00000, bits_of(2.0f), 0, 0}, 0x7fffffff},
+      {"max.f32 d, a, b;", 32, {32, 32}, {0x80000000, 0, 0, 0}, 0},
+      {"min.f32 d, a, b;", 32, {32, 32}, {0, 0x80000000, 0, 0}, 0x80000000},
+      {"neg.f32 d, a;", 32, {32}, {0x7fc00000, 0, 0, 0}, 0xffc00000},
+      {"div.rn.f64 d, a, b;", 64, {64, 64}, {bits_of(1.0), bits_of(3.0), 0, 0}, bits_of(1.0 / 3.0)},
+      {"sqrt.rn.f32 d, a;", 32, {32}, {bits_of(2.0f), 0, 0, 0}, bits_of(std::sqrt(2.0f))},
+      {"ex2.approx.f32 d, a;", 32, {32}, {bits_of(3.0f), 0, 0, 0}, bits_of(8.0f)},
+      {"copysign.f32 d, a, b;", 32, {32, 32}, {bits_of(-1.0f), bits_of(5.0f), 0, 0}, bits_of(-5.0f)},
+      {"add.rn.f16 d, a, b;", 16, {16, 16}, {0x3c00, 0x1000, 0, 0}, 0x3c00},
+      {"fma.rn.f16x2 d, a, b, c;", 32, {32, 32, 32}, {0x3c003c00, 0x40004200, 0x3c000000, 0}, 0x42004200},
+      {"add.rn.bf16x2 d, a, b;", 32, {32, 32}, {0x3f804000, 0x3f803f80, 0, 0}, 0x40004040},
+  });
+}
+
+TEST(PtxScalar, HalvesAreRoundedOnce) {
+  // 2048 + 1 + 2^-11 lies above the middle of two halves by less than a float can show next to 2^24.
+  check({
+      {"fma.rn.f16 d, a, b, c;", 16, {16, 16, 16}, {0x6800, 0x3c00, 0x3c01, 0}, 0x6801},
+      {"fma.rn.f16 d, a, b, c;", 16, {16, 16, 16}, {0x6800, 0x3c00, 0x3c00, 0}, 0x6800},
+      {"cvt.rn.f16.f64 d, a;", 16, {64}, {bits_of(1.0 + 0x1p-11 + 0x1p-50), 0, 0, 0}, 0x3c01},
+      {"cvt.rn.f16.f64 d, a;", 16, {64}, {bits_of(1.0 + 0x1p-11), 0, 0, 0}, 0x3c00},
+  });
+}
+
+TEST(PtxScalar, ComparisonsKnowNaN) {
+  constexpr std::uint64_t kNan = 0x7fc00000;
+  check({
+      {"setp.lt.f32 d, a, b;", 1, {32, 32}, {bits_of(1.0f), kNan, 0, 0}, 0},
+      {"setp.ltu.f32 d, a, b;", 1, {32, 32}, {bits_of(1.0f), kNan, 0, 0}, 1},
+      {"setp.ne.f32 d, a, b;", 1, {32, 32}, {kNan, kNan, 0, 0}, 0},
+      {"setp.neu.f32 d, a, b;", 1, {32, 32}, {kNan, kNan, 0, 0}, 1},
+      {"setp.nan.f32 d, a, b;", 1, {32, 32}, {0, kNan, 0, 0}, 1},
+      {"setp.lt.s32 d, a, b;", 1, {32, 32}, {0xffffffff, 0, 0, 0}, 1},
+      {"setp.lo.u32 d, a, b;", 1, {32, 32}, {0xffffffff, 0, 0, 0}, 0},
+      {"setp.eq.and.s32 d, a, b, c;", 1, {32, 32, 1}, {1, 1, 0, 0}, 0},
+      {"setp.eq.or.s32 d, a, b, !c;", 1, {32, 32, 1}, {1, 2, 0, 0}, 1},
+      {"set.gt.f32.f32 d, a, b;", 32, {32, 32}, {bits_of(2.0f), bits_of(1.0f), 0, 0}, bits_of(1.0f)},
+      {"selp.b64 d, a, b, c;", 64, {64, 64, 1}, {5, 6, 1, 0}, 5},
+      {"slct.s32.f32 d, a, b, c;", 32, {32, 32, 32}, {5, 6, bits_of(-1.0f), 0}, 6},
+  });
+}
+
+TEST(PtxScalar, ConversionsClampExtendAndPack) {
+  check({
+      {"cvt.s32.s16 d, a;", 32, {16}, {0x8000, 0, 0, 0}, 0xffff8000},
+      {"cvt.u32.s8 d, a;", 32, {32}, {0x80, 0, 0, 0}, 0xffffff80},
+      {"cvt.sat.u8.s32 d, a;", 32, {32}, {0xffffffff, 0, 0, 0}, 0},
+      {"cvt.sat.s8.s32 d, a;", 32, {32}, {300, 0, 0, 0}, 127},
+      {"cvt.rzi.s32.f32 d, a;", 32, {32}, {bits_of(-1.9f), 0, 0, 0}, 0xffffffff},
+      {"cvt.rni.s32.f32 d, a;", 32, {32}, {bits_of(2.5f), 0, 0, 0}, 2},
+      {"cvt.rmi.s32.f32 d, a;", 32, {32}, {bits_of(-1.1f), 0, 0, 0}, 0xfffffffe},
+      {"cvt.rzi.u32.f32 d, a;", 32, {32}, {bits_of(-5.0f), 0, 0, 0}, 0},
+      {"cvt.rzi.s32.f32 d, a;", 32, {32}, {bits_of(1e20f), 0, 0, 0}, 0x7fffffff},
+      {"cvt.rzi.u64.f32 d, a;", 64, {32}, {bits_of(1e30f), 0, 0, 0}, ~0ull},
+      {"cvt.rzi.s32.f32 d, a;", 32, {32}, {0x7fc00000, 0, 0, 0}, 0},
+      {"cvt.rn.f32.s32 d, a;", 32, {32}, {16777217, 0, 0, 0}, bits_of(16777216.0f)},
+      {"cvt.rp.f32.s32 d, a;", 32, {32}, {16777217, 0, 0, 0}, bits_of(16777218.0f)},
+      {"cvt.rn.f32.f64 d, a;", 32, {64}, {bits_of(1.0 / 3), 0, 0, 0}, bits_of(1.0f / 3)},
+      {"cvt.rzi.f32.f32 d, a;", 32, {32}, {bits_of(-2.75f), 0, 0, 0}, bits_of(-2.0f)},
+      {"cvt.f32.f16 d, a;", 32, {16}, {0x3c01, 0, 0, 0}, bits_of(1.0009765625f)},
+      {"cvt.rn.bf16x2.f32 d, a, b;", 32, {32, 32}, {bits_of(1.0f), bits_of(-2.0f), 0, 0}, 0x3f80c000},
+      {"cvt.rn.relu.f16x2.f32 d, a, b;", 32, {32, 32}, {bits_of(1.0f), bits_of(-2.0f), 0, 0}, 0x3c000000},
+      {"cvt.rn.satfinite.e4m3x2.f32 d, a, b;", 16, {32, 32}, {bits_of(1000.0f), bits_of(1.0f), 0, 0}, 0x7e38},
+      {"cvt.rn.f16x2.e4m3x2 d, a;", 32, {16}, {0x3840, 0, 0, 0}, 0x3c004000},
+      {"cvt.rna.tf32.f32 d, a;", 32, {32}, {0x3f801000, 0, 0, 0}, 0x3f802000},
+      {"cvt.rn.tf32.f32 d, a;", 32, {32}, {0x3f801000, 0, 0, 0}, 0x3f800000},
+  });
+}
+
+// Every form of the list that is compared with a GPU loads and runs here.
+TEST(PtxScalar, EveryListedFormRuns) {
+  OperandSource source(1);
+  std::size_t count = 0;
+  for (const ScalarForm& form : scalar_forms()) {
+    std::vector<std::array<std::uint64_t, 4>> operands(64);
+    for (auto& set : operands) {
+      for (std::size_t s = 0; s < 4; ++s) set[s] = source.operand(form.range, s);
+    }
+    const std::vector<std::uint64_t> out = apply_form(form, operands);
+    ASSERT_FALSE(testing::Test::HasFailure()) << form.text;
+    if (form.d_bits < 64) {
+      for (const std::uint64_t word : out) ASSERT_EQ(word >> form.d_bits, 0u) << form.text;
+    }
+    ++count;
+  }
+  EXPECT_GT(count, 500u);
+}
+
+}  // namespace
+}  // namespace heddle::test
