@@ -2,6 +2,7 @@
 #include "matmul_sm90_launch.h"
 
 #include <heddle/host/error.h>
+#include <heddle/isa/gpu_list.h>
 
 #include <memory>
 #include <string>
@@ -21,6 +22,20 @@ const MatmulSm90Launches& all_launches() {
     return launches;
   }();
   return all;
+}
+
+// Throws where the kernels cannot run at all.
+void check_gpu(int ordinal) {
+  if constexpr (!kIsSimulated) {
+    static const GpuList list = find_gpus();
+    if (list.gpus.empty()) throw DriverError("matmul: there is no GPU: " + list.why, 0);
+    for (const GpuDescription& gpu : list.gpus) {
+      if (gpu.ordinal == ordinal && gpu.major != 9) {
+        throw InputError("matmul: GPU " + std::to_string(ordinal) + " (" + gpu.name + ") has compute capability " +
+                         std::to_string(gpu.major) + "." + std::to_string(gpu.minor) + "; these kernels are for 9.0");
+      }
+    }
+  }
 }
 
 RunOutcome enqueue(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
@@ -46,7 +61,9 @@ void matmul<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors,
   if constexpr (kIsSimulated) {
     throw InputError("matmul: the simulated SM reads host memory; give the data as MatmulData");
   } else {
-    static Device device({.kernel = "matmul"});
+    const int ordinal = current_device();
+    check_gpu(ordinal);
+    Device device({.kernel = "matmul", .ordinal = ordinal});
     const RunOutcome outcome = enqueue(device, problem, tensors, stream);
     if (!outcome.ok()) throw DriverError(outcome.report, 0);
   }
@@ -54,15 +71,17 @@ void matmul<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors,
 
 template <>
 RunOutcome matmul<kTarget>(const MatmulProblem& problem, MatmulData& data, const RunOptions& options) {
+  check_gpu(options.ordinal);
   Device device(options);
   const auto a = upload(device, "a", data.a);
   const auto b = upload(device, "b", data.b);
   const auto out = upload(device, "out", data.out);
   const auto bias = upload(device, "bias", data.bias);
   const auto residual = upload(device, "residual", data.residual);
-  RunOutcome outcome = enqueue(
-      device, problem,
-      {.a = a->data(), .b = b->data(), .out = out->data(), .bias = bias->data(), .residual = residual->data()}, nullptr);
+  const MatmulTensors tensors{
+      .a = a->data(), .b = b->data(), .out = out->data(), .bias = bias->data(), .residual = residual->data()};
+  check_matmul_data(problem, plan_matmul_sm90(problem, tensors, kIsSimulated), data);
+  RunOutcome outcome = enqueue(device, problem, tensors, nullptr);
   if (outcome.ok()) out->download(data.out.data());
   return outcome;
 }

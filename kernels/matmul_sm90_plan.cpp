@@ -215,4 +215,20 @@ MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensor
   return plan;
 }
 
+void check_matmul_data(const MatmulProblem& problem, const MatmulSm90Plan& plan, const MatmulData& data) {
+  const auto need = [](const char* what, std::size_t bytes, std::uint64_t rows, std::uint64_t cols, std::uint64_t pitch,
+                       MatmulType type) {
+    const std::uint64_t least = ((rows - 1) * pitch + cols) * bytes_of(type);
+    require(bytes >= least, fmt::format("{} has {} bytes; its matrix takes {}", what, bytes, least));
+  };
+  const bool is_nk = problem.b_layout == BLayout::kNK;
+  need("a", data.a.size(), problem.m, problem.k, plan.a_pitch, problem.input);
+  need("b", data.b.size(), is_nk ? problem.n : problem.k, is_nk ? problem.k : problem.n, plan.b_pitch, problem.input);
+  need("out", data.out.size(), problem.m, problem.n, plan.out_pitch, problem.output);
+  if (!data.bias.empty()) need("bias", data.bias.size(), 1, problem.n, problem.n, problem.output);
+  if (!data.residual.empty()) {
+    need("residual", data.residual.size(), problem.m, problem.n, plan.residual_pitch, problem.output);
+  }
+}
+
 }  // namespace heddle

@@ -22,4 +22,7 @@ struct MatmulSm90Plan {
 // Throws InputError for what cannot be run.
 MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated);
 
+// Throws InputError where the data are smaller than the problem's matrices.
+void check_matmul_data(const MatmulProblem& problem, const MatmulSm90Plan& plan, const MatmulData& data);
+
 }  // namespace heddle

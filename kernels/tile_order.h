@@ -2,37 +2,17 @@
 //
 // The order in which a persistent kernel takes its tiles. Clusters take consecutive numbers at the same time,
 // so the order decides what they find in L2: numbers run through bands of `group` tiles along one axis, and
-// within a band across it, so that the tiles of one moment form a block rather than a line.
+// within a band across it, so that the tiles of one moment form a block rather than a line. In contrast to
+// PersistentTileScheduler, the height of a band is chosen at run time, and a walk can leave tiles out.
 //
 //   const TileOrder order = make_tile_order({.m_tiles = 64, .n_tiles = 32, .group = 16, .bands_along_m = true});
-//   for (TileWalk walk(order); walk.is_inside(); walk.next()) { const TileIndex tile = walk.tile(); ... }
+//   for (TileWalk walk(order, cluster, clusters); walk.is_inside(); walk.next()) multiply(walk.tile());
 #pragma once
 
-#include <heddle/isa/cluster.h>
-#include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
+#include <heddle/kernel/scheduler.h>
 
 namespace heddle::inline HEDDLE_TARGET {
-
-// Division by a number that is known on the host, for dividends below 2^31.
-struct Divisor {
-  std::uint32_t divisor = 1;
-  std::uint32_t multiplier = 1u << 31;
-  std::uint32_t shift = 31;
-
-  HEDDLE_HOST_DEVICE constexpr std::uint32_t quotient(std::uint32_t dividend) const {
-    return static_cast<std::uint32_t>(std::uint64_t{dividend} * multiplier >> shift);
-  }
-};
-
-constexpr Divisor make_divisor(std::uint32_t divisor) {
-  std::uint32_t log = 0;
-  while ((std::uint64_t{1} << log) < divisor) ++log;
-  const std::uint64_t power = std::uint64_t{1} << (31 + log);
-  return {.divisor = divisor,
-          .multiplier = static_cast<std::uint32_t>((power + divisor - 1) / divisor),
-          .shift = 31 + log};
-}
 
 struct TileIndex {
   std::uint32_t m;
@@ -40,19 +20,22 @@ struct TileIndex {
 };
 
 struct TileOrder {
-  Divisor band;        // tiles in a whole band
-  Divisor group;       // tiles across a whole band
-  Divisor last_group;  // and across the last one
+  FastDivisor by_band;
+  FastDivisor by_group;
+  FastDivisor by_last_group;
+  std::uint32_t band_tiles = 1;  // of a whole band
+  std::uint32_t group = 1;       // across a whole band
+  std::uint32_t last_group = 1;  // and across the last one
   std::uint32_t last_band = 0;
   std::uint32_t tiles = 0;
   std::uint32_t bands_along_m = 0;  // 1: a band is a range of M
 
   HEDDLE_HOST_DEVICE constexpr TileIndex tile(std::uint32_t number) const {
-    const std::uint32_t band_idx = band.quotient(number);
-    const std::uint32_t inside = number - band_idx * band.divisor;
-    const Divisor& width = band_idx == last_band ? last_group : group;
-    const std::uint32_t along = width.quotient(inside);
-    const std::uint32_t across = band_idx * group.divisor + inside - along * width.divisor;
+    const std::uint32_t band = by_band.quotient(number);
+    const std::uint32_t inside = number - band * band_tiles;
+    const bool is_last = band == last_band;
+    const std::uint32_t along = is_last ? by_last_group.quotient(inside) : by_group.quotient(inside);
+    const std::uint32_t across = band * group + inside - along * (is_last ? last_group : group);
     return bands_along_m != 0 ? TileIndex{across, along} : TileIndex{along, across};
   }
 };
@@ -69,9 +52,13 @@ constexpr TileOrder make_tile_order(const TileOrderSpec& spec) {
   const std::uint32_t along = spec.bands_along_m ? spec.n_tiles : spec.m_tiles;
   const std::uint32_t group = spec.group < across ? spec.group : across;
   const std::uint32_t last_band = (across - 1) / group;
-  return {.band = make_divisor(group * along),
-          .group = make_divisor(group),
-          .last_group = make_divisor(across - last_band * group),
+  const std::uint32_t last_group = across - last_band * group;
+  return {.by_band = FastDivisor(group * along),
+          .by_group = FastDivisor(group),
+          .by_last_group = FastDivisor(last_group),
+          .band_tiles = group * along,
+          .group = group,
+          .last_group = last_group,
           .last_band = last_band,
           .tiles = spec.m_tiles * spec.n_tiles,
           .bands_along_m = spec.bands_along_m ? 1u : 0u};

@@ -130,6 +130,7 @@ TEST(MatmulSm90, BadInputIsRefusedWithTheRule) {
             "16 would pass");
   EXPECT_EQ(message({.m = 8, .n = 8, .k = 8, .input = MatmulType::kFp32}, 1024),
             "matmul: the input is fp32; bf16 or fp16");
+  EXPECT_EQ(message({.m = 64, .n = 8, .k = 16}, 1024), "matmul: a has 1024 bytes; its matrix takes 2048");
   EXPECT_EQ(message({.m = 8, .n = 8, .k = 8, .config = "1x1"}, 1024), "matmul: no configuration is called '1x1'");
   EXPECT_EQ(message({.m = 8, .n = 8, .k = 8, .config = "64x16x128_2_1x1_single_fused@x"}, 1024),
             "matmul: the order '@x' of a configuration; '@m8' and '@n8' are examples");

@@ -39,6 +39,13 @@ inline void check_cuda(cudaError_t error, const char* what) {
 
 }  // namespace detail
 
+// The GPU that this thread's calls of the CUDA runtime go to.
+inline int current_device() {
+  int ordinal = 0;
+  detail::check_cuda(cudaGetDevice(&ordinal), "cudaGetDevice");
+  return ordinal;
+}
+
 class Device {
  public:
   // Throws DriverError if there is no such GPU.
@@ -102,6 +109,8 @@ class DeviceBuffer {
 };
 
 #else
+
+inline int current_device() { return 0; }
 
 class Device {
  public:
