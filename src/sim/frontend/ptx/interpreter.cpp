@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t kTurnInstructions = 4096;
 
 constexpr std::uint32_t kMaxCallDepth = 1024;
+constexpr std::uint64_t kMaxLocalBytes = 512 * 1024;
 
 LaunchShape shape_of(const PtxLaunch& launch, std::uint32_t threads) {
   return {.grid = launch.grid, .cluster = launch.cluster, .threads = threads};
@@ -408,6 +409,12 @@ void Interpreter::enter(Warp& warp, const Instruction& i, const Function& callee
   if (caller.depth >= kMaxCallDepth) {
     machine_.fault(&warp.thread(static_cast<std::uint32_t>(std::countr_zero(mask))), i.site, "stack_overflow",
                    fmt::format("calls nested {} deep; the call of '{}' is one too many", kMaxCallDepth, callee.name));
+  }
+  if (const std::uint64_t needed = caller.local_base + caller.function->local_bytes + callee.local_bytes;
+      needed > kMaxLocalBytes) {
+    machine_.fault(&warp.thread(static_cast<std::uint32_t>(std::countr_zero(mask))), i.site, "stack_overflow",
+                   fmt::format("the call of '{}' needs {} bytes of local memory; a thread has {}", callee.name, needed,
+                               kMaxLocalBytes));
   }
   Frame& frame = make_frame(warp, callee, mask, &caller);
   frame.return_pc = pc + 1;
