@@ -100,13 +100,15 @@ Frame& Interpreter::make_frame(Warp& warp, const Function& function, std::uint32
   frame->lanes = lanes;
   frame->local_base = parent == nullptr ? 0 : parent->local_base + parent->function->local_bytes;
   const std::uint64_t needed = frame->local_base + function.local_bytes;
+  warp.local_limit = std::max(warp.local_limit, needed);
   if (needed > warp.local_stride) {
-    std::vector<std::byte> grown(32 * needed);
+    const std::uint64_t stride = std::max(needed, 2 * warp.local_stride);
+    std::vector<std::byte> grown(32 * stride);
     for (std::uint32_t l = 0; l < 32 && warp.local_stride != 0; ++l) {
-      std::memcpy(grown.data() + l * needed, warp.local_bytes(l, 0), warp.local_stride);
+      std::memcpy(grown.data() + l * stride, warp.local_bytes(l, 0), warp.local_stride);
     }
     warp.local = std::move(grown);
-    warp.local_stride = needed;
+    warp.local_stride = stride;
   }
   frame->rows.assign(function.row_count, Row{});
   fill_constants(warp, *frame);
