@@ -44,11 +44,11 @@ const char* name_of(Space space) {
 std::byte* local_at(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes,
                     const Instruction& i) {
   address &= 0xffffffffu;
-  if (address + bytes > warp.local_stride) {
+  if (address + bytes > warp.local_limit) {
     warp.machine->fault(&warp.thread(lane), i.site, "local_out_of_bounds",
                         fmt::format("an access of {} bytes at local address {:#x}; the thread has {} bytes of "
                                     "local memory",
-                                    bytes, address, warp.local_stride));
+                                    bytes, address, warp.local_limit));
   }
   if (address % bytes != 0) {
     warp.machine->fault(&warp.thread(lane), i.site, "misaligned",
