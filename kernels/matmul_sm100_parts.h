@@ -284,6 +284,12 @@ class OutputWriter {
     turn_ = turn_ + 1 == store_tiles ? 0 : turn_ + 1;
   }
 
+  // Waits until the tiles are free: before another writer uses them.
+  HEDDLE_DEVICE static void wait_until_read() {
+    if (isa::elect_sync()) isa::cp_async_bulk_wait_group_read<0>();
+    isa::syncwarp();
+  }
+
   // Waits for all stores of this warp: before the CTA exits.
   HEDDLE_DEVICE static void drain() {
     if (isa::elect_sync()) isa::cp_async_bulk_wait_group<0>();
