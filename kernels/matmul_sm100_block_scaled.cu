@@ -27,7 +27,7 @@ isa::TensorMap scales_map(const void* address, std::int64_t rows, std::int64_t s
 template <std::uint32_t index, BlockScaledFormat format, Element In>
 RunOutcome launch_config(Device& device, const MatmulScaledCall& call) {
   using Family = BlockScaledFamily<kBlockScaledConfigs[index].config, format, In>;
-  using Kernel = MatmulSm100Frame<Family, FusedEpilogue>;
+  using Kernel = MatmulSm100Frame<Family, ScaleSums>;
   const MatmulScaledProblem& p = call.problem;
   typename Kernel::Params params = sm100::scaled_params<Kernel, Family>(call);
   if (p.k > 0) {

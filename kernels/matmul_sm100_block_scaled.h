@@ -129,7 +129,7 @@ struct BlockScaledFamily {
   }
 };
 
-template <MatmulSm100Config config, BlockScaledFormat format, Element In, class Epilogue = PlainEpilogue>
+template <MatmulSm100Config config, BlockScaledFormat format, Element In, class Epilogue = StoreSums>
 using MatmulSm100BlockScaled = MatmulSm100Frame<BlockScaledFamily<config, format, In>, Epilogue>;
 
 }  // namespace heddle::inline HEDDLE_TARGET

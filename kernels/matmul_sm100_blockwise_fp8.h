@@ -54,9 +54,9 @@ struct BlockwiseFp8Family {
 };
 
 template <MatmulSm100Config matmul_config, Element In>
-struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_config, In>, PlainEpilogue> {
+struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_config, In>, StoreSums> {
   using Family = BlockwiseFp8Family<matmul_config, In>;
-  using Frame = MatmulSm100Frame<Family, PlainEpilogue>;
+  using Frame = MatmulSm100Frame<Family, StoreSums>;
   using typename Frame::Context;
   using typename Frame::Params;
   using typename Frame::Roles;

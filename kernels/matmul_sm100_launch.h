@@ -60,7 +60,7 @@ template <std::uint32_t index, Element In>
 RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
   constexpr MatmulSm100Named named = kMatmulSm100Configs[index];
   constexpr MatmulSm100Config config = named.config;
-  using Epilogue = std::conditional_t<named.is_fused, FusedEpilogue, PlainEpilogue>;
+  using Epilogue = std::conditional_t<named.is_fused, FuseSums, StoreSums>;
   using Kernel = MatmulSm100<config, In, Epilogue>;
   constexpr std::uint32_t kTileK = StandardFamily<config, In>::kTileK;
   const MatmulSm100Problem& p = call.problem;
