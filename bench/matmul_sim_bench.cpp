@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
         ->UseRealTime();
   };
   add_scaled("nvfp4/512x512x512/two SMs, CLC/8 SMs",
-             {.m = 512, .n = 512, .k = 512, .format = ScaledFormat::kNvfp4, .config = "2sm_256x128_2x1"}, 8);
+             {.m = 512, .n = 512, .k = 512, .format = ScaledFormat::kNvfp4, .config = "2sm_256x256_2x1"}, 8);
   add_scaled("blockwise e4m3/512x512x512/one SM, CLC/8 SMs",
              {.m = 512, .n = 512, .k = 512, .format = ScaledFormat::kBlockwiseE4m3, .config = "1sm_128x128_1x1"}, 8);
   benchmark::Initialize(&argc, argv);

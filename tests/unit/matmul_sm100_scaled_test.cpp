@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(All, MatmulScaled, ::testing::ValuesIn(test::kScaledFor
                          [](const auto& format) { return std::string(name_of(format.param)); });
 
 TEST(MatmulScaledAlpha, ScalesTheWholeTensor) {
-  MatmulScaledCase matmul = some_scaled_tiles(ScaledFormat::kNvfp4, "2sm_256x128_2x1", 2);
+  MatmulScaledCase matmul = some_scaled_tiles(ScaledFormat::kNvfp4, "2sm_256x256_2x1", 2);
   matmul.problem.alpha = 0.25f;
   EXPECT_TRUE(runs_right(matmul, 4, 1));
 }
@@ -145,7 +145,7 @@ TEST_F(MatmulScaledRefuses, WhatTheFormatDoesNotHave) {
   problem = matmul.problem;
   problem.config = "none";
   EXPECT_EQ(refusal(problem, matmul.tensors()),
-            "matmul: no configuration for nvfp4 is called 'none'; there are 1sm_128x128_1x1, 2sm_256x128_2x1, "
+            "matmul: no configuration for nvfp4 is called 'none'; there are 1sm_128x128_1x1, 2sm_256x256_2x1, "
             "2sm_256x128_4x2_static");
   problem = matmul.problem;
   problem.format = ScaledFormat::kBlockwiseE4m3;
