@@ -51,7 +51,7 @@ struct StandardFamily {
                                                    .b_type = operand_type<In>()});
 };
 
-template <MatmulSm100Config config, Element In, class Epilogue = PlainEpilogue>
+template <MatmulSm100Config config, Element In, class Epilogue = StoreSums>
 using MatmulSm100 = MatmulSm100Frame<StandardFamily<config, In>, Epilogue>;
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -25,6 +25,7 @@
 //   };
 #pragma once
 
+#include "matmul_sm100_epilogue.h"
 #include "matmul_sm100_parts.h"
 
 #include <heddle/isa/arch.h>
@@ -49,7 +50,7 @@ template <class Family, class Epilogue>
 struct MatmulSm100Frame {
   static constexpr MatmulSm100Config config = Family::config;
   static constexpr ClusterConfig kCluster = config.cluster_config();
-  static constexpr bool kHasSource = !Epilogue::kIsPlain && config.source_stages > 0;
+  static constexpr bool kHasSource = Epilogue::has_residual;
   static_assert(config.tile_n % (16 * config.cta_group) == 0 && config.tile_n <= 256,
                 "an MMA has 16 to 256 columns in steps of 16, a pair's in steps of 32: change tile_n");
 
@@ -216,13 +217,10 @@ struct MatmulSm100Frame {
     HEDDLE_DEVICE void finish_chunk(std::uint32_t chunk, const std::uint32_t (&sums)[Writer<Out>::chunk_cols]) {
       float values[Writer<Out>::chunk_cols];
       HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < Writer<Out>::chunk_cols; i += 2) {
-        float pair[2] = {has_sums_ ? __builtin_bit_cast(float, sums[i]) : 0.0f,
-                         has_sums_ ? __builtin_bit_cast(float, sums[i + 1]) : 0.0f};
-        Epilogue::template apply<Out>(params_.epilogue, writer_.pair(chunk, i), pair);
-        values[i] = pair[0];
-        values[i + 1] = pair[1];
+      for (std::uint32_t i = 0; i < Writer<Out>::chunk_cols; ++i) {
+        values[i] = has_sums_ ? __builtin_bit_cast(float, sums[i]) : 0.0f;
       }
+      Epilogue::template apply<Out>(params_.epilogue, writer_.column(chunk), params_.c.n, values);
       if constexpr (kHasSource) {
         if (params_.has_residual) {
           auto stage = source_.acquire_consumer();

@@ -5,10 +5,7 @@
 
 #include "matmul_sm100_configs.h"
 #include "matmul_sm100_host.h"
-
-#include <heddle/host/error.h>
-#include <heddle/host/tensor_map.h>
-#include <heddle/isa/device.h>
+#include "matmul_sm100_maps.h"
 
 #include <array>
 #include <utility>
@@ -42,92 +39,28 @@ RunOutcome launch_matmul_sm100<e5m2>(Device&, const MatmulSm100Call&);
 
 namespace sm100 {
 
-constexpr std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
-  return static_cast<std::uint32_t>((elems + tile - 1) / tile);
-}
-
-// Matrices in a row, for boxes of box_rows x box_cols.
-struct MatricesMap {
-  TensorType type;
-  const void* address;
-  std::int64_t rows;
-  std::int64_t cols;
-  std::int64_t batches;
-  std::uint32_t element_bytes;
-  std::uint64_t pitch;         // elements
-  std::uint64_t batch_stride;  // elements
-  std::uint32_t box_rows;
-  std::uint32_t box_cols;
-
-  isa::TensorMap make() const {
-    return make_tensor_map({.type = type,
-                            .rank = 3,
-                            .address = address,
-                            .dims = {static_cast<std::uint64_t>(cols), static_cast<std::uint64_t>(rows),
-                                     static_cast<std::uint64_t>(batches)},
-                            .strides = {pitch * element_bytes, batch_stride * element_bytes},
-                            .box = {box_cols, box_rows, 1},
-                            .swizzle = Swizzle::k128B,
-                            .l2_promotion = L2Promotion::k256B});
-  }
-};
-
-inline TensorType output_tensor_type(MatmulElement type) {
-  return type == MatmulElement::kBf16   ? TensorType::kBF16
-         : type == MatmulElement::kFp16 ? TensorType::kF16
-                                        : TensorType::kF32;
-}
-
-template <std::uint32_t tile_n>
-constexpr std::uint32_t chunk_cols_of(MatmulElement type) {
-  return type == MatmulElement::kFp32 ? output_chunk_cols<float, tile_n>() : output_chunk_cols<bf16, tile_n>();
-}
-
 // Where the kernel stores: the output, or the workspace of a split K.
 template <std::uint32_t tile_n>
 OutputTarget output_target(const MatmulSm100Call& call) {
   const MatmulSm100Problem& p = call.problem;
   const MatmulSm100Plan& plan = call.plan;
-  const bool is_split = p.splits > 1;
-  OutputTarget target;
-  target.type = is_split ? MatmulElement::kFp32 : p.output;
-  target.m = static_cast<std::uint32_t>(p.m);
-  target.n = static_cast<std::uint32_t>(p.n);
-  target.pitch = is_split ? plan.partial_pitch : plan.out_pitch;
-  target.batch_stride = is_split ? plan.partial_pitch * target.m : plan.out_batch_stride;
-  target.ragged_out = plan.is_ragged ? call.out : nullptr;
-  target.map = MatricesMap{.type = output_tensor_type(target.type),
-                           .address = call.out,
-                           .rows = p.m,
-                           .cols = is_split ? static_cast<std::int64_t>(plan.partial_pitch) : p.n,
-                           .batches = p.batches * p.splits,
-                           .element_bytes = element_bytes_of(target.type),
-                           .pitch = target.pitch,
-                           .batch_stride = target.batch_stride,
-                           .box_rows = kStoreTileRows,
-                           .box_cols = chunk_cols_of<tile_n>(target.type)}
-                   .make();
-  return target;
-}
-
-template <class Kernel>
-TileSchedulerParams scheduler_params(const MatmulSm100Problem& p, std::uint32_t tile_n) {
-  const TileGrid grid{.tiles_m = tiles_along(p.m, kSm100TileM),
-                      .tiles_n = tiles_along(p.n, tile_n),
-                      .batches = static_cast<std::uint32_t>(p.batches),
-                      .splits = static_cast<std::uint32_t>(p.splits)};
-  if (const std::uint64_t tiles = cluster_tiles_of<Kernel::kScheduler>(grid); tiles > kMaxClusterTiles) {
-    throw InputError("matmul: the output has " + std::to_string(tiles) + " tiles; a launch has at most " +
-                     std::to_string(kMaxClusterTiles));
+  MatricesMap map{.address = call.out, .rows = p.m, .cols = p.n, .batches = p.batches * p.splits};
+  if (p.splits > 1) {
+    map.cols = static_cast<std::int64_t>(plan.partial_pitch);
+    map.pitch = plan.partial_pitch;
+    map.batch_stride = plan.partial_pitch * static_cast<std::uint64_t>(p.m);
+    return output_target<tile_n>(map, MatmulElement::kFp32, nullptr);
   }
-  return make_tile_scheduler_params<Kernel::kScheduler>(grid);
+  map.pitch = plan.out_pitch;
+  map.batch_stride = plan.out_batch_stride;
+  return output_target<tile_n>(map, p.output, plan.is_ragged ? call.out : nullptr);
 }
 
 template <std::uint32_t index, Element In>
 RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
   constexpr MatmulSm100Named named = kMatmulSm100Configs[index];
   constexpr MatmulSm100Config config = named.config;
-  using Epilogue = std::conditional_t<named.is_fused, FusedEpilogue, PlainEpilogue>;
+  using Epilogue = std::conditional_t<named.is_fused, FuseSums, StoreSums>;
   using Kernel = MatmulSm100<config, In, Epilogue>;
   constexpr std::uint32_t kTileK = StandardFamily<config, In>::kTileK;
   const MatmulSm100Problem& p = call.problem;
@@ -156,7 +89,10 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
   params.c = output_target<config.tile_n>(call);
   params.k_blocks.all = tiles_along(p.k, kTileK);
   params.k_blocks.share = tiles_along(params.k_blocks.all, static_cast<std::uint32_t>(p.splits));
-  params.scheduler = scheduler_params<Kernel>(p, config.tile_n);
+  params.scheduler = scheduler_params<Kernel>({.tiles_m = tiles_along(p.m, kSm100TileM),
+                                               .tiles_n = tiles_along(p.n, config.tile_n),
+                                               .batches = static_cast<std::uint32_t>(p.batches),
+                                               .splits = static_cast<std::uint32_t>(p.splits)});
   if constexpr (named.is_fused) {
     if (p.splits == 1) {
       params.has_residual = call.residual != nullptr;
@@ -178,8 +114,7 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
                             .make();
     }
   }
-  const std::uint32_t ctas = device.resident_clusters<Kernel>(config.cluster.size()) * config.cluster.size();
-  return device.launch<Kernel>(Kernel::Scheduler::launch_shape(params.scheduler, ctas), params);
+  return launch<Kernel>(device, params);
 }
 
 template <Element In>

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "matmul_element.h"
-#include "matmul_epilogue.h"
 
 #include <heddle/isa/convert.h>
 #include <heddle/isa/fence.h>
@@ -41,7 +40,7 @@ struct MatmulSm100Config {
   std::uint32_t clc_stages = 2;     // 0: tiles are shared out beforehand
   std::uint32_t store_tiles = 2;    // of 32 rows x 128 bytes, for each epilogue warp
   std::uint32_t group = 8;          // cluster tiles in a band of the raster
-  std::uint32_t source_stages = 2;  // chunks of a residual, 128 rows x 128 bytes; 0: no residual
+  std::uint32_t source_stages = 2;  // chunks of a residual, 128 rows x 128 bytes
 
   bool operator==(const MatmulSm100Config&) const = default;
 
@@ -249,18 +248,11 @@ class OutputWriter {
     col_ = col;
     batch_ = batch;
   }
-  HEDDLE_DEVICE OutputPair pair(std::uint32_t chunk, std::uint32_t i) const {
-    const std::uint32_t row = row_ + isa::laneid();
-    const std::uint32_t col = col_ + chunk * chunk_cols + i;
-    return {.row = row,
-            .col = col,
-            .is_inside = row < target_->m && col < target_->n,
-            .has_second = col + 1 < target_->n};
-  }
+  HEDDLE_DEVICE std::uint32_t column(std::uint32_t chunk) const { return col_ + chunk * chunk_cols; }
 
   // Lane t has row t of the chunk. By the whole warp.
   HEDDLE_DEVICE void store(std::uint32_t chunk, const float (&values)[chunk_cols]) {
-    const std::uint32_t col = col_ + chunk * chunk_cols;
+    const std::uint32_t col = column(chunk);
     const bool is_elected = isa::elect_sync();
     if (is_elected) isa::cp_async_bulk_wait_group_read<static_cast<int>(store_tiles) - 1>();
     isa::syncwarp();  // the tile is free
@@ -282,6 +274,12 @@ class OutputWriter {
       isa::cp_async_bulk_commit_group();
     }
     turn_ = turn_ + 1 == store_tiles ? 0 : turn_ + 1;
+  }
+
+  // Waits until the tiles are free: before another writer uses them.
+  HEDDLE_DEVICE static void wait_until_read() {
+    if (isa::elect_sync()) isa::cp_async_bulk_wait_group_read<0>();
+    isa::syncwarp();
   }
 
   // Waits for all stores of this warp: before the CTA exits.
@@ -312,19 +310,17 @@ class OutputWriter {
   }
 
   HEDDLE_DEVICE void store_elements(std::uint32_t chunk, const float (&values)[chunk_cols]) const {
+    if (row_ + isa::laneid() >= target_->m) return;
+    const std::uint32_t first = column(chunk);
     Out* const row = static_cast<Out*>(target_->ragged_out) + batch_ * target_->batch_stride +
                      (row_ + isa::laneid()) * target_->pitch;
     HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < chunk_cols; i += 2) {
-      const OutputPair at = pair(chunk, i);
-      if (!at.is_inside) continue;
+    for (std::uint32_t i = 0; i < chunk_cols; ++i) {
+      if (first + i >= target_->n) return;
       if constexpr (sizeof(Out) == 2) {
-        const std::uint32_t bits = packed_pair<Out>(values[i], values[i + 1]);
-        isa::st_global(row + at.col, Out{static_cast<std::uint16_t>(bits)});
-        if (at.has_second) isa::st_global(row + at.col + 1, Out{static_cast<std::uint16_t>(bits >> 16)});
+        isa::st_global(row + first + i, Out{static_cast<std::uint16_t>(packed_pair<Out>(values[i], 0.0f))});
       } else {
-        isa::st_global(row + at.col, values[i]);
-        if (at.has_second) isa::st_global(row + at.col + 1, values[i + 1]);
+        isa::st_global(row + first + i, values[i]);
       }
     }
   }

@@ -24,7 +24,8 @@ namespace heddle::test {
 struct FloatFormat {
   int exponent_bits;
   int fraction_bits;
-  bool has_infinity;  // otherwise only all ones is NaN, or nothing is
+  bool has_infinity;
+  bool has_nan = true;  // without infinity: all ones
 
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
 };
@@ -55,7 +56,7 @@ inline double decode(FloatFormat f, std::uint32_t bits) {
   if (f.has_infinity && is_top) {
     return fraction == 0 ? sign * std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
   }
-  if (!f.has_infinity && is_top && fraction == (1u << f.fraction_bits) - 1) {
+  if (!f.has_infinity && f.has_nan && is_top && fraction == (1u << f.fraction_bits) - 1) {
     return std::numeric_limits<double>::quiet_NaN();
   }
   const double significand = std::ldexp(static_cast<double>(fraction), -f.fraction_bits) + (exponent == 0 ? 0.0 : 1.0);

@@ -88,10 +88,10 @@ TEST(MatmulSm100, EpilogueActivatesAndAdds) {
   for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kGelu, Activation::kSilu}) {
     for (const MatmulElement output : kOutputs) {
       for (const std::int64_t splits : {1, 2}) {
-        MatmulSm100Case matmul{.problem = {.m = 136,
+        MatmulSm100Case matmul{.problem = {.m = 72,
                                            .n = 72,
                                            .k = 136,
-                                           .batches = 2,
+                                           .batches = splits,
                                            .output = output,
                                            .alpha = 0.125f,
                                            .activation = activation,
@@ -109,7 +109,7 @@ TEST(MatmulSm100, EpilogueActivatesAndAdds) {
 TEST(MatmulSm100, SplitsOfKAddUp) {
   for (const std::string& config : matmul_sm100_configs()) {
     for (const std::int64_t splits : {3, 9}) {
-      MatmulSm100Case matmul{.problem = {.m = 136, .n = 71, .k = 328, .batches = 2, .splits = splits, .config = config},
+      MatmulSm100Case matmul{.problem = {.m = 72, .n = 71, .k = 328, .batches = 2, .splits = splits, .config = config},
                              .more = 1,
                              .has_residual = splits == 3};
       EXPECT_TRUE(runs_right(matmul, 8, static_cast<std::uint64_t>(splits)));
