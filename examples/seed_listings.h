@@ -17,7 +17,6 @@
 #include <heddle/pipeline/tile_pipeline.h>
 #include <heddle/tile/element.h>
 
-#include <bit>
 
 namespace heddle::inline HEDDLE_TARGET::seed_listings {
 
@@ -70,7 +69,7 @@ HEDDLE_DEVICE void promote(const TmemStage<kOutput>& accumulator, float scale, f
   std::uint32_t bits[kN];
   isa::tcgen05_ld_32x32b(bits, accumulator.address().plus_lanes(isa::warp_idx() % 4 * 32).bits());
   isa::tcgen05_wait_ld();
-  for (std::uint32_t n = 0; n < kN; ++n) row[n] += scale * std::bit_cast<float>(bits[n]);
+  for (std::uint32_t n = 0; n < kN; ++n) row[n] += scale * __builtin_bit_cast(float, bits[n]);
 }
 
 enum class Form { kPerTile, kPerK };

@@ -109,7 +109,7 @@ TEST(PtxScalar, FloatsRoundFlushAndSaturate) {
       {"min.NaN.f32 d, a, b;", 32, {32, 32}, {0x7fc00000, bits_of(2.0f), 0, 0}, 0x7fffffff},
       {"max.f32 d, a, b;", 32, {32, 32}, {0x80000000, 0, 0, 0}, 0},
       {"min.f32 d, a, b;", 32, {32, 32}, {0, 0x80000000, 0, 0}, 0x80000000},
-      {"neg.f32 d, a;", 32, {32}, {0x7fc00000, 0, 0, 0}, 0xffc00000},
+      {"neg.f32 d, a;", 32, {32}, {0x7fc00000, 0, 0, 0}, 0x7fffffff},
       {"div.rn.f64 d, a, b;", 64, {64, 64}, {bits_of(1.0), bits_of(3.0), 0, 0}, bits_of(1.0 / 3.0)},
       {"sqrt.rn.f32 d, a;", 32, {32}, {bits_of(2.0f), 0, 0, 0}, bits_of(std::sqrt(2.0f))},
       {"ex2.approx.f32 d, a;", 32, {32}, {bits_of(3.0f), 0, 0, 0}, bits_of(8.0f)},

@@ -54,9 +54,26 @@ class RoundingScope {
 inline constexpr std::uint32_t kCanonicalNan = 0x7fffffff;
 
 inline float canonical(float value) { return std::isnan(value) ? std::bit_cast<float>(kCanonicalNan) : value; }
-// Unverified: which NaN double arithmetic returns.
 inline double canonical(double value) {
   return std::isnan(value) ? std::bit_cast<double>(std::uint64_t{0xfff8000000000000}) : value;
+}
+
+inline double quiet(double nan) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(nan) | std::uint64_t{0x0008000000000000});
+}
+
+// The result of arithmetic with these operands. Doubles hand on the first NaN among them, made quiet; floats return
+// the same NaN always. As an H200 does it.
+template <class T, class... Operands>
+T with_nans(T result, Operands... operands) {
+  if constexpr (sizeof(T) == 8) {
+    if (std::isnan(result)) {
+      result = canonical(result);
+      bool is_found = false;
+      ((!is_found && std::isnan(operands) ? (result = quiet(operands), is_found = true) : false), ...);
+    }
+  }
+  return result;
 }
 
 inline float flush(float value) {
@@ -76,6 +93,7 @@ T give(T value, std::uint32_t flags) {
     if (std::isnan(value)) return T{0};
     return value < T{0} ? T{0} : value > T{1} ? T{1} : value == T{0} ? T{0} : value;
   }
+  if constexpr (sizeof(T) == 8) return value;  // with_nans has seen to it
   return canonical(value);
 }
 
@@ -134,7 +152,7 @@ double widen(std::uint64_t word) {
 template <class F>
 std::uint16_t narrow(double value, std::uint32_t flags) {
   if (std::isnan(value)) return (flags & kSat) != 0 ? std::uint16_t{0} : F::nan;
-  if ((flags & kSat) != 0) value = value < 0 ? 0 : value > 1 ? 1 : value;
+  if ((flags & kSat) != 0) value = value > 1 ? 1 : value > 0 ? value : 0;  // no negative zero
   if ((flags & kRelu) != 0 && !(value > 0)) value = 0;
   const Overflow overflow = (flags & kSatFinite) != 0 ? Overflow::kSaturate : Overflow::kToInfinity;
   float sticky = sticky_float(value);
@@ -143,6 +161,8 @@ std::uint16_t narrow(double value, std::uint32_t flags) {
   if (down) sticky = -sticky;
   const Rounding rounding = down ? Rounding::kTowardPositive : rounding_of(flags);
   auto bits = static_cast<std::uint16_t>(encode(F::format, sticky, rounding, overflow));
+  // Upward, a negative number that is too large becomes the largest there is.
+  if (rounding == Rounding::kTowardPositive && bits == (F::infinity | 0x8000) && !std::isinf(value)) --bits;
   if (down) bits ^= 0x8000;
   if ((flags & kFtz) != 0 && (bits & 0x7fff) < F::least_normal) bits &= 0x8000;
   return bits;

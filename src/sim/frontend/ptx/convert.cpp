@@ -74,12 +74,15 @@ double whole(double value, std::uint32_t flags) {
   }
 }
 
-// PTX: NaN becomes 0, and what does not fit becomes the nearest number that does.
-// Unverified: an H200 gives 0x80000000... for a NaN that is converted to 64 bits from f32 or f64.
+// PTX: NaN becomes 0, and what does not fit becomes the nearest number that does. An H200 makes the highest bit alone
+// of a NaN if the source or the destination has 64 bits.
 template <class To>
-To clamp_to(double value) {
+To clamp_to(double value, bool is_from_f64) {
   using Limits = std::numeric_limits<To>;
-  if (std::isnan(value)) return 0;
+  if (std::isnan(value)) {
+    if (!is_from_f64 && sizeof(To) < 8) return 0;
+    return static_cast<To>(std::uint64_t{1} << (8 * sizeof(To) - 1));
+  }
   if (value <= static_cast<double>(Limits::min())) return Limits::min();
   // The maximum of 64 bits rounds up to a power of two as a double.
   if (value >= static_cast<double>(Limits::max())) return Limits::max();
@@ -103,8 +106,20 @@ template <class To, class From>
 void float_to_int(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     const double value = whole(From::of(warp.rows[i.a][l], i.flags), i.flags);
-    warp.rows[i.d][l] = static_cast<std::uint64_t>(clamp_to<To>(value));
+    warp.rows[i.d][l] = static_cast<std::uint64_t>(clamp_to<To>(value, std::is_same_v<From, FromF64>));
   });
+}
+
+// A NaN whose payload, of `from_bits` bits, begins at the top of that of the destination: what conversions to and
+// from f64, and from bf16, make of it on an H200. The other conversions return one NaN always.
+constexpr std::uint64_t moved_nan(std::uint64_t bits, unsigned from_width, unsigned from_bits, unsigned to_width,
+                                  unsigned to_bits) {
+  const std::uint64_t sign = bits >> (from_width - 1) & 1;
+  std::uint64_t payload = bits & ((std::uint64_t{1} << from_bits) - 1);
+  payload = to_bits >= from_bits ? payload << (to_bits - from_bits) : payload >> (from_bits - to_bits);
+  payload |= std::uint64_t{1} << (to_bits - 1);
+  const std::uint64_t exponent = ((std::uint64_t{1} << (to_width - 1 - to_bits)) - 1) << to_bits;
+  return sign << (to_width - 1) | exponent | payload;
 }
 
 template <class From>
@@ -112,6 +127,15 @@ void to_f32(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const RoundingScope scope((i.flags & kToInteger) != 0 ? 0 : i.flags);
   for_lanes(mask, [&](std::uint32_t l) {
     double value = From::of(warp.rows[i.a][l], i.flags);
+    if (std::isnan(value) && (i.flags & (kSat | kFtz)) == 0) {
+      if constexpr (std::is_same_v<From, FromF64>) {
+        warp.rows[i.d][l] = moved_nan(warp.rows[i.a][l], 64, 52, 32, 23);
+        return;
+      } else if constexpr (std::is_same_v<From, FromBf16>) {
+        warp.rows[i.d][l] = (warp.rows[i.a][l] & 0xffff) << 16;
+        return;
+      }
+    }
     if ((i.flags & kToInteger) != 0) value = whole(value, i.flags);
     float result = static_cast<float>(value);
     if ((i.flags & kRelu) != 0 && result < 0) result = 0;
@@ -123,6 +147,13 @@ template <class From>
 void to_f64(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     double value = From::of(warp.rows[i.a][l], i.flags);
+    if (std::isnan(value) && (i.flags & kSat) == 0) {
+      if constexpr (std::is_same_v<From, FromF16>) {
+        warp.rows[i.d][l] = moved_nan(warp.rows[i.a][l] & 0xffff, 16, 10, 64, 52);
+        return;
+      }
+      if ((i.flags & kFtz) != 0) value = std::bit_cast<float>(kCanonicalNan);
+    }
     if ((i.flags & kToInteger) != 0) value = whole(value, i.flags);
     if ((i.flags & kSat) != 0) value = give<double>(value, kSat);
     warp.rows[i.d][l] = put(value);
@@ -133,6 +164,12 @@ template <class F, class From>
 void to_half(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     double value = From::of(warp.rows[i.a][l], i.flags);
+    if constexpr (std::is_same_v<From, FromF64> && std::is_same_v<F, HalfFormat>) {
+      if (std::isnan(value) && (i.flags & kSat) == 0) {
+        warp.rows[i.d][l] = moved_nan(warp.rows[i.a][l], 64, 52, 16, 10);
+        return;
+      }
+    }
     std::uint32_t flags = i.flags & ~kFtz;
     if ((i.flags & kToInteger) != 0) {
       value = whole(value, i.flags);
@@ -171,7 +208,7 @@ template <class E>
 struct Narrow {
   static constexpr std::uint32_t bits = std::is_same_v<E, e2m1> ? 4 : 8;
   static std::uint32_t of(float value, std::uint32_t flags) {
-    if ((flags & kRelu) != 0 && value < 0) value = 0;
+    if ((flags & kRelu) != 0 && value <= 0) value = 0;  // no negative zero
     return E::from_float(value).bits;
   }
 };

@@ -66,7 +66,10 @@ void float_unary(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const RoundingScope scope(i.flags);
   Row& d = warp.rows[i.d];
   const Row& a = warp.rows[i.a];
-  for_lanes(mask, [&](std::uint32_t l) { d[l] = put(give<T>(Op::of(take(get<T>(a[l]), i.flags)), i.flags)); });
+  for_lanes(mask, [&](std::uint32_t l) {
+    const T x = take(get<T>(a[l]), i.flags);
+    d[l] = put(give<T>(with_nans(Op::of(x), x), i.flags));
+  });
 }
 
 template <class Op, class T>
@@ -76,7 +79,9 @@ void float_binary(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const Row& a = warp.rows[i.a];
   const Row& b = warp.rows[i.b];
   for_lanes(mask, [&](std::uint32_t l) {
-    d[l] = put(give<T>(Op::of(take(get<T>(a[l]), i.flags), take(get<T>(b[l]), i.flags)), i.flags));
+    const T x = take(get<T>(a[l]), i.flags);
+    const T y = take(get<T>(b[l]), i.flags);
+    d[l] = put(give<T>(with_nans(Op::of(x, y), x, y), i.flags));
   });
 }
 
@@ -84,9 +89,10 @@ template <class T>
 void float_fma(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const RoundingScope scope(i.flags);
   for_lanes(mask, [&](std::uint32_t l) {
-    const T result = std::fma(take(get<T>(warp.rows[i.a][l]), i.flags), take(get<T>(warp.rows[i.b][l]), i.flags),
-                              take(get<T>(warp.rows[i.c][l]), i.flags));
-    warp.rows[i.d][l] = put(give<T>(result, i.flags));
+    const T x = take(get<T>(warp.rows[i.a][l]), i.flags);
+    const T y = take(get<T>(warp.rows[i.b][l]), i.flags);
+    const T z = take(get<T>(warp.rows[i.c][l]), i.flags);
+    warp.rows[i.d][l] = put(give<T>(with_nans(std::fma(x, y, z), x, y, z), i.flags));
   });
 }
 
@@ -124,7 +130,9 @@ void float_min_max(Warp& warp, const Instruction& i, std::uint32_t mask) {
     T result;
     if (std::isnan(a) || std::isnan(b)) {
       const bool both = std::isnan(a) && std::isnan(b);
-      result = both || (i.flags & kNan) != 0 ? canonical(std::numeric_limits<T>::quiet_NaN()) : std::isnan(a) ? b : a;
+      result = both || (i.flags & kNan) != 0 ? with_nans(canonical(std::numeric_limits<T>::quiet_NaN()), a, b)
+               : std::isnan(a)               ? b
+                                             : a;
     } else if (a == b) {
       // Zeros of either sign: the positive one is larger.
       result = std::signbit(a) == is_max ? b : a;
@@ -138,12 +146,22 @@ void float_min_max(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 template <class U>
 void float_sign(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  // flags: kAbs clears the sign, otherwise it is inverted. NaNs keep their payload.
+  // flags: kAbs clears the sign, otherwise it is inverted. On an H200, a NaN of 32 bits becomes the one that
+  // arithmetic returns, and one of 64 bits becomes quiet and keeps its sign.
   constexpr U kSign = U{1} << (8 * sizeof(U) - 1);
   for_lanes(mask, [&](std::uint32_t l) {
     auto value = static_cast<U>(warp.rows[i.a][l]);
     if constexpr (sizeof(U) == 4) {
       if ((i.flags & kFtz) != 0) value = static_cast<U>(put(flush(get<float>(value))));
+    }
+    if constexpr (sizeof(U) == 4) {
+      if (std::isnan(get<float>(value))) {
+        warp.rows[i.d][l] = kCanonicalNan;
+        return;
+      }
+    } else if (std::isnan(get<double>(value))) {
+      warp.rows[i.d][l] = put(quiet(get<double>(value)));
+      return;
     }
     warp.rows[i.d][l] = (i.flags & kAbs) != 0 ? static_cast<U>(value & static_cast<U>(~kSign)) : static_cast<U>(value ^ kSign);
   });

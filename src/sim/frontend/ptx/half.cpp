@@ -25,8 +25,8 @@ std::uint16_t half_op(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::ui
   const double x = widen<F>(a);
   const double y = widen<F>(b);
   switch (op) {
-    case HalfOp::kNeg: return static_cast<std::uint16_t>(a ^ 0x8000);
-    case HalfOp::kAbs: return static_cast<std::uint16_t>(a & 0x7fff);
+    case HalfOp::kNeg: return std::isnan(x) ? F::nan : static_cast<std::uint16_t>(a ^ 0x8000);
+    case HalfOp::kAbs: return std::isnan(x) ? F::nan : static_cast<std::uint16_t>(a & 0x7fff);
     case HalfOp::kAdd: return narrow<F>(sticky_fma(x, 1.0, y), flags);
     case HalfOp::kSub: return narrow<F>(sticky_fma(x, 1.0, -y), flags);
     case HalfOp::kMul: return narrow<F>(x * y, flags);

@@ -71,8 +71,7 @@ struct Mad {
   template <class T>
   static T of(T a, T b, T c) { return Add::of<T>(Product::template of<T>(a, b), c); }
 };
-// PTX does not say what a division by zero gives.
-// Unverified: all ones for the quotient and the dividend for the remainder.
+// PTX does not say what a division by zero gives. An H200 gives all ones, for the remainder too.
 struct Div {
   template <class T>
   static T of(T a, T b) {
@@ -86,7 +85,7 @@ struct Div {
 struct Rem {
   template <class T>
   static T of(T a, T b) {
-    if (b == 0) return a;
+    if (b == 0) return static_cast<T>(~T{0});
     if constexpr (std::is_signed_v<T>) {
       if (b == T{-1}) return 0;
     }
