@@ -3,6 +3,7 @@
 // Kernels of this repository as nvcc compiles them, in the simulated SM: the results are those of the same
 // kernels as C++, under several schedules, and there is nothing to report.
 #include "../support/matmul_reference.h"
+#include "matmul_sm100_scaled_host.h"
 #include "tile_copy_host.h"
 
 #include <heddle/sim/ptx.h>
@@ -116,6 +117,47 @@ TEST(PtxKernels, MatmulGivesWhatTheCppKernelGives) {
       const RunOutcome outcome = matmul<Target::kSim>(other.problem, other.data, options);
       ASSERT_TRUE(outcome.ok()) << config << " " << schedule << "\n" << outcome.report;
       EXPECT_TRUE(other.data.out == one.data.out) << config << " " << schedule;
+      EXPECT_EQ(instead.launches(), 1u);
+    }
+  }
+}
+
+TEST(PtxKernels, BlockScaledMatmulGivesWhatTheCppKernelGives) {
+  const sim::PtxModule module = load("matmul_sm100_block_scaled", "sm_100a");
+  constexpr std::int64_t kSize = 256;
+  for (const ScaledFormat format : {ScaledFormat::kMxfp8E4m3, ScaledFormat::kMxfp4, ScaledFormat::kNvfp4}) {
+    const std::int64_t scales = kSize / scale_vector_of(format);
+    const auto bytes = static_cast<std::size_t>(kSize * kSize * bits_of_element(format) / 8);
+    std::vector<unsigned char> a(bytes), b(bytes);
+    std::vector<unsigned char> a_scales(static_cast<std::size_t>(kSize * scales)), b_scales(a_scales.size());
+    for (std::size_t i = 0; i < bytes; ++i) {
+      a[i] = static_cast<unsigned char>((i * 37 + i / 91) & 0x33);
+      b[i] = static_cast<unsigned char>((i * 53 + i / 17) & 0x33);
+    }
+    const unsigned char one = format == ScaledFormat::kNvfp4 ? 0x38 : 127;
+    for (std::size_t i = 0; i < a_scales.size(); ++i) {
+      a_scales[i] = static_cast<unsigned char>(one + i % 3);
+      b_scales[i] = static_cast<unsigned char>(one - i % 2);
+    }
+    const MatmulScaledProblem problem{.m = kSize, .n = kSize, .k = kSize, .format = format};
+    for (const char* schedule : {"rr", "3"}) {
+      std::vector<unsigned char> expected(kSize * kSize * 2, 0xEE);
+      std::vector<unsigned char> result = expected;
+      const auto run = [&](std::vector<unsigned char>& out) {
+        return matmul_scaled<Target::kSim>(problem,
+                                           {.a = a.data(),
+                                            .b = b.data(),
+                                            .a_scales = {a_scales.data(), kSize, scales},
+                                            .b_scales = {b_scales.data(), kSize, scales},
+                                            .out = out.data()},
+                                           {.kernel = "matmul", .schedule = schedule, .arch = Arch::kSm100});
+      };
+      const RunOutcome outcome = run(expected);
+      ASSERT_TRUE(outcome.ok()) << outcome.report;
+      const sim::PtxInstead instead(module);
+      const RunOutcome as_ptx = run(result);
+      ASSERT_TRUE(as_ptx.ok()) << name_of(format) << " " << schedule << "\n" << as_ptx.report;
+      EXPECT_TRUE(result == expected) << name_of(format) << " " << schedule;
       EXPECT_EQ(instead.launches(), 1u);
     }
   }
