@@ -11,6 +11,7 @@
 #include <heddle/sim/ptx.h>
 
 #include <cuda.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -32,6 +33,42 @@ constexpr std::uint32_t kBlock = 128;
 
 using Operands = std::vector<std::array<std::uint64_t, 4>>;
 
+// The driver is opened at run time, so that the program can say that there is none.
+class Driver {
+ public:
+  bool is_there() const { return library_ != nullptr; }
+
+ private:
+  template <class F>
+  F find(const char* name) const {
+    return library_ == nullptr ? nullptr : reinterpret_cast<F>(dlsym(library_, name));
+  }
+
+  void* library_ = dlopen("libcuda.so.1", RTLD_NOW);
+
+ public:
+  decltype(&::cuInit) init = find<decltype(&::cuInit)>("cuInit");
+  decltype(&::cuDeviceGetCount) device_count = find<decltype(&::cuDeviceGetCount)>("cuDeviceGetCount");
+  decltype(&::cuDeviceGet) device_get = find<decltype(&::cuDeviceGet)>("cuDeviceGet");
+  decltype(&::cuDeviceGetAttribute) attribute = find<decltype(&::cuDeviceGetAttribute)>("cuDeviceGetAttribute");
+  decltype(&::cuDevicePrimaryCtxRetain) retain = find<decltype(&::cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
+  decltype(&::cuCtxSetCurrent) set_current = find<decltype(&::cuCtxSetCurrent)>("cuCtxSetCurrent");
+  decltype(&::cuCtxSynchronize) synchronize = find<decltype(&::cuCtxSynchronize)>("cuCtxSynchronize");
+  decltype(&::cuMemAlloc_v2) allocate = find<decltype(&::cuMemAlloc_v2)>("cuMemAlloc_v2");
+  decltype(&::cuMemcpyHtoD_v2) upload = find<decltype(&::cuMemcpyHtoD_v2)>("cuMemcpyHtoD_v2");
+  decltype(&::cuMemcpyDtoH_v2) download = find<decltype(&::cuMemcpyDtoH_v2)>("cuMemcpyDtoH_v2");
+  decltype(&::cuModuleLoadData) load = find<decltype(&::cuModuleLoadData)>("cuModuleLoadData");
+  decltype(&::cuModuleGetFunction) function = find<decltype(&::cuModuleGetFunction)>("cuModuleGetFunction");
+  decltype(&::cuModuleUnload) unload = find<decltype(&::cuModuleUnload)>("cuModuleUnload");
+  decltype(&::cuLaunchKernel) launch = find<decltype(&::cuLaunchKernel)>("cuLaunchKernel");
+  decltype(&::cuGetErrorString) error_string = find<decltype(&::cuGetErrorString)>("cuGetErrorString");
+};
+
+const Driver& driver() {
+  static const Driver opened;
+  return opened;
+}
+
 [[noreturn]] void stop(const std::string& what) {
   fmt::print("{}\n", what);
   std::exit(1);
@@ -40,7 +77,7 @@ using Operands = std::vector<std::array<std::uint64_t, 4>>;
 void check(CUresult result, const std::string& what) {
   if (result == CUDA_SUCCESS) return;
   const char* text = nullptr;
-  cuGetErrorString(result, &text);
+  driver().error_string(result, &text);
   stop(fmt::format("{}: {}", what, text == nullptr ? "an unknown error" : text));
 }
 
@@ -53,27 +90,27 @@ class Gpu {
  public:
   explicit Gpu(std::size_t sets) {
     CUdevice device = 0;
-    check(cuDeviceGet(&device, 0), "cuDeviceGet");
-    check(cuDevicePrimaryCtxRetain(&context_, device), "cuDevicePrimaryCtxRetain");
-    check(cuCtxSetCurrent(context_), "cuCtxSetCurrent");
-    check(cuMemAlloc(&in_, 32 * sets), "cuMemAlloc");
-    check(cuMemAlloc(&out_, 8 * sets), "cuMemAlloc");
+    check(driver().device_get(&device, 0), "cuDeviceGet");
+    check(driver().retain(&context_, device), "cuDevicePrimaryCtxRetain");
+    check(driver().set_current(context_), "cuCtxSetCurrent");
+    check(driver().allocate(&in_, 32 * sets), "cuMemAlloc");
+    check(driver().allocate(&out_, 8 * sets), "cuMemAlloc");
   }
 
   std::vector<std::uint64_t> run(const ScalarForm& form, const Operands& operands) {
     CUmodule module = nullptr;
     CUfunction function = nullptr;
-    check(cuModuleLoadData(&module, test::scalar_kernel(form).c_str()), "the driver refuses " + form.text);
-    check(cuModuleGetFunction(&function, module, "apply"), "cuModuleGetFunction");
-    check(cuMemcpyHtoD(in_, operands.data(), 32 * operands.size()), "cuMemcpyHtoD");
+    check(driver().load(&module, test::scalar_kernel(form).c_str()), "the driver refuses " + form.text);
+    check(driver().function(&function, module, "apply"), "cuModuleGetFunction");
+    check(driver().upload(in_, operands.data(), 32 * operands.size()), "cuMemcpyHtoD");
     auto count = static_cast<std::uint32_t>(operands.size());
     void* arguments[] = {&out_, &in_, &count};
-    check(cuLaunchKernel(function, blocks_of(operands), 1, 1, kBlock, 1, 1, 0, nullptr, arguments, nullptr),
+    check(driver().launch(function, blocks_of(operands), 1, 1, kBlock, 1, 1, 0, nullptr, arguments, nullptr),
           "cuLaunchKernel");
-    check(cuCtxSynchronize(), form.text);
+    check(driver().synchronize(), form.text);
     std::vector<std::uint64_t> results(operands.size());
-    check(cuMemcpyDtoH(results.data(), out_, 8 * operands.size()), "cuMemcpyDtoH");
-    check(cuModuleUnload(module), "cuModuleUnload");
+    check(driver().download(results.data(), out_, 8 * operands.size()), "cuMemcpyDtoH");
+    check(driver().unload(module), "cuModuleUnload");
     return results;
   }
 
@@ -121,8 +158,9 @@ int main(int argc, char** argv) {
   const std::size_t sets = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 4096;
   int gpus = 0;
   int major = 0;
-  if (cuInit(0) != CUDA_SUCCESS || cuDeviceGetCount(&gpus) != CUDA_SUCCESS || gpus == 0 ||
-      cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) != CUDA_SUCCESS || major != 9) {
+  if (!driver().is_there() || driver().init(0) != CUDA_SUCCESS || driver().device_count(&gpus) != CUDA_SUCCESS ||
+      gpus == 0 ||
+      driver().attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) != CUDA_SUCCESS || major != 9) {
     fmt::print("skipped: there is no GPU of compute capability 9.0\n");
     return kSkipped;
   }

@@ -18,15 +18,21 @@
 #include "../../examples/01_pipeline.cu"
 #undef main
 
+int run_seed_listings_example();
+
 namespace heddle {
 namespace {
 
-sim::PtxModule load(const std::string& name, const std::string& arch) {
+std::string text_of(const std::string& name, const std::string& arch) {
   const std::string path = std::string(HEDDLE_PTX_DIR) + "/" + name + "." + arch + ".ptx";
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
-  return sim::PtxModule::load(text.str(), name + ".ptx");
+  return text.str();
+}
+
+sim::PtxModule load(const std::string& name, const std::string& arch) {
+  return sim::PtxModule::load(text_of(name, arch), name + ".ptx");
 }
 
 const char* const kArchs[] = {"sm_90a", "sm_100a"};
@@ -39,6 +45,33 @@ TEST(PtxKernels, ThePipelineExampleSumsItsTiles) {
     EXPECT_EQ(run_pipeline_example(), 0) << arch;
     EXPECT_EQ(instead.launches(), 1u);
   }
+}
+
+// The program as nvcc made it, with one number changed.
+TEST(PtxKernels, AChangedByteCountIsExplainedByItsBarrierAndLines) {
+  std::string text = text_of("01_pipeline", "sm_90a");
+  const std::size_t arrive = text.find("mbarrier.arrive.expect_tx");
+  ASSERT_NE(arrive, std::string::npos);
+  const std::string number = ", 4096;";
+  const std::size_t at = text.rfind(number, arrive);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, number.size(), ", 8192;");
+  const sim::PtxModule module = sim::PtxModule::load(text, "01_pipeline.ptx");
+  const sim::PtxInstead instead(module);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run_pipeline_example(), 1);
+  const std::string printed = testing::internal::GetCapturedStdout();
+  EXPECT_NE(printed.find("[deadlock]"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("bytes 4096 of 8192"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("01_pipeline.cu:"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("01_pipeline.ptx:"), std::string::npos) << printed;
+}
+
+TEST(PtxKernels, TheSeedListingsRunOnBlackwell) {
+  const sim::PtxModule module = load("02_seed_listings", "sm_100a");
+  const sim::PtxInstead instead(module);
+  EXPECT_EQ(run_seed_listings_example(), 0);
+  EXPECT_EQ(instead.launches(), 2u);
 }
 
 TEST(PtxKernels, TileCopyGivesWhatTheCppKernelGives) {

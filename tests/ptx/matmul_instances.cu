@@ -19,8 +19,8 @@ constexpr MatmulSm90Config config_of(std::uint32_t tile_m, std::uint32_t tile_n)
 template <std::uint32_t tile_m, std::uint32_t tile_n>
 using Instance = MatmulSm90<config_of(tile_m, tile_n), bf16, FusedEpilogue>;
 
-template __global__ void isa::kernel_entry<Instance<128, 24>>(const Instance<128, 24>::Params);
-template __global__ void isa::kernel_entry<Instance<64, 40>>(const Instance<64, 40>::Params);
-template __global__ void isa::kernel_entry<Instance<64, 16>>(const Instance<64, 16>::Params);
+template __global__ void isa::kernel_entry<Instance<128, 24>>(const __grid_constant__ Instance<128, 24>::Params);
+template __global__ void isa::kernel_entry<Instance<64, 40>>(const __grid_constant__ Instance<64, 40>::Params);
+template __global__ void isa::kernel_entry<Instance<64, 16>>(const __grid_constant__ Instance<64, 16>::Params);
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -85,6 +85,22 @@ TEST(PtxModule, StopsAtUnsupportedInstructionsWhenLoaded) {
             "bad.ptx:6: [unsupported] 'malloc' is declared but not part of the module: 'call malloc, (p);'");
 }
 
+TEST(PtxModule, SystemFunctionsTakeTheirParameters) {
+  EXPECT_EQ(error_of(std::string(kHeader) + ".extern .func vprintf(.param .b64 a);\n.entry k() { .param .b64 p;\n"
+                                            "call vprintf, (p); }"),
+            "bad.ptx:6: 'vprintf' takes at least 2 parameters: 'call vprintf, (p);'");
+}
+
+TEST(PtxModule, LargeVariablesTakeNoMemoryBeforeTheirUse) {
+  const sim::PtxModule module = sim::PtxModule::load(
+      std::string(kHeader) + ".global .b8 large[2000000000];\n.shared .b8 s[2000000000];\n.shared .b8 t[2000000000];\n"
+                             ".shared .b8 u[294967296];\n"
+                             ".entry k() { .reg .b32 %r<4>; mov.u32 %r1, s; mov.u32 %r2, t; mov.u32 %r3, u; ret; }",
+      "m.ptx");
+  EXPECT_EQ(module.find("k")->static_shared_bytes, 4294967296u);
+  EXPECT_THROW(module.launch("k", {}, {}, nullptr, 0), InputError);
+}
+
 TEST(PtxModule, RefusesLaunchesThatCannotBe) {
   const sim::PtxModule module =
       sim::PtxModule::load(std::string(kHeader) + ".entry k(.param .u64 p)\n.maxntid 64\n{ ret; }", "m.ptx");

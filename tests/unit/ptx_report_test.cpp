@@ -104,6 +104,14 @@ TEST(PtxReport, NamesTrapsAssertionsAndBadAddresses) {
   EXPECT_TRUE(says(report, "[assert] assertion `x > 0' failed") && says(report, "a.cu:12")) << report.text();
 }
 
+TEST(PtxReport, StopsARecursionThatDoesNotEnd) {
+  const std::string forever =
+      ".visible .func f(.param .b32 n);\n.visible .func f(.param .b32 n) { .reg .b32 %r<2>; ld.param.b32 %r1, [n];\n"
+      "{ .param .b32 p; st.param.b32 [p], %r1; call f, (p); } ret; }\n";
+  const sim::Report report = report_of("{ .param .b32 p; st.param.b32 [p], 1; call f, (p); } ret;", forever);
+  EXPECT_TRUE(report.has("stack_overflow")) << report.text();
+}
+
 TEST(PtxReport, RefusesDivergentMatrixInstructions) {
   const sim::Report report = report_of(
       "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 16; @%p1 bra A;\nbar.warp.sync -1; ret;\n"

@@ -68,6 +68,7 @@ struct BlockScaledTileConfig {
   Swizzle b_swizzle = Swizzle::k128B;
   ScaleFormat scale_format = ScaleFormat::kUe8m0;
   std::uint32_t scale_vector_elems = 32;
+  std::uint32_t sfb_rows = 0;  // whose scales a stage has; 0: those of b. In a pair, of both CTAs' columns
 
   bool operator==(const BlockScaledTileConfig&) const = default;
 };
@@ -94,7 +95,10 @@ struct BlockScaledTileStorage {
       SMemTileArrayWithLayout<ScaleType, scale_tile<AType, ScaleType>(config.a, config.scale_vector_elems),
                               stage_count>;
   using SFBTileArray =
-      SMemTileArrayWithLayout<ScaleType, scale_tile<BType, ScaleType>(config.b, config.scale_vector_elems),
+      SMemTileArrayWithLayout<ScaleType,
+                              scale_tile<BType, ScaleType>(
+                                  TileShape{config.sfb_rows == 0 ? config.b.rows : config.sfb_rows, config.b.cols},
+                                  config.scale_vector_elems),
                               stage_count>;
   static constexpr std::uint32_t num_stages = stage_count;
 

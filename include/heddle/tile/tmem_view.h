@@ -183,7 +183,7 @@ class TmemTensor {
   HEDDLE_DEVICE void load(TmemFragment<T, count>& fragment, std::uint32_t first_col,
                           CallSite site = CallSite::here()) const {
     static_assert(count <= shape.cols(), "more columns than the accumulator has");
-    isa::tcgen05_ld_32x32b(fragment.words, address_.plus_cols(first_col).of_warp(isa::warp_idx()).bits(), site);
+    isa::tcgen05_ld_32x32b(fragment.words, own_lanes(first_col), site);
   }
 
   // Starts to store them.
@@ -191,7 +191,7 @@ class TmemTensor {
   HEDDLE_DEVICE void store(const TmemFragment<T, count>& fragment, std::uint32_t first_col,
                            CallSite site = CallSite::here()) const {
     static_assert(count <= shape.cols(), "more columns than the accumulator has");
-    isa::tcgen05_st_32x32b(address_.plus_cols(first_col).of_warp(isa::warp_idx()).bits(), fragment.words, site);
+    isa::tcgen05_st_32x32b(own_lanes(first_col), fragment.words, site);
   }
 
   // Which row of D, among those of this CTA, and which column of D the thread finds at `first_col`. Of a spread
@@ -203,6 +203,10 @@ class TmemTensor {
   HEDDLE_DEVICE bool has_row() const { return !shape.is_spread() || lane() % 32 / 16 == address_.lane() / 16; }
 
  private:
+  // All 32 lanes of the warp, whichever half of them a spread accumulator has.
+  HEDDLE_DEVICE std::uint32_t own_lanes(std::uint32_t first_col) const {
+    return TmemAddress(address_.column() + first_col).of_warp(isa::warp_idx()).bits();
+  }
   HEDDLE_DEVICE static std::uint32_t lane() { return 32 * (isa::warp_idx() % 4) + isa::laneid(); }
 
   TmemAddress address_;

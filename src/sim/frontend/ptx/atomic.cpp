@@ -74,12 +74,16 @@ void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint3
     } else {
       warp.machine->fault(&thread, i.site, "unsupported", "atom in memory that is neither shared nor global");
     }
+    // A comparison that fails is mostly one of a loop that waits.
+    const bool is_cas = static_cast<AtomOp>(i.flags >> kOpShift) == AtomOp::kCas;
+    const std::uint64_t ones = bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
+    warp.gives_way |= is_cas && ((old ^ warp.rows[i.b][l]) & ones) != 0;
     if (i.d != kNone) warp.rows[i.d][l] = old;
   });
 }
 
 template <class T>
-void atom(Warp& warp, const Instruction& i, std::uint32_t mask) {
+std::uint32_t atom(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const auto op = static_cast<AtomOp>(i.flags >> kOpShift);
   update_all(warp, i, mask, sizeof(T), [op](std::uint64_t old, std::uint64_t b, std::uint64_t c, Space space) {
     // PTX: atom.add.f32 on global memory flushes subnormal numbers; on shared memory it does not.
@@ -90,33 +94,37 @@ void atom(Warp& warp, const Instruction& i, std::uint32_t mask) {
     }
     return put(combine<T>(op, get<T>(old), get<T>(b), get<T>(c)));
   });
+  return mask;
 }
 
 template <class F>
-void atom_add_pair(Warp& warp, const Instruction& i, std::uint32_t mask) {
+std::uint32_t atom_add_pair(Warp& warp, const Instruction& i, std::uint32_t mask) {
   update_all(warp, i, mask, 4, [](std::uint64_t old, std::uint64_t b, std::uint64_t, Space) {
     return std::uint64_t{Pair<F>::add(static_cast<std::uint32_t>(old), static_cast<std::uint32_t>(b))};
   });
+  return mask;
 }
 
 template <class F>
-void atom_add_half(Warp& warp, const Instruction& i, std::uint32_t mask) {
+std::uint32_t atom_add_half(Warp& warp, const Instruction& i, std::uint32_t mask) {
   update_all(warp, i, mask, 2, [](std::uint64_t old, std::uint64_t b, std::uint64_t, Space) {
     return std::uint64_t{narrow<F>(sticky_fma(widen<F>(old), 1.0, widen<F>(b)), 0)};
   });
+  return mask;
 }
 
 // A vector of f32 is that many additions, each atomic on its own. Only red.
-void red_vector(Warp& warp, const Instruction& i, std::uint32_t mask) {
+std::uint32_t red_vector(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for (std::uint32_t e = 0; e < i.rows.size(); ++e) {
     Instruction one = i;
     one.b = i.rows[e];
     one.value = i.value + 4 * e;
     atom<float>(warp, one, mask);
   }
+  return mask;
 }
 
-Handler handler_of(std::string_view type) {
+MachineHandler handler_of(std::string_view type) {
   if (type == ".b16" || type == ".u16") return atom<std::uint16_t>;
   if (type == ".u32" || type == ".b32") return atom<std::uint32_t>;
   if (type == ".s32") return atom<std::int32_t>;
@@ -149,7 +157,7 @@ void decode_atom(Build& b, bool returns, std::string_view space, std::string_vie
   out.b = b.source(first + 1, type);
   out.c = op == ".cas" ? b.source(first + 2, type) : out.b;
   out.flags = flags_of(b, space, op, type);
-  b.scalar(handler_of(type));
+  b.machine(handler_of(type));
 }
 
 constexpr const char* kSpace = "[.global,.shared,.shared::cta,.shared::cluster]";
@@ -170,7 +178,7 @@ void add_atomic_forms(FormTable& table) {
     b.out().rows = b.sources(b.operand(1), ".f32");
     b.out().c = b.out().a;
     b.out().flags = flags_of(b, ".global", ".add", ".f32");
-    b.scalar(red_vector);
+    b.machine(red_vector);
   });
 }
 

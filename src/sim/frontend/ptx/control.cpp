@@ -86,6 +86,10 @@ void decode_call(Build& b) {
   }
   check_lists(b, text, out.rows, text.parameters);
   check_lists(b, text, out.more, text.results);
+  const std::size_t least = system_call(text.name) == SystemCall::kAssertFail ? 4 : 2;
+  if (!text.has_body && out.rows.size() < least) {
+    b.fail(fmt::format("'{}' takes at least {} parameters", text.name, least));
+  }
   out.target = found->second;
   out.flags = text.has_body ? 0 : static_cast<std::uint32_t>(system_call(text.name));
   b.function().callees.push_back(found->second);

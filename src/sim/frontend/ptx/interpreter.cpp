@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t kTurnInstructions = 4096;
 
 constexpr std::uint32_t kMaxCallDepth = 1024;
+constexpr std::uint64_t kMaxLocalBytes = 512 * 1024;
 
 LaunchShape shape_of(const PtxLaunch& launch, std::uint32_t threads) {
   return {.grid = launch.grid, .cluster = launch.cluster, .threads = threads};
@@ -99,13 +100,15 @@ Frame& Interpreter::make_frame(Warp& warp, const Function& function, std::uint32
   frame->lanes = lanes;
   frame->local_base = parent == nullptr ? 0 : parent->local_base + parent->function->local_bytes;
   const std::uint64_t needed = frame->local_base + function.local_bytes;
+  warp.local_limit = std::max(warp.local_limit, needed);
   if (needed > warp.local_stride) {
-    std::vector<std::byte> grown(32 * needed);
+    const std::uint64_t stride = std::max(needed, 2 * warp.local_stride);
+    std::vector<std::byte> grown(32 * stride);
     for (std::uint32_t l = 0; l < 32 && warp.local_stride != 0; ++l) {
-      std::memcpy(grown.data() + l * needed, warp.local_bytes(l, 0), warp.local_stride);
+      std::memcpy(grown.data() + l * stride, warp.local_bytes(l, 0), warp.local_stride);
     }
     warp.local = std::move(grown);
-    warp.local_stride = needed;
+    warp.local_stride = stride;
   }
   frame->rows.assign(function.row_count, Row{});
   fill_constants(warp, *frame);
@@ -408,6 +411,12 @@ void Interpreter::enter(Warp& warp, const Instruction& i, const Function& callee
   if (caller.depth >= kMaxCallDepth) {
     machine_.fault(&warp.thread(static_cast<std::uint32_t>(std::countr_zero(mask))), i.site, "stack_overflow",
                    fmt::format("calls nested {} deep; the call of '{}' is one too many", kMaxCallDepth, callee.name));
+  }
+  if (const std::uint64_t needed = caller.local_base + caller.function->local_bytes + callee.local_bytes;
+      needed > kMaxLocalBytes) {
+    machine_.fault(&warp.thread(static_cast<std::uint32_t>(std::countr_zero(mask))), i.site, "stack_overflow",
+                   fmt::format("the call of '{}' needs {} bytes of local memory; a thread has {}", callee.name, needed,
+                               kMaxLocalBytes));
   }
   Frame& frame = make_frame(warp, callee, mask, &caller);
   frame.return_pc = pc + 1;

@@ -32,7 +32,7 @@ struct Program {
   std::vector<std::uint64_t> addresses;  // of the module's variables: shared offsets, or global addresses
   std::vector<std::vector<std::uint64_t>> shared_offsets;  // by function and variable
   std::uint64_t local_bytes = 0;         // of the entry and what it calls
-  std::uint32_t static_shared_bytes = 0;
+  std::uint64_t static_shared_bytes = 0;
 };
 
 // Functions that nvcc's code calls and that the system provides.

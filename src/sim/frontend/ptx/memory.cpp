@@ -44,11 +44,11 @@ const char* name_of(Space space) {
 std::byte* local_at(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes,
                     const Instruction& i) {
   address &= 0xffffffffu;
-  if (address + bytes > warp.local_stride) {
+  if (address + bytes > warp.local_limit) {
     warp.machine->fault(&warp.thread(lane), i.site, "local_out_of_bounds",
                         fmt::format("an access of {} bytes at local address {:#x}; the thread has {} bytes of "
                                     "local memory",
-                                    bytes, address, warp.local_stride));
+                                    bytes, address, warp.local_limit));
   }
   if (address % bytes != 0) {
     warp.machine->fault(&warp.thread(lane), i.site, "misaligned",
@@ -195,6 +195,19 @@ void store(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
+// Accesses that others may make at the same time can be told from outside when they happen. A load of that kind
+// is mostly one of a loop that waits: others get a turn before it is repeated.
+std::uint32_t load_strong(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  load(warp, i, mask);
+  warp.gives_way = true;
+  return mask;
+}
+
+std::uint32_t store_strong(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  store(warp, i, mask);
+  return mask;
+}
+
 void nothing(Warp&, const Instruction&, std::uint32_t) {}
 
 Space space_of(std::string_view modifier) {
@@ -243,7 +256,11 @@ void access(Build& b, bool is_load, std::string_view semantics, std::string_view
                          semantics == ".release" || semantics == ".mmio";
   out.flags = static_cast<std::uint32_t>(space_of(space)) | bytes << kBytesShift | (type[1] == 's' ? kSigned : 0u) |
               (is_strong ? kStrong : 0u);
-  b.scalar(is_load ? load : store);
+  if (is_strong) {
+    b.machine(is_load ? load_strong : store_strong);
+  } else {
+    b.scalar(is_load ? load : store);
+  }
 }
 
 constexpr const char* kScope = "[.cta,.cluster,.gpu,.sys]";

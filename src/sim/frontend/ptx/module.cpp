@@ -11,9 +11,10 @@
 
 #include <fmt/format.h>
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <set>
 
 namespace heddle::sim {
@@ -24,15 +25,18 @@ namespace {
 
 constexpr std::size_t kParamAlignment = 128;
 
-struct AlignedDelete {
-  void operator()(std::byte* bytes) const { ::operator delete(bytes, std::align_val_t{4096}); }
+// Whole pages of zeros, which take no memory before they are used.
+struct Unmap {
+  std::size_t bytes = 0;
+  void operator()(std::byte* begin) const { munmap(begin, bytes); }
 };
-using AlignedBytes = std::unique_ptr<std::byte, AlignedDelete>;
+using Pages = std::unique_ptr<std::byte, Unmap>;
 
-AlignedBytes allocate(std::size_t bytes) {
-  AlignedBytes made(static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{4096})));
-  std::memset(made.get(), 0, bytes);
-  return made;
+Pages allocate(std::size_t bytes) {
+  bytes = std::max<std::size_t>(bytes, 1);
+  void* made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (made == MAP_FAILED) throw InputError(fmt::format("there is no memory for {} bytes of a PTX module", bytes));
+  return Pages(static_cast<std::byte*>(made), Unmap{bytes});
 }
 
 std::uint64_t aligned(std::uint64_t value, std::uint64_t alignment) {
@@ -59,7 +63,7 @@ struct PtxModule::State {
   std::vector<std::unique_ptr<Function>> functions;
   std::vector<PtxEntry> entries;
   std::vector<PtxVariable> variables;
-  std::vector<AlignedBytes> storage;
+  std::vector<Pages> storage;
   std::vector<std::uint64_t> addresses;  // by variable of the module; shared ones are placed at launch
 
   void decode();
@@ -172,8 +176,7 @@ Program PtxModule::State::link(std::uint32_t entry) const {
     program.addresses[id] = aligned(end, dynamic_alignment);
     has_dynamic = true;
   }
-  program.static_shared_bytes =
-      static_cast<std::uint32_t>((has_dynamic ? aligned(end, dynamic_alignment) : end) - machine::kSharedBase);
+  program.static_shared_bytes = (has_dynamic ? aligned(end, dynamic_alignment) : end) - machine::kSharedBase;
   return program;
 }
 
@@ -286,7 +289,7 @@ Report PtxModule::launch(std::string_view entry, const LaunchOptions& options, c
   }
   LaunchOptions with_variables = options;
   with_variables.memory = &memory;
-  AlignedBytes params = allocate(aligned(parameter_bytes, kParamAlignment));
+  Pages params = allocate(aligned(parameter_bytes, kParamAlignment));
   if (parameter_bytes != 0) std::memcpy(params.get(), parameters, parameter_bytes);
   Interpreter interpreter(with_variables, launch, program, threads, shared_bytes, params.get());
   return interpreter.run();

@@ -4,6 +4,7 @@
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/interpreter.h"
 
+#include <heddle/isa/tcgen05.h>
 #include <heddle/isa/tmem.h>
 
 #include <fmt/format.h>
@@ -149,7 +150,32 @@ std::uint32_t commit(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return mask;
 }
 
-// rows: the lanes that D is not written to, which the machine does not know. target: 1: the predicate is negated.
+std::uint32_t copy(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    warp.machine->tcgen05_cp(warp.thread(l),
+                             {.shape = static_cast<TmemCopyShape>(i.flags >> kShapeShift),
+                              .cta_group = group_of(i),
+                              .taddr = static_cast<std::uint32_t>(warp.rows[i.a][l] + i.value),
+                              .descriptor = warp.rows[i.b][l]},
+                             i.site);
+  });
+  return mask;
+}
+
+void decode_copy(Build& b, std::string_view group, TmemCopyShape shape) {
+  b.want(2);
+  b.address(0);
+  b.out().b = b.source(1);
+  b.out().flags = group_flag(group) | static_cast<std::uint32_t>(shape) << kShapeShift;
+  b.machine(copy);
+}
+
+// flags of tcgen05.mma beside the group and the kind.
+constexpr std::uint32_t kScaleShift = 6;  // scales of a row that it reads
+constexpr std::uint32_t kTmemA = 1u << 10;
+
+// rows: the lanes that D is not written to, which the machine does not know. more: the rows and offsets of the
+// scales' addresses, and of A's where it lies in tensor memory. target: 1: the predicate is negated.
 std::uint32_t mma(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     for (const std::uint32_t row : i.rows) {
@@ -158,38 +184,82 @@ std::uint32_t mma(Warp& warp, const Instruction& i, std::uint32_t mask) {
                           "tcgen05.mma with lanes of D that are not written; their mask must be 0");
     }
     const machine::Tcgen05Operands operands{
-        .kind = static_cast<MmaKind>(i.flags >> kKindShift),
+        .kind = static_cast<MmaKind>(i.flags >> kKindShift & 15),
         .cta_group = group_of(i),
         .d = static_cast<std::uint32_t>(warp.rows[i.d2][l] + i.value),
-        .a_descriptor = warp.rows[i.a][l],
+        .a_in_tmem = (i.flags & kTmemA) != 0,
+        .a = (i.flags & kTmemA) != 0 ? static_cast<std::uint32_t>(warp.rows[i.a][l]) + i.more[4] : 0,
+        .a_descriptor = (i.flags & kTmemA) != 0 ? 0 : warp.rows[i.a][l],
         .b_descriptor = warp.rows[i.b][l],
         .instruction_descriptor = static_cast<std::uint32_t>(warp.rows[i.c][l]),
-        .accumulate = (warp.rows[i.e][l] != 0) != (i.target == 1)};
+        .accumulate = (warp.rows[i.e][l] != 0) != (i.target == 1),
+        .scale_vec = static_cast<int>(i.flags >> kScaleShift & 15),
+        .sfa = static_cast<std::uint32_t>(warp.rows[i.more[0]][l]) + i.more[1],
+        .sfb = static_cast<std::uint32_t>(warp.rows[i.more[2]][l]) + i.more[3]};
     warp.machine->tcgen05_mma(warp.thread(l), operands, i.site);
   });
   return mask;
 }
 
-void decode_mma(Build& b) {
-  b.want(5, 6);
+MmaKind kind_of(std::string_view modifier) {
+  constexpr std::string_view kKinds[] = {".kind::f16",       ".kind::tf32", ".kind::f8f6f4",  ".kind::i8",
+                                         ".kind::mxf8f6f4", ".kind::mxf4", ".kind::mxf4nvf4"};
+  std::uint8_t number = 0;
+  while (kKinds[number] != modifier) ++number;
+  return static_cast<MmaKind>(number);
+}
+
+// D, A, B and the instruction descriptor, which come first; what is not there reads as 0.
+void decode_mma_operands(Build& b, std::uint32_t flags) {
   Instruction& out = b.out();
   out.d2 = b.address_row(b.operand(0), out.value);
-  if (b.operand(1).kind == OperandKind::kAddress) b.fail("[unsupported] A in tensor memory");
-  out.a = b.source(1);
+  const std::uint32_t zero = b.immediate(0);
+  out.more = {zero, 0, zero, 0, 0};
+  if (b.operand(1).kind == OperandKind::kAddress) {
+    std::uint64_t offset = 0;
+    out.a = b.address_row(b.operand(1), offset);
+    out.more[4] = static_cast<std::uint32_t>(offset);
+    flags |= kTmemA;
+  } else {
+    out.a = b.source(1);
+  }
   out.b = b.source(2);
   out.c = b.source(3);
-  std::size_t at = 4;
-  if (b.operand(at).kind == OperandKind::kVector) out.rows = b.sources(b.operand(at++));
-  bool negated = false;
-  out.e = b.predicate(at, negated);
-  out.target = negated ? 1 : 0;
-  if (at + 1 != b.operands()) b.fail("[unsupported] an operand that scales D");
-  const MmaKind kind = b.mod(1) == ".kind::f16"    ? MmaKind::kF16
-                       : b.mod(1) == ".kind::tf32" ? MmaKind::kTf32
-                       : b.mod(1) == ".kind::i8"   ? MmaKind::kI8
-                                                   : MmaKind::kF8f6f4;
-  out.flags = group_flag(b.mod(0)) | static_cast<std::uint32_t>(kind) << kKindShift;
+  out.flags = flags;
   b.machine(mma);
+}
+
+void decode_accumulate(Build& b, std::size_t at) {
+  bool negated = false;
+  b.out().e = b.predicate(at, negated);
+  b.out().target = negated ? 1 : 0;
+  if (at + 1 != b.operands()) b.fail("[unsupported] an operand that scales D");
+}
+
+void decode_mma(Build& b) {
+  b.want(5, 7);
+  decode_mma_operands(b, group_flag(b.mod(0)) | static_cast<std::uint32_t>(kind_of(b.mod(1))) << kKindShift);
+  std::size_t at = 4;
+  if (b.operand(at).kind == OperandKind::kVector) b.out().rows = b.sources(b.operand(at++));
+  decode_accumulate(b, at);
+}
+
+void decode_scaled_mma(Build& b) {
+  b.want(7);
+  const MmaKind kind = kind_of(b.mod(1));
+  const std::string_view size = b.mod(2);
+  std::uint32_t scales = kind == MmaKind::kMxf8f6f4 ? 1 : 2;
+  if (size == ".scale_vec::1X") scales = 1;
+  if (size == ".scale_vec::2X") scales = 2;
+  if (size == ".scale_vec::4X" || size == ".block16") scales = 4;
+  decode_mma_operands(b, group_flag(b.mod(0)) | static_cast<std::uint32_t>(kind) << kKindShift |
+                             scales << kScaleShift);
+  for (std::size_t s = 0; s < 2; ++s) {
+    std::uint64_t offset = 0;
+    b.out().more[2 * s] = b.address_row(b.operand(4 + s), offset);
+    b.out().more[2 * s + 1] = static_cast<std::uint32_t>(offset);
+  }
+  decode_accumulate(b, 6);
 }
 
 void decode_transfer(Build& b, bool is_store) {
@@ -261,7 +331,22 @@ void add_tcgen05_forms(FormTable& table) {
               b.out().flags = group_flag(b.mod(0));
               b.machine(commit);
             });
-  table.add("tcgen05.mma" + group + "{.kind::f16,.kind::tf32,.kind::f8f6f4,.kind::i8}", decode_mma);
+  table.add("tcgen05.cp" + group + "{.128x256b,.128x128b,.4x256b}", [](Build& b) {
+    decode_copy(b, b.mod(0), b.mod(1) == ".128x256b"   ? TmemCopyShape::k128x256b
+                             : b.mod(1) == ".128x128b" ? TmemCopyShape::k128x128b
+                                                       : TmemCopyShape::k4x256b);
+  });
+  table.add("tcgen05.cp" + group + ".64x128b{.warpx2::02_13,.warpx2::01_23}", [](Build& b) {
+    decode_copy(b, b.mod(0), b.mod(1) == ".warpx2::02_13" ? TmemCopyShape::k64x128bWarpx2_02_13
+                                                          : TmemCopyShape::k64x128bWarpx2_01_23);
+  });
+  table.add("tcgen05.cp" + group + ".32x128b.warpx4",
+            [](Build& b) { decode_copy(b, b.mod(0), TmemCopyShape::k32x128bWarpx4); });
+  table.add("tcgen05.mma" + group + "{.kind::f16,.kind::tf32,.kind::f8f6f4}", decode_mma);
+  table.add("tcgen05.mma" + group +
+                "{.kind::mxf8f6f4,.kind::mxf4,.kind::mxf4nvf4}.block_scale"
+                "[.scale_vec::1X,.scale_vec::2X,.scale_vec::4X,.block16,.block32]",
+            decode_scaled_mma);
 }
 
 }  // namespace heddle::sim::ptx

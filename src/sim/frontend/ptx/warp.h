@@ -66,7 +66,8 @@ struct Warp {
   bool is_fair = false;    // its last turn ended without a lane blocking: the schedule alone says who goes next
   std::vector<std::unique_ptr<Frame>> frames;
   std::vector<std::byte> local;  // local memory, lane after lane
-  std::uint64_t local_stride = 0;
+  std::uint64_t local_stride = 0;  // from one lane's to the next
+  std::uint64_t local_limit = 0;   // bytes of it that calls so far have needed
   std::vector<std::unique_ptr<Accumulators>> accumulators;
   std::uint32_t accumulators_in_flight = 0;
   // What lanes exchange in a warp-wide instruction.

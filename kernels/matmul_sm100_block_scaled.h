@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// C = A * B^T for Blackwell with a scale for every 16 or 32 numbers along K: MXFP8, MXFP4 and NVFP4. The roles and their
+// loops are those of matmul_sm100_frame.h. A stage carries the scales of its tiles too, in blocks of 512 bytes for 128 rows
+// x 4 scales; the thread that multiplies copies them into tensor memory first.
+#pragma once
+
+#include "matmul_sm100_frame.h"
+
+#include <heddle/isa/address.h>
+#include <heddle/isa/tcgen05.h>
+#include <heddle/tile/tmem_view.h>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+struct BlockScaledFormat {
+  MmaKind kind;
+  int scales_per_mma;  // of a row
+  ScaleFormat scale_format;
+  std::uint32_t scale_vector_elems;
+
+  bool operator==(const BlockScaledFormat&) const = default;
+};
+
+inline constexpr BlockScaledFormat kMxfp8{MmaKind::kMxf8f6f4, 1, ScaleFormat::kUe8m0, 32};
+inline constexpr BlockScaledFormat kMxfp4{MmaKind::kMxf4, 2, ScaleFormat::kUe8m0, 32};
+inline constexpr BlockScaledFormat kNvfp4{MmaKind::kMxf4nvf4, 4, ScaleFormat::kUe4m3, 16};
+
+// Operands are bytes: e4m3 and e5m2, or pairs of e2m1.
+template <MatmulSm100Config matmul_config, BlockScaledFormat format, Element In>
+struct BlockScaledFamily {
+  static constexpr MatmulSm100Config config = matmul_config;
+  static constexpr std::uint32_t kTileK = 128;  // bytes: one swizzle span
+  static constexpr std::uint32_t kMmas = 4;     // of 32 bytes of K each
+  static constexpr std::uint32_t kScaleBlocks = kMmas * static_cast<std::uint32_t>(format.scales_per_mma) / 4;  // along K
+  static constexpr std::uint32_t kColBlocks = config.tile_n / 128;
+  static constexpr std::uint32_t kBlockBytes = 512;
+  static_assert(sizeof(In) == 1 && config.tile_n % 128 == 0,
+                "scales come in blocks of 128 rows: make tile_n 128 or 256");
+
+  using Payload = BlockScaledTilePayload<In, In,
+                                         BlockScaledTileConfig{.a = {kSm100TileM, kTileK},
+                                                               .b = {config.tile_n / config.cta_group, kTileK},
+                                                               .scale_format = format.scale_format,
+                                                               .scale_vector_elems = format.scale_vector_elems,
+                                                               .sfb_rows = config.tile_n}>;
+  using Regions = BlockScaledTmemRegions<BlockScaledTmemConfig{
+      .accumulator = {.m = config.cta_group * kSm100TileM,
+                      .n = config.tile_n,
+                      .cta_group = static_cast<int>(config.cta_group)},
+      .num_accumulator_stages = config.output_stages,
+      .num_input_stages = config.stages,
+      .scales_per_row = 4 * kScaleBlocks}>;
+  static constexpr std::uint32_t tmem_cols = Regions::kAllocCols;
+  struct Operands {
+    isa::TensorMap a;  // {k, row, batch}
+    isa::TensorMap b;
+    isa::TensorMap sfa;  // {word of a block, block along K, block of rows, batch}
+    isa::TensorMap sfb;
+  };
+
+  template <class Context, class Tiles>
+  HEDDLE_DEVICE static void load(const Operands& operands, const Context& ctx, const Tiles& tiles, const TileWork& work,
+                                 std::uint32_t k_block) {
+    load_a<config>(tiles.a_tile(), &operands.a, ctx, work, k_block * kTileK, tiles.barrier());
+    load_b<config>(tiles.b_tile(), &operands.b, ctx, work, k_block * kTileK, tiles.barrier());
+    load_scales(tiles.sfa_tile(), &operands.sfa, k_block, work.m, work.batch, tiles.barrier());
+    load_scales(tiles.sfb_tile(), &operands.sfb, k_block, work.n * kColBlocks, work.batch, tiles.barrier());
+  }
+
+  // Each stage has columns for its scales, which stay until the commit that releases the stage.
+  template <class Tiles>
+  HEDDLE_DEVICE static void multiply(const Tiles& tiles, TmemAddress tmem, std::uint32_t d, bool accumulate) {
+    const std::uint32_t sfa = Regions::sfa(tmem, tiles.stage()).bits();
+    const std::uint32_t sfb = Regions::sfb(tmem, tiles.stage()).bits();
+    const std::uint64_t sfa_blocks = scales_descriptor(tiles.sfa_tile());
+    const std::uint64_t sfb_blocks = scales_descriptor(tiles.sfb_tile());
+    HEDDLE_UNROLL
+    for (std::uint32_t k = 0; k < kScaleBlocks; ++k) {
+      isa::tcgen05_cp_32x128b_warpx4<kGroup>(sfa + 4 * k, advanced_descriptor(sfa_blocks, k * kBlockBytes));
+      HEDDLE_UNROLL
+      for (std::uint32_t n = 0; n < kColBlocks; ++n) {
+        isa::tcgen05_cp_32x128b_warpx4<kGroup>(sfb + 4 * (k * kColBlocks + n),
+                                               advanced_descriptor(sfb_blocks, (n * kScaleBlocks + k) * kBlockBytes));
+      }
+    }
+    const std::uint64_t a = tiles.a_tile().tcgen05_descriptor();
+    const std::uint64_t b = tiles.b_tile().tcgen05_descriptor();
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < kMmas; ++i) {
+      const std::uint32_t scale = i * static_cast<std::uint32_t>(format.scales_per_mma);
+      isa::tcgen05_mma_block_scale<format.kind, kGroup, format.scales_per_mma>(
+          d, advanced_descriptor(a, 32 * i), advanced_descriptor(b, 32 * i), instruction(scale % 4), sfa + scale / 4 * 4,
+          sfb + scale / 4 * 4 * kColBlocks, accumulate || i != 0);
+    }
+  }
+
+ private:
+  static constexpr int kGroup = static_cast<int>(config.cta_group);
+
+  // With the place of the first scale in its column.
+  HEDDLE_HOST_DEVICE static constexpr std::uint32_t instruction(std::uint32_t scale_id) {
+    return instruction_descriptor(BlockScaledInstructionDescriptor{
+        .kind = format.kind,
+        .m = config.cta_group * kSm100TileM,
+        .n = config.tile_n,
+        .a_type = operand_type<In>(),
+        .b_type = operand_type<In>(),
+        .scale_type = format.scale_format == ScaleFormat::kUe8m0 ? ScaleType::kUe8m0 : ScaleType::kUe4m3,
+        .sfa_id = scale_id,
+        .sfb_id = scale_id});
+  }
+
+  template <class Tile>
+  HEDDLE_DEVICE static std::uint64_t scales_descriptor(Tile tile) {
+    return tcgen05_descriptor(SmemDescriptor{.start_address = isa::shared_address(tile.data()), .stride_bytes = 128});
+  }
+
+  template <class Tile>
+  HEDDLE_DEVICE static void load_scales(Tile tile, const isa::TensorMap* map, std::uint32_t k_block,
+                                        std::uint32_t row_block, std::uint32_t batch, MbarPtr full) {
+    const std::int32_t at[4] = {0, static_cast<std::int32_t>(k_block * kScaleBlocks), static_cast<std::int32_t>(row_block),
+                                static_cast<std::int32_t>(batch)};
+    if constexpr (config.cta_group == 2) {
+      isa::cp_async_bulk_tensor_load_cta_group_2(tile.data(), map, at, full);
+    } else {
+      isa::cp_async_bulk_tensor_load(tile.data(), map, at, full);
+    }
+  }
+};
+
+template <MatmulSm100Config config, BlockScaledFormat format, Element In, class Epilogue = StoreSums>
+using MatmulSm100BlockScaled = MatmulSm100Frame<BlockScaledFamily<config, format, In>, Epilogue>;
+
+}  // namespace heddle::inline HEDDLE_TARGET

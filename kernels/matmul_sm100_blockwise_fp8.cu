@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul_sm100_blockwise_fp8.h"
+
+#include "matmul_sm100_scaled_launch.h"
+
+#include <array>
+#include <utility>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+namespace {
+
+template <std::uint32_t index, Element In>
+RunOutcome launch_config(Device& device, const MatmulScaledCall& call) {
+  constexpr MatmulSm100Config config = kBlockwiseConfigs[index].config;
+  using Family = BlockwiseFp8Family<config, In>;
+  using Kernel = MatmulSm100BlockwiseFp8<config, In>;
+  const MatmulScaledProblem& p = call.problem;
+  typename Kernel::Params params = sm100::scaled_params<Kernel, Family>(call);
+  if (p.k > 0) {
+    params.operands.a_scales = tensor_map_2d({.type = TensorType::kF32,
+                                              .address = call.a_scales,
+                                              .rows = params.k_blocks.all,
+                                              .cols = static_cast<std::uint64_t>(p.m),
+                                              .row_bytes = static_cast<std::uint64_t>(p.m + 3) / 4 * 16,
+                                              .box_rows = 1,
+                                              .box_cols = kSm100TileM});
+    params.operands.b_scales = static_cast<const float*>(call.b_scales);
+    params.operands.b_scales_pitch = params.k_blocks.all;
+  }
+  return sm100::launch<Kernel>(device, params);
+}
+
+template <Element In>
+RunOutcome launch_any(Device& device, const MatmulScaledCall& call) {
+  using Launch = RunOutcome (*)(Device&, const MatmulScaledCall&);
+  constexpr auto launches = []<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
+    return std::array<Launch, sizeof...(i)>{launch_config<i, In>...};
+  }
+  (std::make_integer_sequence<std::uint32_t, kBlockwiseConfigCount>());
+  return launches[call.plan.config](device, call);
+}
+
+}  // namespace
+
+RunOutcome launch_blockwise_fp8(Device& device, const MatmulScaledCall& call) {
+  return call.problem.format == ScaledFormat::kBlockwiseE4m3 ? launch_any<e4m3>(device, call)
+                                                             : launch_any<e5m2>(device, call);
+}
+
+}  // namespace heddle::inline HEDDLE_TARGET

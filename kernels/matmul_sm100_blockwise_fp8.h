@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// C = A * B^T for Blackwell in FP8 with float scales: one for each row of A and 128 numbers along K, and one for each 128
+// columns of B and 128 numbers along K. The tensor cores know no such scales: every step of K is an accumulator of its own,
+// which the epilogue multiplies by its scales and adds up in registers. A's scales come with the stage, B's from global
+// memory. Set-up, schedule and load are those of matmul_sm100_frame.h.
+#pragma once
+
+#include "matmul_sm100_frame.h"
+
+#include <heddle/isa/tcgen05.h>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+template <MatmulSm100Config matmul_config, Element In>
+struct BlockwiseFp8Family {
+  static constexpr MatmulSm100Config config = matmul_config;
+  static constexpr std::uint32_t kTileK = BlockwiseFP8TileConfig::scale_block_k;
+  using Payload = BlockwiseFP8TilePayload<In, In,
+                                          BlockwiseFP8TileConfig{.a = {kSm100TileM, kTileK}, .b = {config.tile_n, kTileK}}>;
+  static constexpr std::uint32_t tmem_cols = 0;
+  struct Operands {
+    isa::TensorMap a;  // {k, row, batch}
+    isa::TensorMap b;
+    isa::TensorMap a_scales;  // {row, block along K}
+    const float* b_scales;    // [block of columns][block along K]
+    std::uint32_t b_scales_pitch;
+  };
+
+  template <class Context, class Tiles>
+  HEDDLE_DEVICE static void load(const Operands& operands, const Context& ctx, const Tiles& tiles, const TileWork& work,
+                                 std::uint32_t k_block) {
+    load_a<config>(tiles.a_tile(), &operands.a, ctx, work, k_block * kTileK, tiles.barrier());
+    load_b<config>(tiles.b_tile(), &operands.b, ctx, work, k_block * kTileK, tiles.barrier());
+    isa::cp_async_bulk_tensor_load(
+        tiles.a_scales_tile().data(), &operands.a_scales,
+        {static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(k_block)}, tiles.barrier());
+  }
+
+  template <class Tiles>
+  HEDDLE_DEVICE static void multiply(const Tiles& tiles, std::uint32_t d) {
+    constexpr std::uint32_t instruction = instruction_descriptor(InstructionDescriptor{.kind = MmaKind::kF8f6f4,
+                                                                                       .m = kSm100TileM,
+                                                                                       .n = config.tile_n,
+                                                                                       .a_type = operand_type<In>(),
+                                                                                       .b_type = operand_type<In>()});
+    const std::uint64_t a = tiles.a_tile().tcgen05_descriptor();
+    const std::uint64_t b = tiles.b_tile().tcgen05_descriptor();
+    HEDDLE_UNROLL
+    for (std::uint32_t k = 0; k < kTileK; k += 32) {
+      isa::tcgen05_mma<MmaKind::kF8f6f4, 1>(d, advanced_descriptor(a, k), advanced_descriptor(b, k), instruction, k != 0);
+    }
+  }
+};
+
+template <MatmulSm100Config matmul_config, Element In>
+struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_config, In>, StoreSums> {
+  using Family = BlockwiseFp8Family<matmul_config, In>;
+  using Frame = MatmulSm100Frame<Family, StoreSums>;
+  using typename Frame::Context;
+  using typename Frame::Params;
+  using typename Frame::Roles;
+  using typename Frame::Scheduler;
+  using typename Frame::Shared;
+  using typename Frame::Warps;
+  static constexpr MatmulSm100Config config = matmul_config;
+  static_assert(config.cta_group == 1, "the epilogue waits for stages of the input, which in a pair only the leader can");
+  static_assert(128 % config.tile_n == 0, "a tile has one scale of B: make tile_n 32, 64 or 128");
+
+  // The epilogue reads scales out of the stages of the input.
+  struct Counts : Frame::Counts {
+    static constexpr std::uint32_t input_empty = Frame::Counts::input_empty_blockwise;
+  };
+
+  HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
+    const Context ctx;
+    Scheduler scheduler(params.scheduler, shared.pipelines);
+    const KernelScope<Frame::kCluster> scope([&] { shared.pipelines.template init_mbars<Counts>(); });
+    if (Roles::template enter<MatmulRoles::Load>()) {
+      Frame::load(params, shared, ctx, scheduler);
+    } else if (Roles::template enter<MatmulRoles::Mma>()) {
+      multiply(params, shared, ctx, scheduler);
+    } else if (Roles::template enter<MatmulRoles::Epilogue>()) {
+      promote(params, shared, ctx, scheduler);
+    }
+    if constexpr (config.clc_stages > 0) {
+      if (Roles::template enter<MatmulRoles::Scheduler>()) scheduler.run_scheduler();
+    }
+  }
+
+  HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+    typename Frame::Input input(
+        typename Frame::InputBackend(shared.pipelines.input.barriers.ptr(), ctx.input_release_mask()),
+        shared.pipelines.input.payload());
+    auto tmem = Warps::MmaHandle::create(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
+    const bool issues = ctx.elect_one_thread();
+    for ([[maybe_unused]] const TileWork work : scheduler.tiles()) {
+      if (!issues) continue;
+      for (std::uint32_t k = 0; k < params.k_blocks.all; ++k) {
+        auto accumulator = tmem.acquire_k_stage_linear();
+        auto tiles = input.acquire_consumer();
+        Family::multiply(tiles, accumulator.tmem_offset());
+        std::move(tiles).release();
+        std::move(accumulator).release();
+      }
+    }
+    std::move(tmem).release();
+  }
+
+  HEDDLE_DEVICE static void promote(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+    typename Warps::EpilogueContext tmem(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
+    auto scales = shared.pipelines.input.template pipeline<kScalesScope>("input");
+    const std::uint32_t row = Roles::template thread_in_role<MatmulRoles::Epilogue>();
+    for (const TileWork work : scheduler.tiles()) {
+      const float* const b_scales =
+          params.operands.b_scales + work.n * config.tile_n / 128 * params.operands.b_scales_pitch;
+      float sums[config.tile_n] = {};
+      for (std::uint32_t k = 0; k < params.k_blocks.all; ++k) {
+        const float b_scale = work.is_inside ? isa::ld_global(b_scales + k) : 0.0f;
+        auto stage = tmem.output().per_k_epilogue(scales);
+        const float scale = shared.pipelines.input.payload().get_a_scales_tile(stage.input_stage()).load(0, row) * b_scale;
+        add_scaled(stage.tmem().address().of_warp(isa::warp_idx()), scale, sums);
+      }
+      with_output_type(params.c.type, [&]<class Out>() { store<Out>(params, shared, work, sums); });
+    }
+    Frame::template Writer<float>::drain();
+  }
+
+ private:
+  static constexpr PipelineScope kScalesScope = config.cluster.size() > 1 ? PipelineScope::kCluster : PipelineScope::kCta;
+  static constexpr std::uint32_t kPart = 32;  // columns in registers at a time
+
+  HEDDLE_DEVICE static void add_scaled(TmemAddress from, float scale, float (&sums)[config.tile_n]) {
+    HEDDLE_UNROLL
+    for (std::uint32_t first = 0; first < config.tile_n; first += kPart) {
+      std::uint32_t part[kPart];
+      isa::tcgen05_ld_32x32b(part, from.plus_cols(first).bits());
+      isa::tcgen05_wait_ld();
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < kPart; ++i) sums[first + i] += scale * __builtin_bit_cast(float, part[i]);
+    }
+  }
+
+  template <Element Out>
+  HEDDLE_DEVICE static void store(const Params& params, Shared& shared, const TileWork& work,
+                                  const float (&sums)[config.tile_n]) {
+    using Writer = typename Frame::template Writer<Out>;
+    Writer writer(shared.output_tiles, params.c, isa::warp_idx());
+    writer.start_tile(work.m * kSm100TileM, work.n * config.tile_n, work.batch);
+    HEDDLE_UNROLL
+    for (std::uint32_t chunk = 0; chunk < Writer::chunks; ++chunk) {
+      float values[Writer::chunk_cols];
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < Writer::chunk_cols; ++i) values[i] = sums[chunk * Writer::chunk_cols + i];
+      writer.store(chunk, values);
+    }
+    Writer::wait_until_read();
+  }
+};
+
+}  // namespace heddle::inline HEDDLE_TARGET

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a Blackwell matmul does to its sums before it stores them: policies of the kernel frame. A policy sees a thread's
+// part of a row, `count` neighbouring columns from `col` on, and changes the numbers where they are.
+#pragma once
+
+#include "matmul_epilogue.h"
+
+#include <heddle/isa/convert.h>
+#include <heddle/isa/memory.h>
+#include <heddle/isa/target.h>
+#include <heddle/tile/element.h>
+
+#include <cmath>
+#include <type_traits>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+// As they are.
+struct StoreSums {
+  static constexpr bool has_residual = false;
+  struct Params {};
+
+  template <Element Out, std::uint32_t count>
+  HEDDLE_DEVICE static void apply(const Params&, std::uint32_t, std::uint32_t, float (&)[count]) {}
+};
+
+// alpha * sum
+struct ScaleSums {
+  static constexpr bool has_residual = false;
+  struct Params {
+    float alpha = 1;
+  };
+
+  template <Element Out, std::uint32_t count>
+  HEDDLE_DEVICE static void apply(const Params& params, std::uint32_t, std::uint32_t, float (&values)[count]) {
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < count; ++i) values[i] *= params.alpha;
+  }
+};
+
+// activation(alpha * sum + bias), and a residual that the epilogue-load warp brings.
+struct FuseSums {
+  static constexpr bool has_residual = true;
+  struct Params {
+    float alpha = 1;
+    const void* bias = nullptr;  // one for each column, of the output's type; null: none
+    Activation activation = Activation::kNone;
+  };
+
+  template <Element Out, std::uint32_t count>
+  HEDDLE_DEVICE static void apply(const Params& params, std::uint32_t col, std::uint32_t n, float (&values)[count]) {
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < count; ++i) values[i] *= params.alpha;
+    if (params.bias != nullptr) {
+      const Out* const bias = static_cast<const Out*>(params.bias) + col;
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < count; ++i) {
+        if (col + i < n) values[i] += as_float(isa::ld_global(bias + i));
+      }
+    }
+    switch (params.activation) {
+      case Activation::kRelu:
+        return each(values, [](float x) { return x > 0.0f ? x : 0.0f; });
+      // The usual approximation by a hyperbolic tangent, written as a sigmoid of twice the argument.
+      case Activation::kGelu:
+        return each(values, [](float x) { return x * sigmoid(1.5957691216f * (x + 0.044715f * x * x * x)); });
+      case Activation::kSilu:
+        return each(values, [](float x) { return x * sigmoid(x); });
+      default:
+        return;
+    }
+  }
+
+ private:
+  template <std::uint32_t count, class Function>
+  HEDDLE_DEVICE static void each(float (&values)[count], const Function& function) {
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < count; ++i) values[i] = function(values[i]);
+  }
+
+  HEDDLE_DEVICE static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+
+  template <Element Out>
+  HEDDLE_DEVICE static float as_float(Out value) {
+    if constexpr (std::is_same_v<Out, float>) {
+      return value;
+    } else if constexpr (std::is_same_v<Out, bf16>) {
+      return __builtin_bit_cast(float, std::uint32_t{value.bits} << 16);
+    } else {
+      return isa::cvt_f32_f16(value.bits);
+    }
+  }
+};
+
+}  // namespace heddle::inline HEDDLE_TARGET

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame of the Blackwell matmuls: everything but what is multiplied. A CTA has 128 rows and tile_n columns of C at a
+// time. With cta_group 2, two CTAs on neighbouring SMs multiply together: each holds its own rows of A and half of the
+// columns of B, and the leader issues the MMAs for both. CTAs of a cluster that need the same rows of A or B copy a part
+// each and multicast it.
+//
+//   scheduler      asks for the next tile (cluster launch control)
+//   load           copies the operands into a ring of stages              input pipeline
+//   mma            multiplies stage by stage into tensor memory           output pipeline
+//   epilogue       tensor memory to registers, to shared memory, to global memory by the copy engine
+//   epilogue_load  copies in a residual, if the epilogue's policy has one epilogue-load pipeline
+//
+// Ragged edges are the copy engine's business: it reads zeros outside of the operands and writes nothing outside of C.
+//
+// What is multiplied is a family:
+//
+//   struct Family {
+//     static constexpr MatmulSm100Config config;
+//     using Payload;                     // the tiles of a stage
+//     struct Operands;                   // tensor maps, part of the kernel's parameters
+//     static constexpr std::uint32_t tmem_cols;   // to allocate; 0: the accumulators alone
+//     static void load(const Operands&, const Context&, const Tiles&, const TileWork&, std::uint32_t k_block);
+//     static void multiply(const Tiles&, TmemAddress tmem, std::uint32_t accumulator, bool accumulate);
+//   };
+#pragma once
+
+#include "matmul_sm100_epilogue.h"
+#include "matmul_sm100_parts.h"
+
+#include <heddle/isa/arch.h>
+#include <heddle/kernel/shared_memory.h>
+#include <heddle/kernel/warp_context.h>
+#include <heddle/pipeline/tile_pipeline.h>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+template <class Operands, class Epilogue>
+struct MatmulSm100Params {
+  Operands operands;
+  OutputTarget c;
+  TileSchedulerParams scheduler;
+  KBlocks k_blocks;
+  isa::TensorMap residual;  // added behind everything that the policy does; {column, row, batch}
+  bool has_residual;
+  typename Epilogue::Params epilogue;
+};
+
+template <class Family, class Epilogue>
+struct MatmulSm100Frame {
+  static constexpr MatmulSm100Config config = Family::config;
+  static constexpr ClusterConfig kCluster = config.cluster_config();
+  static constexpr bool kHasSource = Epilogue::has_residual;
+  static_assert(config.tile_n % (16 * config.cta_group) == 0 && config.tile_n <= 256,
+                "an MMA has 16 to 256 columns in steps of 16, a pair's in steps of 32: change tile_n");
+
+  using Payload = typename Family::Payload;
+  using Roles = MatmulRoles::Warps<(config.clc_stages > 0), kHasSource>;
+  using Counts = ArrivalCounts<kCluster, Roles>;
+  using Context = KernelContext<kCluster>;
+  using Warps = WarpContext<WarpContextConfig{.output = {.num_stages = config.output_stages,
+                                                         .stage_stride_cols = config.tile_n,
+                                                         .cta_group = config.cta_group},
+                                              .tmem_cols = Family::tmem_cols,
+                                              .epilogue_threads = MatmulRoles::Epilogue::threads}>;
+  using InputBackend =
+      MmaInputBackend<config.stages,
+                      CommitConfig{.cta_group = config.cta_group, .is_multicast = (config.cluster.size() > 1)}>;
+  using Input = InputTilePipeline<Payload, config.stages, 1, InputBackend>;
+  static constexpr TileSchedulerConfig kScheduler{
+      .cluster = config.cluster, .group = config.group, .is_batched = true, .is_split = true};
+  using Scheduler = MatmulScheduler<kScheduler, Roles, config.clc_stages>;
+  template <Element Out>
+  using Writer = OutputWriter<Out, config.tile_n, config.store_tiles>;
+
+  using Params = MatmulSm100Params<typename Family::Operands, Epilogue>;
+  struct Shared {
+    typename BundleOf<PipelineBundleConfig{.input_stages = config.stages,
+                                           .output_stages = config.output_stages,
+                                           .clc_stages = config.clc_stages,
+                                           .epi_load_stages = kHasSource ? config.source_stages : 0},
+                      Payload>::type pipelines;
+    StoreTiles<config.store_tiles> output_tiles;
+    std::conditional_t<kHasSource, SourceTiles<config.source_stages>, NoEpiLoad> source_tiles;
+  };
+  static_assert(check_shared_memory<Shared, Arch::kSm100>());
+  static constexpr std::uint32_t kThreads = Roles::kThreads;
+
+  HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
+    const Context ctx;
+    Scheduler scheduler(params.scheduler, shared.pipelines);
+    const KernelScope<kCluster> scope([&] { shared.pipelines.template init_mbars<Counts>(); });
+    if (Roles::template enter<MatmulRoles::Load>()) {
+      load(params, shared, ctx, scheduler);
+    } else if (Roles::template enter<MatmulRoles::Mma>()) {
+      multiply(params, shared, ctx, scheduler);
+    } else if (Roles::template enter<MatmulRoles::Epilogue>()) {
+      with_output_type(params.c.type, [&]<class Out>() { store<Out>(params, shared, ctx, scheduler); });
+    }
+    if constexpr (config.clc_stages > 0) {
+      if (Roles::template enter<MatmulRoles::Scheduler>()) scheduler.run_scheduler();
+    }
+    if constexpr (kHasSource) {
+      if (Roles::template enter<MatmulRoles::EpilogueLoad>()) {
+        with_output_type(params.c.type, [&]<class Out>() { load_source<Out>(params, shared, ctx, scheduler); });
+      }
+    }
+  }
+
+  HEDDLE_DEVICE static void load(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+    Input input(InputBackend(shared.pipelines.input.barriers.ptr()), shared.pipelines.input.payload());
+    LoadOrder order(shared.pipelines);
+    const bool is_elected = ctx.elect_one_thread();
+    for (const TileWork work : scheduler.tiles()) {
+      scheduler.throttle_signal(ctx.is_first_cta_in_cluster());
+      const KBlocks::Range range = params.k_blocks.of_split(work.split);
+      const std::uint32_t ahead = range.count < config.stages ? range.count : config.stages;
+      if (is_elected) load_blocks(params, ctx, input, work, range.first, ahead);
+      if (params.has_residual) order.arrive();
+      if (is_elected) load_blocks(params, ctx, input, work, range.first + ahead, range.count - ahead);
+    }
+    if (is_elected) input.drain_producer();
+  }
+
+  HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+    Input input(InputBackend(shared.pipelines.input.barriers.ptr(), ctx.input_release_mask()),
+                shared.pipelines.input.payload());
+    auto tmem = Warps::MmaHandle::create(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
+    const bool issues = ctx.elect_one_thread() && ctx.is_leader_cta();
+    for (const TileWork work : scheduler.tiles()) {
+      if (!issues) continue;
+      const KBlocks::Range range = params.k_blocks.of_split(work.split);
+      auto accumulator = tmem.acquire_k_stage_linear();
+      for (std::uint32_t i = 0; i < range.count; ++i) {
+        auto tiles = input.acquire_consumer();
+        Family::multiply(tiles, tmem.tmem().address(), accumulator.tmem_offset(), i != 0);
+        std::move(tiles).release();
+      }
+      std::move(accumulator).release();
+    }
+    std::move(tmem).release();
+  }
+
+  template <Element Out>
+  HEDDLE_DEVICE static void store(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+    typename Warps::EpilogueContext tmem(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
+    constexpr std::uint32_t chunks = Writer<Out>::chunks;
+    constexpr std::uint32_t chunk_cols = Writer<Out>::chunk_cols;
+    Finisher<Out> finisher(params, shared);
+    for (const TileWork work : scheduler.tiles()) {
+      finisher.start_tile(work);
+      auto accumulator = tmem.output().acquire_epilogue_linear();
+      const std::uint32_t from = accumulator.tmem().address().of_warp(isa::warp_idx()).bits();
+      std::uint32_t sums[chunk_cols];
+      for (std::uint32_t chunk = 0; chunk + 1 < chunks; ++chunk) {
+        isa::tcgen05_ld_32x32b(sums, from + chunk * chunk_cols);
+        isa::tcgen05_wait_ld();
+        finisher.finish_chunk(chunk, sums);
+      }
+      // The accumulator goes back as soon as its last columns are in registers.
+      isa::tcgen05_ld_32x32b(sums, from + (chunks - 1) * chunk_cols);
+      std::move(accumulator).release();
+      finisher.finish_chunk(chunks - 1, sums);
+    }
+    Writer<Out>::drain();
+  }
+
+  template <Element Out>
+  HEDDLE_DEVICE static void load_source(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+    auto source = shared.pipelines.epi_load.pipeline("epilogue load");
+    const SourceTileView<Out, config.tile_n> tiles(shared.source_tiles.ptr());
+    LoadOrder order(shared.pipelines);
+    const bool is_elected = ctx.elect_one_thread();
+    for (const TileWork work : scheduler.tiles()) {
+      if (!params.has_residual) continue;
+      order.wait();
+      if (!is_elected) continue;
+      for (std::uint32_t chunk = 0; chunk < Writer<Out>::chunks; ++chunk) {
+        auto stage = source.acquire_producer();
+        stage.expect_bytes(tiles[0].tx_bytes());
+        isa::cp_async_bulk_tensor_load(
+            tiles[stage.index()].data(), &params.residual,
+            {static_cast<std::int32_t>(work.n * config.tile_n + chunk * Writer<Out>::chunk_cols),
+             static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(work.batch)},
+            stage.mbar());
+        std::move(stage).release();
+      }
+    }
+    if (is_elected) source.drain_producer();
+  }
+
+ private:
+  HEDDLE_DEVICE static void load_blocks(const Params& params, const Context& ctx, Input& input, const TileWork& work,
+                                        std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto tiles = input.produce();
+      Family::load(params.operands, ctx, tiles, work, first + i);
+    }
+  }
+
+  // What an epilogue warp does to sums in registers: the policy, the residual, the store.
+  template <Element Out>
+  class Finisher {
+   public:
+    HEDDLE_DEVICE Finisher(const Params& params, Shared& shared)
+        : params_(params),
+          source_tiles_(source_storage(shared)),
+          source_(shared.pipelines),
+          writer_(shared.output_tiles, params.c, isa::warp_idx()) {}
+
+    HEDDLE_DEVICE void start_tile(const TileWork& work) {
+      has_sums_ = params_.k_blocks.of_split(work.split).count > 0;
+      writer_.start_tile(work.m * kSm100TileM, work.n * config.tile_n,
+                         work.batch * params_.scheduler.splits + work.split);
+    }
+
+    HEDDLE_DEVICE void finish_chunk(std::uint32_t chunk, const std::uint32_t (&sums)[Writer<Out>::chunk_cols]) {
+      float values[Writer<Out>::chunk_cols];
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < Writer<Out>::chunk_cols; ++i) {
+        values[i] = has_sums_ ? __builtin_bit_cast(float, sums[i]) : 0.0f;
+      }
+      Epilogue::template apply<Out>(params_.epilogue, writer_.column(chunk), params_.c.n, values);
+      if constexpr (kHasSource) {
+        if (params_.has_residual) {
+          auto stage = source_.acquire_consumer();
+          add_row(source_tiles_[stage.index()], Roles::template thread_in_role<MatmulRoles::Epilogue>(), values);
+          std::move(stage).release();
+        }
+      }
+      writer_.store(chunk, values);
+    }
+
+   private:
+    HEDDLE_DEVICE static unsigned char* source_storage(Shared& shared) {
+      if constexpr (kHasSource) return shared.source_tiles.ptr();
+      return nullptr;
+    }
+
+    const Params& params_;
+    SourceTileView<Out, config.tile_n> source_tiles_;
+    SourceRing<decltype(Shared::pipelines)> source_;
+    Writer<Out> writer_;
+    bool has_sums_ = true;
+  };
+};
+
+}  // namespace heddle::inline HEDDLE_TARGET

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the Blackwell matmul kernels share: who does what, which tiles come next, how operands are copied in by the
+// CTAs that share them, and how accumulators leave tensor memory. A kernel file adds its configuration, its payload
+// and the loop of each role.
+#pragma once
+
+#include "matmul_element.h"
+
+#include <heddle/isa/convert.h>
+#include <heddle/isa/fence.h>
+#include <heddle/isa/instruction_descriptor.h>
+#include <heddle/isa/memory.h>
+#include <heddle/isa/tma.h>
+#include <heddle/isa/tmem.h>
+#include <heddle/isa/warp.h>
+#include <heddle/kernel/barriers.h>
+#include <heddle/kernel/clc_scheduler.h>
+#include <heddle/kernel/context.h>
+#include <heddle/kernel/roles.h>
+#include <heddle/kernel/scheduler.h>
+#include <heddle/pipeline/output_tile_pipeline.h>
+#include <heddle/pipeline/pipeline_bundle.h>
+#include <heddle/tile/layout.h>
+#include <heddle/tile/smem_array.h>
+
+#include <type_traits>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+// Rows of C that one CTA has: all lanes of tensor memory. One MMA spans as many for each CTA of its group.
+inline constexpr std::uint32_t kSm100TileM = 128;
+
+struct MatmulSm100Config {
+  std::uint32_t tile_n = 128;
+  std::uint32_t stages = 4;
+  ClusterShape cluster = {};
+  std::uint32_t cta_group = 1;
+  std::uint32_t output_stages = 2;
+  std::uint32_t clc_stages = 2;     // 0: tiles are shared out beforehand
+  std::uint32_t store_tiles = 2;    // of 32 rows x 128 bytes, for each epilogue warp
+  std::uint32_t group = 8;          // cluster tiles in a band of the raster
+  std::uint32_t source_stages = 2;  // chunks of a residual, 128 rows x 128 bytes
+
+  bool operator==(const MatmulSm100Config&) const = default;
+
+  HEDDLE_HOST_DEVICE constexpr ClusterConfig cluster_config() const { return {cluster, cta_group}; }
+  // CTAs that hold the same rows of A, and the same part of B: each copies an equal part of them to all.
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t sharers_of_a() const { return cluster.n; }
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t sharers_of_b() const { return cluster.m / cta_group; }
+};
+
+// Epilogue warps come first: a warp reaches the quarter of tensor memory's lanes that its number says.
+struct MatmulRoles {
+  using Epilogue = Role<"epilogue", 4>;
+  using Scheduler = Role<"scheduler", 1>;
+  using Load = Role<"load", 1>;
+  using Mma = Role<"mma", 1>;
+  using EpilogueLoad = Role<"epilogue_load", 1>;
+
+  template <bool has_clc, bool has_epilogue_load>
+  using Warps = std::conditional_t<
+      has_clc,
+      std::conditional_t<has_epilogue_load, WarpRoles<Epilogue, Scheduler, Load, Mma, EpilogueLoad>,
+                         WarpRoles<Epilogue, Scheduler, Load, Mma>>,
+      std::conditional_t<has_epilogue_load, WarpRoles<Epilogue, Load, Mma, EpilogueLoad>,
+                         WarpRoles<Epilogue, Load, Mma>>>;
+};
+
+// The tiles of a CTA: by cluster launch control, or without CLC stages shared out beforehand. The same calls for both.
+template <TileSchedulerConfig config, class Roles, std::uint32_t clc_stages>
+class MatmulScheduler : public ClcTileScheduler<config, Roles, clc_stages> {
+ public:
+  template <class Bundle>
+  HEDDLE_DEVICE MatmulScheduler(const TileSchedulerParams& params, Bundle& pipelines)
+      : ClcTileScheduler<config, Roles, clc_stages>(params, pipelines.clc) {}
+
+  static constexpr LaunchShape launch_shape(const TileSchedulerParams& params, std::uint32_t) {
+    return clc_launch_shape<config>(params);
+  }
+};
+
+template <TileSchedulerConfig config, class Roles>
+class MatmulScheduler<config, Roles, 0> : public PersistentTileScheduler<config> {
+ public:
+  template <class Bundle>
+  HEDDLE_DEVICE MatmulScheduler(const TileSchedulerParams& params, Bundle&)
+      : PersistentTileScheduler<config>(params) {}
+
+  HEDDLE_DEVICE void throttle_signal(bool) const {}
+
+  static constexpr LaunchShape launch_shape(const TileSchedulerParams& params, std::uint32_t resident_ctas) {
+    return persistent_launch_shape<config>(params, resident_ctas);
+  }
+};
+
+template <PipelineBundleConfig config, class Payload>
+struct BundleOf {
+  using type = SmemPipelineBundle<config, Payload>;
+};
+template <PipelineBundleConfig config, class Payload>
+requires(config.clc_stages == 0) struct BundleOf<config, Payload> {
+  using type = SmemPipelineBundleNoClc<config, Payload>;
+};
+
+// By which the main load of a tile goes ahead of the epilogue's; nothing in a kernel whose epilogue loads nothing.
+template <class Bundle>
+class LoadOrder : public LoadOrderBarrier<> {
+ public:
+  HEDDLE_DEVICE explicit LoadOrder(Bundle& pipelines) : LoadOrderBarrier<>(pipelines.load_order) {}
+};
+template <class Bundle>
+requires(!Bundle::has_epi_load) class LoadOrder<Bundle> {
+ public:
+  HEDDLE_DEVICE explicit LoadOrder(Bundle&) {}
+  HEDDLE_DEVICE void arrive() const {}
+};
+
+// The epilogue's side of the residual's ring, if there is one.
+template <class Bundle>
+class SourceRing : public ProducerConsumerPipeline<decltype(Bundle::epi_load)::num_stages> {
+ public:
+  HEDDLE_DEVICE explicit SourceRing(Bundle& pipelines)
+      : ProducerConsumerPipeline<decltype(Bundle::epi_load)::num_stages>(pipelines.epi_load.barriers.ptr(),
+                                                                         "epilogue load") {}
+};
+template <class Bundle>
+requires(!Bundle::has_epi_load) class SourceRing<Bundle> {
+ public:
+  HEDDLE_DEVICE explicit SourceRing(Bundle&) {}
+};
+
+// How K is shared out: each work item has `share` blocks of a stage's depth, the last of them what is left. None is
+// legal: then the sums are zero.
+struct KBlocks {
+  std::uint32_t all = 0;
+  std::uint32_t share = 0;
+
+  struct Range {
+    std::uint32_t first;
+    std::uint32_t count;
+  };
+  HEDDLE_HOST_DEVICE constexpr Range of_split(std::uint32_t split) const {
+    const std::uint32_t first = split * share;
+    const std::uint32_t left = first < all ? all - first : 0;
+    return {first, left < share ? left : share};
+  }
+};
+
+// An operand's tile whose rows are along M or N, K contiguous: `sharers` CTAs hold it, and each copies an equal part of
+// its rows to all of them. In a pair the bytes count on the leader's barrier, wherever the tile lands.
+template <std::uint32_t cta_group, std::uint32_t sharers, class Tile>
+HEDDLE_DEVICE void load_operand(Tile tile, const isa::TensorMap* map, std::int32_t k, std::uint32_t first_row,
+                                std::uint32_t batch, std::uint32_t part, std::uint16_t mask, MbarPtr full) {
+  static_assert(Tile::panels() == 1, "a stage is one swizzle span deep");
+  static_assert(Tile::rows() % (8 * sharers) == 0, "each sharer copies whole repeats of the swizzle, 8 rows");
+  constexpr std::uint32_t rows = Tile::rows() / sharers;
+  auto* const to = tile.data() + part * rows * Tile::cols();
+  const std::int32_t at[3] = {k, static_cast<std::int32_t>(first_row + part * rows), static_cast<std::int32_t>(batch)};
+  if constexpr (sharers > 1 && cta_group == 2) {
+    isa::cp_async_bulk_tensor_load_multicast_cta_group_2(to, map, at, full, mask);
+  } else if constexpr (sharers > 1) {
+    isa::cp_async_bulk_tensor_load_multicast(to, map, at, full, mask);
+  } else if constexpr (cta_group == 2) {
+    isa::cp_async_bulk_tensor_load_cta_group_2(to, map, at, full);
+  } else {
+    isa::cp_async_bulk_tensor_load(to, map, at, full);
+  }
+}
+
+// The tiles of A and of B that a CTA has for its work, from `k` on.
+template <MatmulSm100Config config, class Tile, class Context>
+HEDDLE_DEVICE void load_a(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work, std::uint32_t k,
+                          MbarPtr full) {
+  load_operand<config.cta_group, config.sharers_of_a()>(tile, map, static_cast<std::int32_t>(k), work.m * kSm100TileM,
+                                                        work.batch, ctx.cluster_n(), ctx.a_multicast_mask(), full);
+}
+template <MatmulSm100Config config, class Tile, class Context>
+HEDDLE_DEVICE void load_b(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work, std::uint32_t k,
+                          MbarPtr full) {
+  const std::uint32_t half = ctx.cta_rank() % config.cta_group;  // of a pair's columns
+  load_operand<config.cta_group, config.sharers_of_b()>(tile, map, static_cast<std::int32_t>(k),
+                                                        work.n * config.tile_n + half * Tile::rows(), work.batch,
+                                                        ctx.cluster_m() / config.cta_group, ctx.b_multicast_mask(), full);
+}
+
+// Where C goes. `map` has boxes of 32 rows; with `ragged_out`, rows end inside of 16 bytes, where the copy engine would
+// write past them: the chunks at that edge are stored element by element.
+struct OutputTarget {
+  isa::TensorMap map;
+  MatmulElement type = MatmulElement::kBf16;
+  std::uint32_t m = 0;
+  std::uint32_t n = 0;
+  void* ragged_out = nullptr;
+  std::uint64_t pitch = 0;         // elements
+  std::uint64_t batch_stride = 0;  // elements
+};
+
+// Calls body<Out>() with the type that C has.
+template <class Body>
+HEDDLE_DEVICE void with_output_type(MatmulElement type, const Body& body) {
+  switch (type) {
+    case MatmulElement::kBf16:
+      return body.template operator()<bf16>();
+    case MatmulElement::kFp16:
+      return body.template operator()<fp16>();
+    default:
+      return body.template operator()<float>();
+  }
+}
+
+// A tile of C is handled in chunks of columns, a row of which is at most 128 bytes.
+template <Element Out, std::uint32_t tile_n>
+HEDDLE_HOST_DEVICE constexpr std::uint32_t output_chunk_cols() {
+  constexpr std::uint32_t most = 128 / sizeof(Out);
+  constexpr std::uint32_t cols = tile_n % most == 0 ? most : tile_n % (most / 2) == 0 ? most / 2 : most / 4;
+  static_assert(tile_n % cols == 0, "the columns of a tile are whole chunks: make tile_n a multiple of 32");
+  return cols;
+}
+
+template <Element Out>
+HEDDLE_DEVICE std::uint32_t packed_pair(float first, float second) requires(sizeof(Out) == 2) {
+  if constexpr (std::is_same_v<Out, bf16>) return isa::cvt_rn_bf16x2_f32(second, first);
+  return isa::cvt_rn_f16x2_f32(second, first);
+}
+
+// Tiles of 32 rows x 128 bytes, `store_tiles` for each of the four epilogue warps.
+inline constexpr std::uint32_t kStoreTileRows = 32;
+template <std::uint32_t store_tiles>
+using StoreTiles = SMemArray<unsigned char, 4 * store_tiles * kStoreTileRows * 128, 1024>;
+
+// How one epilogue warp stores its 32 rows: chunk by chunk through small tiles of shared memory that only it uses, which
+// the copy engine stores while the next chunk is prepared.
+template <Element Out, std::uint32_t tile_n, std::uint32_t store_tiles>
+class OutputWriter {
+ public:
+  static constexpr std::uint32_t rows = kStoreTileRows;
+  static constexpr std::uint32_t chunk_cols = output_chunk_cols<Out, tile_n>();
+  static constexpr std::uint32_t chunks = tile_n / chunk_cols;
+  static constexpr Layout layout = k_major_tile<Out>(rows, chunk_cols, Swizzle::k128B);
+
+  HEDDLE_DEVICE OutputWriter(StoreTiles<store_tiles>& storage, const OutputTarget& target, std::uint32_t warp)
+      : tiles_(storage.ptr()), target_(&target), first_tile_(warp * store_tiles), row_in_tile_(warp * rows) {}
+
+  // The first row and column of a tile of C that the writer stores to from here on.
+  HEDDLE_DEVICE void start_tile(std::uint32_t row, std::uint32_t col, std::uint32_t batch) {
+    row_ = row + row_in_tile_;
+    col_ = col;
+    batch_ = batch;
+  }
+  HEDDLE_DEVICE std::uint32_t column(std::uint32_t chunk) const { return col_ + chunk * chunk_cols; }
+
+  // Lane t has row t of the chunk. By the whole warp.
+  HEDDLE_DEVICE void store(std::uint32_t chunk, const float (&values)[chunk_cols]) {
+    const std::uint32_t col = column(chunk);
+    const bool is_elected = isa::elect_sync();
+    if (is_elected) isa::cp_async_bulk_wait_group_read<static_cast<int>(store_tiles) - 1>();
+    isa::syncwarp();  // the tile is free
+    const bool is_ragged = target_->ragged_out != nullptr && col + chunk_cols > target_->n;
+    if (is_ragged) {
+      store_elements(chunk, values);
+    } else {
+      fill_tile(values);
+    }
+    isa::fence_proxy_async_shared_cta();
+    isa::syncwarp();  // the tile is complete
+    if (is_elected) {
+      if (!is_ragged && row_ < target_->m && col < target_->n) {
+        isa::cp_async_bulk_tensor_store(&target_->map,
+                                        {static_cast<std::int32_t>(col), static_cast<std::int32_t>(row_),
+                                         static_cast<std::int32_t>(batch_)},
+                                        tile().data());
+      }
+      isa::cp_async_bulk_commit_group();
+    }
+    turn_ = turn_ + 1 == store_tiles ? 0 : turn_ + 1;
+  }
+
+  // Waits until the tiles are free: before another writer uses them.
+  HEDDLE_DEVICE static void wait_until_read() {
+    if (isa::elect_sync()) isa::cp_async_bulk_wait_group_read<0>();
+    isa::syncwarp();
+  }
+
+  // Waits for all stores of this warp: before the CTA exits.
+  HEDDLE_DEVICE static void drain() {
+    if (isa::elect_sync()) isa::cp_async_bulk_wait_group<0>();
+  }
+
+ private:
+  static constexpr std::uint32_t per_16_bytes = 16 / sizeof(Out);
+
+  HEDDLE_DEVICE auto tile() const { return tiles_[first_tile_ + turn_]; }
+
+  HEDDLE_DEVICE void fill_tile(const float (&values)[chunk_cols]) const {
+    const auto to = tile();
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < chunk_cols; i += per_16_bytes) {
+      isa::Bytes16 bytes;
+      HEDDLE_UNROLL
+      for (std::uint32_t w = 0; w < 4; ++w) {
+        if constexpr (sizeof(Out) == 2) {
+          bytes.word[w] = packed_pair<Out>(values[i + 2 * w], values[i + 2 * w + 1]);
+        } else {
+          bytes.word[w] = __builtin_bit_cast(std::uint32_t, values[i + w]);
+        }
+      }
+      to.store_bytes16(bytes, isa::laneid(), i);
+    }
+  }
+
+  HEDDLE_DEVICE void store_elements(std::uint32_t chunk, const float (&values)[chunk_cols]) const {
+    if (row_ + isa::laneid() >= target_->m) return;
+    const std::uint32_t first = column(chunk);
+    Out* const row = static_cast<Out*>(target_->ragged_out) + batch_ * target_->batch_stride +
+                     (row_ + isa::laneid()) * target_->pitch;
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < chunk_cols; ++i) {
+      if (first + i >= target_->n) return;
+      if constexpr (sizeof(Out) == 2) {
+        isa::st_global(row + first + i, Out{static_cast<std::uint16_t>(packed_pair<Out>(values[i], 0.0f))});
+      } else {
+        isa::st_global(row + first + i, values[i]);
+      }
+    }
+  }
+
+  SMemTileView<Out, layout> tiles_;
+  const OutputTarget* target_;
+  std::uint32_t first_tile_;
+  std::uint32_t row_in_tile_;
+  std::uint32_t turn_ = 0;
+  std::uint32_t row_ = 0;
+  std::uint32_t col_ = 0;
+  std::uint32_t batch_ = 0;
+};
+
+// Chunks of a residual on their way in, 128 rows x 128 bytes each, for all four epilogue warps.
+template <std::uint32_t source_stages>
+using SourceTiles = SMemArray<unsigned char, source_stages * kSm100TileM * 128, 1024>;
+
+template <Element Out, std::uint32_t tile_n>
+using SourceTileView =
+    SMemTileView<Out, k_major_tile<Out>(kSm100TileM, output_chunk_cols<Out, tile_n>(), Swizzle::k128B)>;
+
+// Adds a row of a tile to numbers in registers.
+template <class Tile, std::uint32_t count>
+HEDDLE_DEVICE void add_row(Tile tile, std::uint32_t row, float (&values)[count]) {
+  using Out = typename Tile::value_type;
+  constexpr std::uint32_t per_16_bytes = 16 / sizeof(Out);
+  HEDDLE_UNROLL
+  for (std::uint32_t i = 0; i < count; i += per_16_bytes) {
+    const isa::Bytes16 bytes = tile.load_bytes16(row, i);
+    HEDDLE_UNROLL
+    for (std::uint32_t w = 0; w < 4; ++w) {
+      if constexpr (std::is_same_v<Out, float>) {
+        values[i + w] += __builtin_bit_cast(float, bytes.word[w]);
+      } else if constexpr (std::is_same_v<Out, bf16>) {
+        values[i + 2 * w] += __builtin_bit_cast(float, bytes.word[w] << 16);
+        values[i + 2 * w + 1] += __builtin_bit_cast(float, bytes.word[w] & 0xffff0000);
+      } else {
+        values[i + 2 * w] += isa::cvt_f32_f16(bytes.word[w]);
+        values[i + 2 * w + 1] += isa::cvt_f32_f16(bytes.word[w] >> 16);
+      }
+    }
+  }
+}
+
+template <Element In>
+HEDDLE_HOST_DEVICE constexpr MmaKind mma_kind() {
+  return sizeof(In) == 2 ? MmaKind::kF16 : sizeof(In) == 4 ? MmaKind::kTf32 : MmaKind::kF8f6f4;
+}
+
+}  // namespace heddle::inline HEDDLE_TARGET

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul_sm100_checks.h"
+#include "matmul_sm100_scaled_configs.h"
+#include "matmul_sm100_scaled_host.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle {
+
+using namespace matmul_checks;
+
+namespace {
+
+std::int64_t rounded_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step; }
+
+void check_scales(const char* what, const ScaleMatrix& scales, std::int64_t rows, std::int64_t cols) {
+  require(scales.rows == rows && scales.cols == cols,
+          fmt::format("{} is {} x {}; this problem takes {} x {}", what, scales.rows, scales.cols, rows, cols));
+  require(rows * cols == 0 || scales.data != nullptr, fmt::format("{} is null and has {} scales", what, rows * cols));
+}
+
+// In bytes.
+std::uint64_t checked_operand_pitch(const char* what, std::int64_t pitch, std::int64_t k, std::uint32_t bits) {
+  const std::int64_t taken = pitch == 0 ? k : pitch;
+  require(taken >= k, fmt::format("{}_pitch is {} numbers, less than the {} of a row", what, taken, k));
+  require(taken < kMaxExtent, fmt::format("{}_pitch is {} numbers; at most {}", what, taken, kMaxExtent - 1));
+  const std::int64_t step = 128 / bits;
+  require(taken % step == 0,
+          fmt::format("rows of {} are {} numbers apart, {} bits; the copy engine takes multiples of 16 bytes. A pitch of {} "
+                      "would pass",
+                      what, taken, taken * bits, rounded_up(taken, step) * step));
+  return static_cast<std::uint64_t>(taken) * bits / 8;
+}
+
+}  // namespace
+
+const char* name_of(ScaledFormat format) {
+  switch (format) {
+    case ScaledFormat::kMxfp8E4m3:
+      return "mxfp8_e4m3";
+    case ScaledFormat::kMxfp8E5m2:
+      return "mxfp8_e5m2";
+    case ScaledFormat::kMxfp4:
+      return "mxfp4";
+    case ScaledFormat::kNvfp4:
+      return "nvfp4";
+    case ScaledFormat::kBlockwiseE4m3:
+      return "blockwise_e4m3";
+    case ScaledFormat::kBlockwiseE5m2:
+      return "blockwise_e5m2";
+  }
+  return "unknown";
+}
+
+bool is_blockwise(ScaledFormat format) {
+  return format == ScaledFormat::kBlockwiseE4m3 || format == ScaledFormat::kBlockwiseE5m2;
+}
+
+std::uint32_t bits_of_element(ScaledFormat format) {
+  return format == ScaledFormat::kMxfp4 || format == ScaledFormat::kNvfp4 ? 4 : 8;
+}
+
+std::uint32_t scale_vector_of(ScaledFormat format) {
+  return is_blockwise(format) ? 128 : format == ScaledFormat::kNvfp4 ? 16 : 32;
+}
+
+std::vector<std::string> matmul_scaled_configs(ScaledFormat format) {
+  std::vector<std::string> names;
+  if (is_blockwise(format)) {
+    for (const MatmulScaledNamed& named : kBlockwiseConfigs) names.emplace_back(named.name);
+  } else {
+    for (const MatmulScaledNamed& named : kBlockScaledConfigs) names.emplace_back(named.name);
+  }
+  return names;
+}
+
+MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulScaledTensors& tensors) {
+  check_extent("m", p.m);
+  check_extent("n", p.n);
+  check_extent("k", p.k);
+  const bool is_output =
+      p.output == MatmulElement::kBf16 || p.output == MatmulElement::kFp16 || p.output == MatmulElement::kFp32;
+  require(is_output, fmt::format("{} to {} is not a supported pair of types; the output is bf16, fp16 or fp32",
+                                 name_of(p.format), name_of(p.output)));
+  const std::uint32_t bits = bits_of_element(p.format);
+  require(bits == 8 || p.k % 2 == 0, fmt::format("k is {}; two numbers of {} share a byte, so k is even. {} would pass", p.k,
+                                                 name_of(p.format), p.k + 1));
+  require(!is_blockwise(p.format) || p.alpha == 1,
+          fmt::format("alpha is {}; with {} it is 1: put it into the scales", p.alpha, name_of(p.format)));
+  MatmulScaledPlan plan;
+  plan.a_pitch_bytes = checked_operand_pitch("a", p.a_pitch, p.k, bits);
+  plan.b_pitch_bytes = checked_operand_pitch("b", p.b_pitch, p.k, bits);
+  plan.row_bytes = static_cast<std::uint64_t>(p.k) * bits / 8;
+  const std::uint32_t out = element_bytes_of(p.output);
+  plan.out_pitch = checked_pitch("out", p.out_pitch, p.n, out);
+  const auto row_bytes = static_cast<std::int64_t>(plan.row_bytes);
+  plan.a_bytes = checked_bytes("a", p.m, row_bytes, plan.a_pitch_bytes,
+                               plan.a_pitch_bytes * static_cast<std::uint64_t>(p.m), 1, 1);
+  plan.b_bytes = checked_bytes("b", p.n, row_bytes, plan.b_pitch_bytes,
+                               plan.b_pitch_bytes * static_cast<std::uint64_t>(p.n), 1, 1);
+  plan.out_bytes =
+      checked_bytes("out", p.m, p.n, plan.out_pitch, plan.out_pitch * static_cast<std::uint64_t>(p.m), 1, out);
+  const std::int64_t scales = rounded_up(p.k, scale_vector_of(p.format));
+  check_scales("a_scales", tensors.a_scales, p.m, scales);
+  check_scales("b_scales", tensors.b_scales, is_blockwise(p.format) ? rounded_up(p.n, 128) : p.n, scales);
+  if (plan.out_bytes != 0) {
+    check_address("a", tensors.a, plan.a_bytes);
+    check_address("b", tensors.b, plan.b_bytes);
+    check_address("out", tensors.out, plan.out_bytes);
+    check_apart("a", tensors.a, plan.a_bytes, tensors.out, plan.out_bytes);
+    check_apart("b", tensors.b, plan.b_bytes, tensors.out, plan.out_bytes);
+    const std::size_t scale_bytes = is_blockwise(p.format) ? sizeof(float) : 1;
+    const auto count = [](const ScaleMatrix& matrix) { return static_cast<std::size_t>(matrix.rows * matrix.cols); };
+    check_apart("a_scales", tensors.a_scales.data, count(tensors.a_scales) * scale_bytes, tensors.out, plan.out_bytes);
+    check_apart("b_scales", tensors.b_scales.data, count(tensors.b_scales) * scale_bytes, tensors.out, plan.out_bytes);
+  }
+  plan.is_ragged = p.n * out % 16 != 0;
+
+  const std::vector<std::string> names = matmul_scaled_configs(p.format);
+  const auto found = p.config.empty() ? names.begin() : std::find(names.begin(), names.end(), p.config);
+  require(found != names.end(), fmt::format("no configuration for {} is called '{}'; there are {}", name_of(p.format),
+                                            p.config, fmt::join(names, ", ")));
+  plan.config = static_cast<std::uint32_t>(found - names.begin());
+  return plan;
+}
+
+std::vector<unsigned char> scale_blocks(const ScaleMatrix& scales) {
+  const std::int64_t row_blocks = rounded_up(scales.rows, 128);
+  const std::int64_t col_blocks = rounded_up(scales.cols, 4);
+  std::vector<unsigned char> blocks(static_cast<std::size_t>(row_blocks * col_blocks * 512));
+  const auto* from = static_cast<const unsigned char*>(scales.data);
+  for (std::int64_t r = 0; r < scales.rows; ++r) {
+    for (std::int64_t c = 0; c < scales.cols; ++c) {
+      const std::int64_t block = r / 128 * col_blocks + c / 4;
+      const std::int64_t in_block = r % 32 * 16 + r % 128 / 32 * 4 + c % 4;
+      blocks[static_cast<std::size_t>(block * 512 + in_block)] = from[r * scales.cols + c];
+    }
+  }
+  return blocks;
+}
+
+std::vector<float> transposed_scales(const ScaleMatrix& scales) {
+  const std::int64_t pitch = rounded_up(scales.rows, 4) * 4;
+  std::vector<float> transposed(static_cast<std::size_t>(pitch * scales.cols));
+  const auto* from = static_cast<const unsigned char*>(scales.data);
+  for (std::int64_t r = 0; r < scales.rows; ++r) {
+    for (std::int64_t c = 0; c < scales.cols; ++c) {
+      std::memcpy(&transposed[static_cast<std::size_t>(c * pitch + r)], from + (r * scales.cols + c) * 4, 4);
+    }
+  }
+  return transposed;
+}
+
+}  // namespace heddle

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The second half of a matmul whose K was split: adds up the partial sums of each element, in the order of K, does what
+// the epilogue's policy says, and stores. Partial sums are float, [batch][split][row][column], rows padded to 16 bytes.
+#pragma once
+
+#include "matmul_element.h"
+#include "matmul_epilogue.h"
+
+#include <heddle/isa/convert.h>
+#include <heddle/isa/entry.h>
+#include <heddle/isa/memory.h>
+#include <heddle/isa/sreg.h>
+#include <heddle/isa/target.h>
+#include <heddle/tile/element.h>
+
+#include <type_traits>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+struct SplitKReduce {
+  struct Params {
+    const float* partial;
+    std::uint64_t partial_pitch;
+    void* out;
+    MatmulElement output;
+    std::uint64_t out_pitch;
+    std::uint64_t out_batch_stride;
+    std::uint64_t residual_batch_stride;
+    std::uint32_t m;
+    std::uint32_t n;
+    std::uint32_t batches;
+    std::uint32_t splits;
+    FusedEpilogue::Params epilogue;
+  };
+  struct Shared {};
+  static constexpr std::uint32_t kThreads = 128;
+
+  // A CTA has a row at a time, a thread four columns of it at a time.
+  HEDDLE_DEVICE static void run(const Params& params, Shared&) {
+    for (std::uint32_t row = isa::ctaid().x; row < params.m; row += isa::nctaid().x) {
+      for (std::uint32_t batch = isa::ctaid().y; batch < params.batches; batch += isa::nctaid().y) {
+        for (std::uint32_t col = isa::tid_x() * 4; col < params.n; col += kThreads * 4) {
+          switch (params.output) {
+            case MatmulElement::kBf16:
+              finish<bf16>(params, batch, row, col);
+              break;
+            case MatmulElement::kFp16:
+              finish<fp16>(params, batch, row, col);
+              break;
+            default:
+              finish<float>(params, batch, row, col);
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  template <Element Out>
+  HEDDLE_DEVICE static void finish(const Params& params, std::uint32_t batch, std::uint32_t row, std::uint32_t col) {
+    float sums[4] = {};
+    for (std::uint32_t split = 0; split < params.splits; ++split) {
+      const std::uint64_t at = ((std::uint64_t{batch} * params.splits + split) * params.m + row) * params.partial_pitch + col;
+      const isa::Bytes16 part = isa::ld_global(reinterpret_cast<const isa::Bytes16*>(params.partial + at));
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < 4; ++i) sums[i] += __builtin_bit_cast(float, part.word[i]);
+    }
+    FusedEpilogue::Params epilogue = params.epilogue;
+    if (epilogue.residual != nullptr) {
+      epilogue.residual = static_cast<const Out*>(epilogue.residual) + batch * params.residual_batch_stride;
+    }
+    Out* const to = static_cast<Out*>(params.out) + batch * params.out_batch_stride + row * params.out_pitch;
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < 4; i += 2) {
+      const OutputPair pair{
+          .row = row, .col = col + i, .is_inside = col + i < params.n, .has_second = col + i + 1 < params.n};
+      float value[2] = {sums[i], sums[i + 1]};
+      FusedEpilogue::apply<Out>(epilogue, pair, value);
+      if (pair.is_inside) isa::st_global(to + pair.col, as<Out>(value[0]));
+      if (pair.has_second) isa::st_global(to + pair.col + 1, as<Out>(value[1]));
+    }
+  }
+
+  template <Element Out>
+  HEDDLE_DEVICE static Out as(float value) {
+    if constexpr (std::is_same_v<Out, float>) {
+      return value;
+    } else if constexpr (std::is_same_v<Out, bf16>) {
+      return bf16{static_cast<std::uint16_t>(isa::cvt_rn_bf16x2_f32(0.0f, value))};
+    } else {
+      return fp16{static_cast<std::uint16_t>(isa::cvt_rn_f16x2_f32(0.0f, value))};
+    }
+  }
+};
+
+}  // namespace heddle::inline HEDDLE_TARGET

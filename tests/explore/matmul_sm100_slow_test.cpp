@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Blackwell matmuls under a thousand random schedules for each configuration, and for each format with scales.
+#include "../support/matmul_scaled_reference.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle {
+namespace {
+
+class MatmulSm100Slow : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(MatmulSm100Slow, IsExactUnderAThousandSchedules) {
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    test::MatmulSm100Case matmul = test::some_tiles(GetParam(), seed);
+    ASSERT_TRUE(test::runs_right(matmul, 8, seed));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MatmulSm100Slow, ::testing::ValuesIn(matmul_sm100_configs()),
+                         [](const auto& config) { return config.param; });
+
+class MatmulScaledSlow : public ::testing::TestWithParam<ScaledFormat> {};
+
+TEST_P(MatmulScaledSlow, IsExactUnderAThousandSchedules) {
+  const std::vector<std::string> configs = matmul_scaled_configs(GetParam());
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    test::MatmulScaledCase matmul = test::some_scaled_tiles(GetParam(), configs[seed % configs.size()], seed);
+    ASSERT_TRUE(test::runs_right(matmul, 8, seed));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MatmulScaledSlow, ::testing::ValuesIn(test::kScaledFormats),
+                         [](const auto& format) { return std::string(name_of(format.param)); });
+
+}  // namespace
+}  // namespace heddle
