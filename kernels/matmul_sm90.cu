@@ -28,10 +28,10 @@ const MatmulSm90Launches& all_launches() {
 void check_gpu(int ordinal) {
   if constexpr (!kIsSimulated) {
     static const GpuList list = find_gpus();
-    if (list.gpus.empty()) throw DriverError("matmul: there is no GPU: " + list.why, 0);
+    if (list.gpus.empty()) throw DriverError(std::string("matmul: there is no GPU: ") + list.why, 0);
     for (const GpuDescription& gpu : list.gpus) {
       if (gpu.ordinal == ordinal && gpu.major != 9) {
-        throw InputError("matmul: GPU " + std::to_string(ordinal) + " (" + gpu.name + ") has compute capability " +
+        throw InputError(std::string("matmul: GPU ") + std::to_string(ordinal) + " (" + gpu.name + ") has compute capability " +
                          std::to_string(gpu.major) + "." + std::to_string(gpu.minor) + "; these kernels are for 9.0");
       }
     }

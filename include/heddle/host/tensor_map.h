@@ -92,7 +92,9 @@ inline const char* name(TensorType type) {
 }
 
 // "box[1]": the entry of a spec that a fault is about.
-inline std::string entry(const char* array, int index) { return array + ("[" + std::to_string(index) + "]"); }
+inline std::string entry(const char* array, int index) {
+  return std::string(array) + "[" + std::to_string(index) + "]";
+}
 
 inline std::string swizzle_name(std::uint64_t code) {
   constexpr const char* names[] = {"none", "32B", "64B", "128B", "128B with 32-byte atoms"};
