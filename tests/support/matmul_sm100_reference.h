@@ -267,13 +267,15 @@ inline constexpr MatmulElement kInputs[] = {MatmulElement::kBf16, MatmulElement:
                                             MatmulElement::kE4m3, MatmulElement::kE5m2};
 inline constexpr MatmulElement kOutputs[] = {MatmulElement::kBf16, MatmulElement::kFp16, MatmulElement::kFp32};
 
-// Several tiles, ragged on all sides, several stages of K; types and what a fused epilogue does take turns.
+// Several tiles, ragged on all sides; on few SMs, the ring of every configuration goes round. Types, and what a fused
+// epilogue does, take turns.
 inline MatmulSm100Case some_tiles(const std::string& config, std::uint64_t turn) {
   const bool is_wide = config.find("4x2") != std::string::npos;
   const bool is_fused = config.find("fused") != std::string::npos;
+  const bool has_one_tile = config.find("2x1") != std::string::npos;
   return {.problem = {.m = 136,
                       .n = is_wide ? 136 : 72,
-                      .k = 200,
+                      .k = has_one_tile ? 328 : is_wide ? 264 : 200,
                       .input = kInputs[turn % 5],
                       .output = kOutputs[turn / 5 % 3],
                       .alpha = is_fused && turn % 2 == 0 ? 2.0f : 1.0f,
@@ -282,6 +284,15 @@ inline MatmulSm100Case some_tiles(const std::string& config, std::uint64_t turn)
           .seed = turn + 1,
           .has_bias = is_fused && turn % 3 != 0,
           .has_residual = is_fused && turn % 7 != 0};
+}
+
+// One cluster of a configuration, or two: then it has several tiles, one after the other, and its rings go round.
+inline std::uint32_t few_sms(const std::string& config, std::uint64_t turn) {
+  const std::uint32_t cluster = config.find("4x2") != std::string::npos   ? 8
+                                : config.find("2x2") != std::string::npos ? 4
+                                : config.find("2x1") != std::string::npos ? 2
+                                                                          : 1;
+  return cluster == 8 ? cluster : cluster << turn % 2;
 }
 
 // Runs in the simulated SM: no report, and the right output. Schedule 0 is round robin.

@@ -23,7 +23,7 @@ TEST_P(MatmulScaled, IsExactUnderTwentySchedulesInEachConfiguration) {
   for (const std::string& config : matmul_scaled_configs(GetParam())) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       MatmulScaledCase matmul = some_scaled_tiles(GetParam(), config, seed);
-      ASSERT_TRUE(runs_right(matmul, 8, seed));
+      ASSERT_TRUE(runs_right(matmul, test::few_sms(config, seed), seed));
     }
   }
 }
