@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Scalar PTX instructions on a GPU and in the simulated SM, bits compared: each form of ptx_forms.h is a kernel
-// of its own, which the driver compiles, applied to special and random operands. Approximate forms may differ
-// by as many units in the last place as the manual grants them; how far they do is printed. Without a GPU of
+// of its own, which the driver compiles, applied to special and random operands. Approximate forms are not
+// judged: how far they differ is printed. Without a GPU of
 // compute capability 9.0 it is skipped (status 77).
 //
 //   conformance_ptx [operand sets for each form, 4096 unless told]
