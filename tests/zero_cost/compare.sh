@@ -1,10 +1,10 @@
 #!/bin/bash
-# Compiles the kernels of with_handles.cu and by_hand.cu and compares them, kernel by kernel: PTX instructions,
-# machine instructions and registers. Handles must not need more of any. Called as
-#   compare.sh <nvcc> <architecture> <folder for outputs> <option>...
+# Compiles the kernels of <prefix>with_handles.cu and <prefix>by_hand.cu and compares them, kernel by kernel: PTX
+# instructions, machine instructions and registers. Handles must not need more of any. Called as
+#   compare.sh <prefix> <nvcc> <architecture> <folder for outputs> <option>...
 set -euo pipefail
-nvcc=$1 arch=$2 out=$3
-shift 3
+prefix=$1 nvcc=$2 arch=$3 out=$4
+shift 4
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$out"
 
@@ -34,13 +34,13 @@ registers() {
 }
 
 for version in with_handles by_hand; do
-  "$nvcc" -arch="sm_$arch" "$@" -ptx -o "$out/$version.ptx" "$here/$version.cu"
+  "$nvcc" -arch="sm_$arch" "$@" -ptx -o "$out/$version.ptx" "$here/$prefix$version.cu"
   "$nvcc" -arch="sm_$arch" -Xptxas=-v -cubin -o "$out/$version.cubin" "$out/$version.ptx" 2> "$out/$version.ptxas"
 done
 
 kernels=$(sed -n 's/.*\.entry \([A-Za-z_0-9]*\)(.*/\1/p' "$out/by_hand.ptx" | sort)
 if [[ -z $kernels || $kernels != "$(sed -n 's/.*\.entry \([A-Za-z_0-9]*\)(.*/\1/p' "$out/with_handles.ptx" | sort)" ]]; then
-  echo "with_handles.cu and by_hand.cu must have the same kernels, at least one" >&2
+  echo "${prefix}with_handles.cu and ${prefix}by_hand.cu must have the same kernels, at least one" >&2
   exit 1
 fi
 
