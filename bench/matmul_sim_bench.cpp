@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long whole Blackwell matmuls take in the simulated SM, all bookkeeping on: seconds, and multiply-adds a second.
+// How long whole Blackwell matmuls take in the simulated SM, all bookkeeping on: seconds, and multiply-adds a
+// second.
 #include "matmul_sm100_host.h"
 #include "matmul_sm100_scaled_host.h"
 
@@ -53,10 +54,13 @@ void multiply(benchmark::State& state, const MatmulSm100Problem& problem, std::u
 void multiply_scaled(benchmark::State& state, const MatmulScaledProblem& problem, std::uint32_t sms) {
   const std::int64_t scales = problem.k / scale_vector_of(problem.format);
   const std::int64_t b_rows = is_blockwise(problem.format) ? problem.n / 128 : problem.n;
-  const std::vector<unsigned char> a = random_numbers(problem.m * problem.k * bits_of_element(problem.format) / 8, 1);
-  const std::vector<unsigned char> b = random_numbers(problem.n * problem.k * bits_of_element(problem.format) / 8, 1);
+  const std::vector<unsigned char> a =
+      random_numbers(problem.m * problem.k * bits_of_element(problem.format) / 8, 1);
+  const std::vector<unsigned char> b =
+      random_numbers(problem.n * problem.k * bits_of_element(problem.format) / 8, 1);
   // A byte of 0x38 is 1 in ue4m3; four of them are a float.
-  const std::vector<unsigned char> scale_bytes(static_cast<std::size_t>(4 * std::max(problem.m, b_rows) * scales), 0x38);
+  const std::vector<unsigned char> scale_bytes(static_cast<std::size_t>(4 * std::max(problem.m, b_rows) * scales),
+                                               0x38);
   std::vector<unsigned char> out(static_cast<std::size_t>(problem.m * problem.n * 4));
   std::uint64_t instructions = 0;
   for (auto _ : state) {
@@ -82,7 +86,8 @@ int main(int argc, char** argv) {
         ->Iterations(1)
         ->UseRealTime();
   };
-  add("bf16/1024x1024x1024/two SMs, CLC/8 SMs", {.m = 1024, .n = 1024, .k = 1024, .config = "2sm_256x256_2x1"}, 8);
+  add("bf16/1024x1024x1024/two SMs, CLC/8 SMs", {.m = 1024, .n = 1024, .k = 1024, .config = "2sm_256x256_2x1"},
+      8);
   add("bf16/512x512x512/one SM, CLC/8 SMs", {.m = 512, .n = 512, .k = 512, .config = "1sm_128x64_1x1"}, 8);
   const auto add_scaled = [](const char* name, const MatmulScaledProblem& problem, std::uint32_t sms) {
     benchmark::RegisterBenchmark(name, [=](benchmark::State& state) { multiply_scaled(state, problem, sms); })
@@ -93,7 +98,8 @@ int main(int argc, char** argv) {
   add_scaled("nvfp4/512x512x512/two SMs, CLC/8 SMs",
              {.m = 512, .n = 512, .k = 512, .format = ScaledFormat::kNvfp4, .config = "2sm_256x256_2x1"}, 8);
   add_scaled("blockwise e4m3/512x512x512/one SM, CLC/8 SMs",
-             {.m = 512, .n = 512, .k = 512, .format = ScaledFormat::kBlockwiseE4m3, .config = "1sm_128x128_1x1"}, 8);
+             {.m = 512, .n = 512, .k = 512, .format = ScaledFormat::kBlockwiseE4m3, .config = "1sm_128x128_1x1"},
+             8);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

@@ -48,8 +48,8 @@ RunOutcome add_up_splits(Device& device, const MatmulSm100Call& call, const void
                                                  .residual = call.residual,
                                                  .residual_pitch = plan.residual_pitch,
                                                  .activation = p.activation}};
-  return device.launch<SplitKReduce>({.grid = {std::min<std::uint32_t>(params.m, 1024), std::min<std::uint32_t>(params.batches, 64)}},
-                                     params);
+  return device.launch<SplitKReduce>(
+      {.grid = {std::min<std::uint32_t>(params.m, 1024), std::min<std::uint32_t>(params.batches, 64)}}, params);
 }
 
 RunOutcome run(const MatmulSm100Problem& problem, const MatmulSm100Plan& plan, const MatmulTensors& tensors,
@@ -99,9 +99,10 @@ RunOutcome matmul_sm100<kTarget>(const MatmulSm100Problem& problem, const Matmul
   try {
     return run(problem, plan, tensors, on_sm100);
   } catch (const std::bad_alloc&) {
-    throw InputError("matmul: the tensors take " +
-                     std::to_string(plan.a_bytes + plan.b_bytes + plan.out_bytes + plan.residual_bytes + plan.partial_bytes) +
-                     " bytes on the device, which has no room for them");
+    throw InputError(
+        "matmul: the tensors take " +
+        std::to_string(plan.a_bytes + plan.b_bytes + plan.out_bytes + plan.residual_bytes + plan.partial_bytes) +
+        " bytes on the device, which has no room for them");
   }
 }
 

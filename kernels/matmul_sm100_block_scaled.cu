@@ -12,8 +12,8 @@ namespace heddle::inline HEDDLE_TARGET {
 namespace {
 
 // Blocks of 512 bytes, as 128 words.
-isa::TensorMap scales_map(const void* address, std::int64_t rows, std::int64_t scales, std::uint32_t box_row_blocks,
-                          std::uint32_t box_scale_blocks) {
+isa::TensorMap scales_map(const void* address, std::int64_t rows, std::int64_t scales,
+                          std::uint32_t box_row_blocks, std::uint32_t box_scale_blocks) {
   const std::uint64_t row_blocks = sm100::tiles_along(rows, 128);
   const std::uint64_t scale_blocks = sm100::tiles_along(scales, 4);
   return make_tensor_map({.type = TensorType::kU32,
@@ -49,8 +49,8 @@ RunOutcome launch_any(Device& device, const MatmulScaledCall& call) {
   return launches[call.plan.config](device, call);
 }
 
-RunOutcome run(const MatmulScaledProblem& problem, const MatmulScaledPlan& plan, const MatmulScaledTensors& tensors,
-               const RunOptions& options) {
+RunOutcome run(const MatmulScaledProblem& problem, const MatmulScaledPlan& plan,
+               const MatmulScaledTensors& tensors, const RunOptions& options) {
   std::vector<unsigned char> blocks[2];
   std::vector<float> a_floats;
   const void* a_scales_data = nullptr;

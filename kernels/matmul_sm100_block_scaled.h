@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C = A * B^T for Blackwell with a scale for every 16 or 32 numbers along K: MXFP8, MXFP4 and NVFP4. The roles and their
-// loops are those of matmul_sm100_frame.h. A stage carries the scales of its tiles too, in blocks of 512 bytes for 128 rows
-// x 4 scales; the thread that multiplies copies them into tensor memory first.
+// C = A * B^T for Blackwell with a scale for every 16 or 32 numbers along K: MXFP8, MXFP4 and NVFP4. The roles
+// and their loops are those of matmul_sm100_frame.h. A stage carries the scales of its tiles too, in blocks of
+// 512 bytes for 128 rows x 4 scales; the thread that multiplies copies them into tensor memory first.
 #pragma once
 
 #include "matmul_sm100_frame.h"
@@ -32,7 +32,8 @@ struct BlockScaledFamily {
   static constexpr MatmulSm100Config config = matmul_config;
   static constexpr std::uint32_t kTileK = 128;  // bytes: one swizzle span
   static constexpr std::uint32_t kMmas = 4;     // of 32 bytes of K each
-  static constexpr std::uint32_t kScaleBlocks = kMmas * static_cast<std::uint32_t>(format.scales_per_mma) / 4;  // along K
+  static constexpr std::uint32_t kScaleBlocks =
+      kMmas * static_cast<std::uint32_t>(format.scales_per_mma) / 4;  // along K
   static constexpr std::uint32_t kColBlocks = config.tile_n / 128;
   static constexpr std::uint32_t kBlockBytes = 512;
   static_assert(sizeof(In) == 1 && config.tile_n % 128 == 0,
@@ -60,8 +61,8 @@ struct BlockScaledFamily {
   };
 
   template <class Context, class Tiles>
-  HEDDLE_DEVICE static void load(const Operands& operands, const Context& ctx, const Tiles& tiles, const TileWork& work,
-                                 std::uint32_t k_block) {
+  HEDDLE_DEVICE static void load(const Operands& operands, const Context& ctx, const Tiles& tiles,
+                                 const TileWork& work, std::uint32_t k_block) {
     load_a<config>(tiles.a_tile(), &operands.a, ctx, work, k_block * kTileK, tiles.barrier());
     load_b<config>(tiles.b_tile(), &operands.b, ctx, work, k_block * kTileK, tiles.barrier());
     load_scales(tiles.sfa_tile(), &operands.sfa, k_block, work.m, work.batch, tiles.barrier());
@@ -80,8 +81,9 @@ struct BlockScaledFamily {
       isa::tcgen05_cp_32x128b_warpx4<kGroup>(sfa + 4 * k, advanced_descriptor(sfa_blocks, k * kBlockBytes));
       HEDDLE_UNROLL
       for (std::uint32_t n = 0; n < kColBlocks; ++n) {
-        isa::tcgen05_cp_32x128b_warpx4<kGroup>(sfb + 4 * (k * kColBlocks + n),
-                                               advanced_descriptor(sfb_blocks, (n * kScaleBlocks + k) * kBlockBytes));
+        isa::tcgen05_cp_32x128b_warpx4<kGroup>(
+            sfb + 4 * (k * kColBlocks + n),
+            advanced_descriptor(sfb_blocks, (n * kScaleBlocks + k) * kBlockBytes));
       }
     }
     const std::uint64_t a = tiles.a_tile().tcgen05_descriptor();
@@ -90,8 +92,8 @@ struct BlockScaledFamily {
     for (std::uint32_t i = 0; i < kMmas; ++i) {
       const std::uint32_t scale = i * static_cast<std::uint32_t>(format.scales_per_mma);
       isa::tcgen05_mma_block_scale<format.kind, kGroup, format.scales_per_mma>(
-          d, advanced_descriptor(a, 32 * i), advanced_descriptor(b, 32 * i), instruction(scale % 4), sfa + scale / 4 * 4,
-          sfb + scale / 4 * 4 * kColBlocks, accumulate || i != 0);
+          d, advanced_descriptor(a, 32 * i), advanced_descriptor(b, 32 * i), instruction(scale % 4),
+          sfa + scale / 4 * 4, sfb + scale / 4 * 4 * kColBlocks, accumulate || i != 0);
     }
   }
 
@@ -113,14 +115,15 @@ struct BlockScaledFamily {
 
   template <class Tile>
   HEDDLE_DEVICE static std::uint64_t scales_descriptor(Tile tile) {
-    return tcgen05_descriptor(SmemDescriptor{.start_address = isa::shared_address(tile.data()), .stride_bytes = 128});
+    return tcgen05_descriptor(
+        SmemDescriptor{.start_address = isa::shared_address(tile.data()), .stride_bytes = 128});
   }
 
   template <class Tile>
   HEDDLE_DEVICE static void load_scales(Tile tile, const isa::TensorMap* map, std::uint32_t k_block,
                                         std::uint32_t row_block, std::uint32_t batch, MbarPtr full) {
-    const std::int32_t at[4] = {0, static_cast<std::int32_t>(k_block * kScaleBlocks), static_cast<std::int32_t>(row_block),
-                                static_cast<std::int32_t>(batch)};
+    const std::int32_t at[4] = {0, static_cast<std::int32_t>(k_block * kScaleBlocks),
+                                static_cast<std::int32_t>(row_block), static_cast<std::int32_t>(batch)};
     if constexpr (config.cta_group == 2) {
       isa::cp_async_bulk_tensor_load_cta_group_2(tile.data(), map, at, full);
     } else {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C = A * B^T for Blackwell in FP8 with float scales: one for each row of A and 128 numbers along K, and one for each 128
-// columns of B and 128 numbers along K. The tensor cores know no such scales: every step of K is an accumulator of its own,
-// which the epilogue multiplies by its scales and adds up in registers. A's scales come with the stage, B's from global
-// memory. Set-up, schedule and load are those of matmul_sm100_frame.h.
+// C = A * B^T for Blackwell in FP8 with float scales: one for each row of A and 128 numbers along K, and one for
+// each 128 columns of B and 128 numbers along K. The tensor cores know no such scales: every step of K is an
+// accumulator of its own, which the epilogue multiplies by its scales and adds up in registers. A's scales come
+// with the stage, B's from global memory. Set-up, schedule and load are those of matmul_sm100_frame.h.
 #pragma once
 
 #include "matmul_sm100_frame.h"
@@ -16,8 +16,9 @@ template <MatmulSm100Config matmul_config, Element In>
 struct BlockwiseFp8Family {
   static constexpr MatmulSm100Config config = matmul_config;
   static constexpr std::uint32_t kTileK = BlockwiseFP8TileConfig::scale_block_k;
-  using Payload = BlockwiseFP8TilePayload<In, In,
-                                          BlockwiseFP8TileConfig{.a = {kSm100TileM, kTileK}, .b = {config.tile_n, kTileK}}>;
+  using Payload =
+      BlockwiseFP8TilePayload<In, In,
+                              BlockwiseFP8TileConfig{.a = {kSm100TileM, kTileK}, .b = {config.tile_n, kTileK}}>;
   static constexpr std::uint32_t tmem_cols = 0;
   struct Operands {
     isa::TensorMap a;  // {k, row, batch}
@@ -28,8 +29,8 @@ struct BlockwiseFp8Family {
   };
 
   template <class Context, class Tiles>
-  HEDDLE_DEVICE static void load(const Operands& operands, const Context& ctx, const Tiles& tiles, const TileWork& work,
-                                 std::uint32_t k_block) {
+  HEDDLE_DEVICE static void load(const Operands& operands, const Context& ctx, const Tiles& tiles,
+                                 const TileWork& work, std::uint32_t k_block) {
     load_a<config>(tiles.a_tile(), &operands.a, ctx, work, k_block * kTileK, tiles.barrier());
     load_b<config>(tiles.b_tile(), &operands.b, ctx, work, k_block * kTileK, tiles.barrier());
     isa::cp_async_bulk_tensor_load(
@@ -39,16 +40,18 @@ struct BlockwiseFp8Family {
 
   template <class Tiles>
   HEDDLE_DEVICE static void multiply(const Tiles& tiles, std::uint32_t d) {
-    constexpr std::uint32_t instruction = instruction_descriptor(InstructionDescriptor{.kind = MmaKind::kF8f6f4,
-                                                                                       .m = kSm100TileM,
-                                                                                       .n = config.tile_n,
-                                                                                       .a_type = operand_type<In>(),
-                                                                                       .b_type = operand_type<In>()});
+    constexpr std::uint32_t instruction =
+        instruction_descriptor(InstructionDescriptor{.kind = MmaKind::kF8f6f4,
+                                                     .m = kSm100TileM,
+                                                     .n = config.tile_n,
+                                                     .a_type = operand_type<In>(),
+                                                     .b_type = operand_type<In>()});
     const std::uint64_t a = tiles.a_tile().tcgen05_descriptor();
     const std::uint64_t b = tiles.b_tile().tcgen05_descriptor();
     HEDDLE_UNROLL
     for (std::uint32_t k = 0; k < kTileK; k += 32) {
-      isa::tcgen05_mma<MmaKind::kF8f6f4, 1>(d, advanced_descriptor(a, k), advanced_descriptor(b, k), instruction, k != 0);
+      isa::tcgen05_mma<MmaKind::kF8f6f4, 1>(d, advanced_descriptor(a, k), advanced_descriptor(b, k), instruction,
+                                            k != 0);
     }
   }
 };
@@ -64,7 +67,8 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
   using typename Frame::Shared;
   using typename Frame::Warps;
   static constexpr MatmulSm100Config config = matmul_config;
-  static_assert(config.cta_group == 1, "the epilogue waits for stages of the input, which in a pair only the leader can");
+  static_assert(config.cta_group == 1,
+                "the epilogue waits for stages of the input, which in a pair only the leader can");
   static_assert(128 % config.tile_n == 0, "a tile has one scale of B: make tile_n 32, 64 or 128");
 
   // The epilogue reads scales out of the stages of the input.
@@ -88,7 +92,8 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
     }
   }
 
-  HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+  HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx,
+                                     Scheduler& scheduler) {
     typename Frame::Input input(
         typename Frame::InputBackend(shared.pipelines.input.barriers.ptr(), ctx.input_release_mask()),
         shared.pipelines.input.payload());
@@ -107,7 +112,8 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
     std::move(tmem).release();
   }
 
-  HEDDLE_DEVICE static void promote(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+  HEDDLE_DEVICE static void promote(const Params& params, Shared& shared, const Context& ctx,
+                                    Scheduler& scheduler) {
     typename Warps::EpilogueContext tmem(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
     auto scales = shared.pipelines.input.template pipeline<kScalesScope>("input");
     const std::uint32_t row = Roles::template thread_in_role<MatmulRoles::Epilogue>();
@@ -118,7 +124,8 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
       for (std::uint32_t k = 0; k < params.k_blocks.all; ++k) {
         const float b_scale = work.is_inside ? isa::ld_global(b_scales + k) : 0.0f;
         auto stage = tmem.output().per_k_epilogue(scales);
-        const float scale = shared.pipelines.input.payload().get_a_scales_tile(stage.input_stage()).load(0, row) * b_scale;
+        const float scale =
+            shared.pipelines.input.payload().get_a_scales_tile(stage.input_stage()).load(0, row) * b_scale;
         add_scaled(stage.tmem().address().of_warp(isa::warp_idx()), scale, sums);
       }
       with_output_type(params.c.type, [&]<class Out>() { store<Out>(params, shared, work, sums); });
@@ -127,7 +134,8 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
   }
 
  private:
-  static constexpr PipelineScope kScalesScope = config.cluster.size() > 1 ? PipelineScope::kCluster : PipelineScope::kCta;
+  static constexpr PipelineScope kScalesScope =
+      config.cluster.size() > 1 ? PipelineScope::kCluster : PipelineScope::kCta;
   static constexpr std::uint32_t kPart = 32;  // columns in registers at a time
 
   HEDDLE_DEVICE static void add_scaled(TmemAddress from, float scale, float (&sums)[config.tile_n]) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host checks before a Blackwell matmul runs: each function throws an InputError that names the rule, the value
-// and, where there is one, the nearest value that passes.
+// What the host checks before a Blackwell matmul runs: each function throws an InputError that names the rule,
+// the value and, where there is one, the nearest value that passes.
 #pragma once
 
 #include <heddle/host/error.h>
@@ -25,33 +25,36 @@ inline void check_extent(const char* what, std::int64_t value) {
   require(value >= 0 && value < kMaxExtent, fmt::format("{} is {}; 0 to {}", what, value, kMaxExtent - 1));
 }
 
-inline std::uint64_t checked_pitch(const char* what, std::int64_t pitch, std::int64_t cols, std::uint32_t element_bytes) {
+inline std::uint64_t checked_pitch(const char* what, std::int64_t pitch, std::int64_t cols,
+                                   std::uint32_t element_bytes) {
   const std::int64_t taken = pitch == 0 ? cols : pitch;
   require(taken >= cols, fmt::format("{}_pitch is {} elements, less than the {} of a row", what, taken, cols));
   require(taken < kMaxExtent, fmt::format("{}_pitch is {} elements; at most {}", what, taken, kMaxExtent - 1));
   const std::int64_t step = 16 / element_bytes;
   require(taken % step == 0,
-          fmt::format("rows of {} are {} elements apart, {} bytes; the copy engine takes multiples of 16 bytes. A pitch "
-                      "of {} would pass",
-                      what, taken, taken * element_bytes, (taken + step - 1) / step * step));
+          fmt::format(
+              "rows of {} are {} elements apart, {} bytes; the copy engine takes multiples of 16 bytes. A pitch "
+              "of {} would pass",
+              what, taken, taken * element_bytes, (taken + step - 1) / step * step));
   return static_cast<std::uint64_t>(taken);
 }
 
-inline std::uint64_t checked_batch_stride(const char* what, std::int64_t stride, std::uint64_t pitch, std::int64_t rows,
-                                   std::int64_t batches, std::uint32_t element_bytes) {
+inline std::uint64_t checked_batch_stride(const char* what, std::int64_t stride, std::uint64_t pitch,
+                                          std::int64_t rows, std::int64_t batches, std::uint32_t element_bytes) {
   const std::uint64_t least = pitch * static_cast<std::uint64_t>(rows);
   if (stride == 0 || batches <= 1) return least;
   require(stride > 0 && static_cast<std::uint64_t>(stride) >= least,
           fmt::format("{}_batch_stride is {} elements, less than the {} of a matrix", what, stride, least));
-  require(stride * element_bytes % 16 == 0,
-          fmt::format("matrices of {} are {} elements apart, {} bytes; the copy engine takes multiples of 16 bytes", what,
-                      stride, stride * element_bytes));
+  require(
+      stride * element_bytes % 16 == 0,
+      fmt::format("matrices of {} are {} elements apart, {} bytes; the copy engine takes multiples of 16 bytes",
+                  what, stride, stride * element_bytes));
   return static_cast<std::uint64_t>(stride);
 }
 
 // From the first element to behind the last.
 inline std::size_t checked_bytes(const char* what, std::int64_t rows, std::int64_t cols, std::uint64_t pitch,
-                          std::uint64_t batch_stride, std::int64_t batches, std::uint32_t element_bytes) {
+                                 std::uint64_t batch_stride, std::int64_t batches, std::uint32_t element_bytes) {
   if (rows == 0 || cols == 0 || batches == 0) return 0;
   const auto elems = static_cast<double>(batch_stride) * static_cast<double>(batches);
   require(elems * element_bytes <= static_cast<double>(kMaxTensorBytes),
@@ -65,13 +68,14 @@ inline void check_address(const char* what, const void* address, std::size_t byt
   require(bytes == 0 || address != nullptr, fmt::format("{} is null and has {} bytes", what, bytes));
 }
 
-inline void check_apart(const char* what, const void* in, std::size_t in_bytes, const void* out, std::size_t out_bytes) {
+inline void check_apart(const char* what, const void* in, std::size_t in_bytes, const void* out,
+                        std::size_t out_bytes) {
   if (in == nullptr || in_bytes == 0 || out_bytes == 0) return;
   const auto in_first = reinterpret_cast<std::uintptr_t>(in);
   const auto out_first = reinterpret_cast<std::uintptr_t>(out);
   require(in_first + in_bytes <= out_first || out_first + out_bytes <= in_first,
-          fmt::format("out overlaps {}: out is 0x{:x} to 0x{:x}, {} is 0x{:x} to 0x{:x}; they must be apart", what,
-                      out_first, out_first + out_bytes, what, in_first, in_first + in_bytes));
+          fmt::format("out overlaps {}: out is 0x{:x} to 0x{:x}, {} is 0x{:x} to 0x{:x}; they must be apart",
+                      what, out_first, out_first + out_bytes, what, in_first, in_first + in_bytes));
 }
 
 }  // namespace heddle::matmul_checks

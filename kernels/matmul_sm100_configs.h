@@ -22,6 +22,7 @@ inline constexpr MatmulSm100Named kMatmulSm100Configs[] = {
     {"2sm_256x128_2x1_fused", {.tile_n = 128, .stages = 5, .cluster = {2, 1}, .cta_group = 2}, true},
 };
 
-inline constexpr std::uint32_t kMatmulSm100ConfigCount = sizeof(kMatmulSm100Configs) / sizeof(kMatmulSm100Configs[0]);
+inline constexpr std::uint32_t kMatmulSm100ConfigCount =
+    sizeof(kMatmulSm100Configs) / sizeof(kMatmulSm100Configs[0]);
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Blackwell matmul does to its sums before it stores them: policies of the kernel frame. A policy sees a thread's
-// part of a row, `count` neighbouring columns from `col` on, and changes the numbers where they are.
+// What a Blackwell matmul does to its sums before it stores them: policies of the kernel frame. A policy sees a
+// thread's part of a row, `count` neighbouring columns from `col` on, and changes the numbers where they are.
 #pragma once
 
 #include "matmul_epilogue.h"
@@ -49,7 +49,8 @@ struct FuseSums {
   };
 
   template <Element Out, std::uint32_t count>
-  HEDDLE_DEVICE static void apply(const Params& params, std::uint32_t col, std::uint32_t n, float (&values)[count]) {
+  HEDDLE_DEVICE static void apply(const Params& params, std::uint32_t col, std::uint32_t n,
+                                  float (&values)[count]) {
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < count; ++i) values[i] *= params.alpha;
     if (params.bias != nullptr) {

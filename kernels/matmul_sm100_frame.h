@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The frame of the Blackwell matmuls: everything but what is multiplied. A CTA has 128 rows and tile_n columns of C at a
-// time. With cta_group 2, two CTAs on neighbouring SMs multiply together: each holds its own rows of A and half of the
-// columns of B, and the leader issues the MMAs for both. CTAs of a cluster that need the same rows of A or B copy a part
-// each and multicast it.
+// The frame of the Blackwell matmuls: everything but what is multiplied. A CTA has 128 rows and tile_n columns of
+// C at a time. With cta_group 2, two CTAs on neighbouring SMs multiply together: each holds its own rows of A and
+// half of the columns of B, and the leader issues the MMAs for both. CTAs of a cluster that need the same rows of
+// A or B copy a part each and multicast it.
 //
 //   scheduler      asks for the next tile (cluster launch control)
 //   load           copies the operands into a ring of stages              input pipeline
@@ -11,7 +11,8 @@
 //   epilogue       tensor memory to registers, to shared memory, to global memory by the copy engine
 //   epilogue_load  copies in a residual, if the epilogue's policy has one epilogue-load pipeline
 //
-// Ragged edges are the copy engine's business: it reads zeros outside of the operands and writes nothing outside of C.
+// Ragged edges are the copy engine's business: it reads zeros outside of the operands and writes nothing outside
+// of C.
 //
 // What is multiplied is a family:
 //
@@ -63,9 +64,8 @@ struct MatmulSm100Frame {
                                                          .cta_group = config.cta_group},
                                               .tmem_cols = Family::tmem_cols,
                                               .epilogue_threads = MatmulRoles::Epilogue::threads}>;
-  using InputBackend =
-      MmaInputBackend<config.stages,
-                      CommitConfig{.cta_group = config.cta_group, .is_multicast = (config.cluster.size() > 1)}>;
+  using InputBackend = MmaInputBackend<config.stages, CommitConfig{.cta_group = config.cta_group,
+                                                                   .is_multicast = (config.cluster.size() > 1)}>;
   using Input = InputTilePipeline<Payload, config.stages, 1, InputBackend>;
   static constexpr TileSchedulerConfig kScheduler{
       .cluster = config.cluster, .group = config.group, .is_batched = true, .is_split = true};
@@ -122,7 +122,8 @@ struct MatmulSm100Frame {
     if (is_elected) input.drain_producer();
   }
 
-  HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+  HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx,
+                                     Scheduler& scheduler) {
     Input input(InputBackend(shared.pipelines.input.barriers.ptr(), ctx.input_release_mask()),
                 shared.pipelines.input.payload());
     auto tmem = Warps::MmaHandle::create(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
@@ -142,7 +143,8 @@ struct MatmulSm100Frame {
   }
 
   template <Element Out>
-  HEDDLE_DEVICE static void store(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+  HEDDLE_DEVICE static void store(const Params& params, Shared& shared, const Context& ctx,
+                                  Scheduler& scheduler) {
     typename Warps::EpilogueContext tmem(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
     constexpr std::uint32_t chunks = Writer<Out>::chunks;
     constexpr std::uint32_t chunk_cols = Writer<Out>::chunk_cols;
@@ -166,7 +168,8 @@ struct MatmulSm100Frame {
   }
 
   template <Element Out>
-  HEDDLE_DEVICE static void load_source(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+  HEDDLE_DEVICE static void load_source(const Params& params, Shared& shared, const Context& ctx,
+                                        Scheduler& scheduler) {
     auto source = shared.pipelines.epi_load.pipeline("epilogue load");
     const SourceTileView<Out, config.tile_n> tiles(shared.source_tiles.ptr());
     LoadOrder order(shared.pipelines);
@@ -190,8 +193,8 @@ struct MatmulSm100Frame {
   }
 
  private:
-  HEDDLE_DEVICE static void load_blocks(const Params& params, const Context& ctx, Input& input, const TileWork& work,
-                                        std::uint32_t first, std::uint32_t count) {
+  HEDDLE_DEVICE static void load_blocks(const Params& params, const Context& ctx, Input& input,
+                                        const TileWork& work, std::uint32_t first, std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
       const auto tiles = input.produce();
       Family::load(params.operands, ctx, tiles, work, first + i);

@@ -4,14 +4,14 @@
 //
 //   out[b] = activation(alpha * A[b] * B[b]^T + bias) + residual[b]
 //
-// A is [M, K], B is [N, K], out and residual are [M, N], row-major, for each of `batches` matrices; bias has N elements.
-// bias and residual have the type of out, and are left out where their pointers are null.
+// A is [M, K], B is [N, K], out and residual are [M, N], row-major, for each of `batches` matrices; bias has N
+// elements. bias and residual have the type of out, and are left out where their pointers are null.
 //
 //   MatmulSm100Problem problem{.m = 1024, .n = 1024, .k = 1024};
 //   const RunOutcome outcome = matmul_sm100<Target::kSim>(problem, {.a = a, .b = b, .out = out}, {.sms = 8});
 //
-// The tensors are in host memory. A problem that cannot be run is refused with an InputError, and a run that ends with a
-// report gives no result: in both cases nothing has been written.
+// The tensors are in host memory. A problem that cannot be run is refused with an InputError, and a run that ends
+// with a report gives no result: in both cases nothing has been written.
 #pragma once
 
 #include "matmul.h"
@@ -47,15 +47,17 @@ struct MatmulSm100Problem {
   std::int64_t residual_batch_stride = 0;
   float alpha = 1;
   Activation activation = Activation::kNone;
-  std::int64_t splits = 1;  // work items that share the K of a tile; more than one takes a workspace and a second kernel
+  std::int64_t splits =
+      1;  // work items that share the K of a tile; more than one takes a workspace and a second kernel
   std::string config = {};  // a name from matmul_sm100_configs(); empty: chosen
 };
 
 template <Target target>
-RunOutcome matmul_sm100(const MatmulSm100Problem& problem, const MatmulTensors& tensors, const RunOptions& options);
+RunOutcome matmul_sm100(const MatmulSm100Problem& problem, const MatmulTensors& tensors,
+                        const RunOptions& options);
 
-// The configurations, by name, and the one that is taken where a problem names none. Those whose names end in "_fused" can
-// do more to the sums than store them.
+// The configurations, by name, and the one that is taken where a problem names none. Those whose names end in
+// "_fused" can do more to the sums than store them.
 std::vector<std::string> matmul_sm100_configs();
 std::string matmul_sm100_choice(const MatmulSm100Problem& problem, bool is_fused);
 
@@ -70,7 +72,7 @@ struct MatmulSm100Plan {
   std::uint64_t out_batch_stride = 0;
   std::uint64_t residual_pitch = 0;
   std::uint64_t residual_batch_stride = 0;
-  std::size_t bias_bytes = 0;      // 0: there is none
+  std::size_t bias_bytes = 0;  // 0: there is none
   std::size_t residual_bytes = 0;
   std::uint64_t partial_pitch = 0;  // of the workspace, in floats
   std::size_t partial_bytes = 0;    // 0: K is not split

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a plan to a launch. Each type of input has a source file of its own, which defines launch_matmul_sm100 for it.
+// From a plan to a launch. Each type of input has a source file of its own, which defines launch_matmul_sm100 for
+// it.
 #pragma once
 
 #include "matmul_sm100_configs.h"
@@ -66,8 +67,8 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
   const MatmulSm100Problem& p = call.problem;
   const MatmulSm100Plan& plan = call.plan;
 
-  const auto operand = [&](const void* address, std::int64_t rows, std::uint64_t pitch, std::uint64_t batch_stride,
-                           std::uint32_t box_rows) {
+  const auto operand = [&](const void* address, std::int64_t rows, std::uint64_t pitch,
+                           std::uint64_t batch_stride, std::uint32_t box_rows) {
     return MatricesMap{.type = tensor_type<In>,
                        .address = address,
                        .rows = rows,
@@ -82,7 +83,8 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
   };
   typename Kernel::Params params{};
   if (p.k > 0) {  // otherwise there is nothing to copy
-    params.operands.a = operand(call.a, p.m, plan.a_pitch, plan.a_batch_stride, kSm100TileM / config.sharers_of_a());
+    params.operands.a =
+        operand(call.a, p.m, plan.a_pitch, plan.a_batch_stride, kSm100TileM / config.sharers_of_a());
     params.operands.b = operand(call.b, p.n, plan.b_pitch, plan.b_batch_stride,
                                 Kernel::Payload::BTile::rows() / config.sharers_of_b());
   }

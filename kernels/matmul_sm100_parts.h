@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the Blackwell matmul kernels share: who does what, which tiles come next, how operands are copied in by the
-// CTAs that share them, and how accumulators leave tensor memory. A kernel file adds its configuration, its payload
-// and the loop of each role.
+// What the Blackwell matmul kernels share: who does what, which tiles come next, how operands are copied in by
+// the CTAs that share them, and how accumulators leave tensor memory. matmul_sm100_frame.h puts them together.
 #pragma once
 
 #include "matmul_element.h"
@@ -67,7 +66,8 @@ struct MatmulRoles {
                          WarpRoles<Epilogue, Load, Mma>>>;
 };
 
-// The tiles of a CTA: by cluster launch control, or without CLC stages shared out beforehand. The same calls for both.
+// The tiles of a CTA: by cluster launch control, or without CLC stages shared out beforehand. The same calls for
+// both.
 template <TileSchedulerConfig config, class Roles, std::uint32_t clc_stages>
 class MatmulScheduler : public ClcTileScheduler<config, Roles, clc_stages> {
  public:
@@ -103,7 +103,8 @@ requires(config.clc_stages == 0) struct BundleOf<config, Payload> {
   using type = SmemPipelineBundleNoClc<config, Payload>;
 };
 
-// By which the main load of a tile goes ahead of the epilogue's; nothing in a kernel whose epilogue loads nothing.
+// By which the main load of a tile goes ahead of the epilogue's; nothing in a kernel whose epilogue loads
+// nothing.
 template <class Bundle>
 class LoadOrder : public LoadOrderBarrier<> {
  public:
@@ -130,8 +131,8 @@ requires(!Bundle::has_epi_load) class SourceRing<Bundle> {
   HEDDLE_DEVICE explicit SourceRing(Bundle&) {}
 };
 
-// How K is shared out: each work item has `share` blocks of a stage's depth, the last of them what is left. None is
-// legal: then the sums are zero.
+// How K is shared out: each work item has `share` blocks of a stage's depth, the last of them what is left. None
+// is legal: then the sums are zero.
 struct KBlocks {
   std::uint32_t all = 0;
   std::uint32_t share = 0;
@@ -147,8 +148,8 @@ struct KBlocks {
   }
 };
 
-// An operand's tile whose rows are along M or N, K contiguous: `sharers` CTAs hold it, and each copies an equal part of
-// its rows to all of them. In a pair the bytes count on the leader's barrier, wherever the tile lands.
+// An operand's tile whose rows are along M or N, K contiguous: `sharers` CTAs hold it, and each copies an equal
+// part of its rows to all of them. In a pair the bytes count on the leader's barrier, wherever the tile lands.
 template <std::uint32_t cta_group, std::uint32_t sharers, class Tile>
 HEDDLE_DEVICE void load_operand(Tile tile, const isa::TensorMap* map, std::int32_t k, std::uint32_t first_row,
                                 std::uint32_t batch, std::uint32_t part, std::uint16_t mask, MbarPtr full) {
@@ -156,7 +157,8 @@ HEDDLE_DEVICE void load_operand(Tile tile, const isa::TensorMap* map, std::int32
   static_assert(Tile::rows() % (8 * sharers) == 0, "each sharer copies whole repeats of the swizzle, 8 rows");
   constexpr std::uint32_t rows = Tile::rows() / sharers;
   auto* const to = tile.data() + part * rows * Tile::cols();
-  const std::int32_t at[3] = {k, static_cast<std::int32_t>(first_row + part * rows), static_cast<std::int32_t>(batch)};
+  const std::int32_t at[3] = {k, static_cast<std::int32_t>(first_row + part * rows),
+                              static_cast<std::int32_t>(batch)};
   if constexpr (sharers > 1 && cta_group == 2) {
     isa::cp_async_bulk_tensor_load_multicast_cta_group_2(to, map, at, full, mask);
   } else if constexpr (sharers > 1) {
@@ -170,22 +172,23 @@ HEDDLE_DEVICE void load_operand(Tile tile, const isa::TensorMap* map, std::int32
 
 // The tiles of A and of B that a CTA has for its work, from `k` on.
 template <MatmulSm100Config config, class Tile, class Context>
-HEDDLE_DEVICE void load_a(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work, std::uint32_t k,
-                          MbarPtr full) {
-  load_operand<config.cta_group, config.sharers_of_a()>(tile, map, static_cast<std::int32_t>(k), work.m * kSm100TileM,
-                                                        work.batch, ctx.cluster_n(), ctx.a_multicast_mask(), full);
+HEDDLE_DEVICE void load_a(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work,
+                          std::uint32_t k, MbarPtr full) {
+  load_operand<config.cta_group, config.sharers_of_a()>(tile, map, static_cast<std::int32_t>(k),
+                                                        work.m * kSm100TileM, work.batch, ctx.cluster_n(),
+                                                        ctx.a_multicast_mask(), full);
 }
 template <MatmulSm100Config config, class Tile, class Context>
-HEDDLE_DEVICE void load_b(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work, std::uint32_t k,
-                          MbarPtr full) {
+HEDDLE_DEVICE void load_b(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work,
+                          std::uint32_t k, MbarPtr full) {
   const std::uint32_t half = ctx.cta_rank() % config.cta_group;  // of a pair's columns
-  load_operand<config.cta_group, config.sharers_of_b()>(tile, map, static_cast<std::int32_t>(k),
-                                                        work.n * config.tile_n + half * Tile::rows(), work.batch,
-                                                        ctx.cluster_m() / config.cta_group, ctx.b_multicast_mask(), full);
+  load_operand<config.cta_group, config.sharers_of_b()>(
+      tile, map, static_cast<std::int32_t>(k), work.n * config.tile_n + half * Tile::rows(), work.batch,
+      ctx.cluster_m() / config.cta_group, ctx.b_multicast_mask(), full);
 }
 
-// Where C goes. `map` has boxes of 32 rows; with `ragged_out`, rows end inside of 16 bytes, where the copy engine would
-// write past them: the chunks at that edge are stored element by element.
+// Where C goes. `map` has boxes of 32 rows; with `ragged_out`, rows end inside of 16 bytes, where the copy engine
+// would write past them: the chunks at that edge are stored element by element.
 struct OutputTarget {
   isa::TensorMap map;
   MatmulElement type = MatmulElement::kBf16;
@@ -229,8 +232,8 @@ inline constexpr std::uint32_t kStoreTileRows = 32;
 template <std::uint32_t store_tiles>
 using StoreTiles = SMemArray<unsigned char, 4 * store_tiles * kStoreTileRows * 128, 1024>;
 
-// How one epilogue warp stores its 32 rows: chunk by chunk through small tiles of shared memory that only it uses, which
-// the copy engine stores while the next chunk is prepared.
+// How one epilogue warp stores its 32 rows: chunk by chunk through small tiles of shared memory that only it
+// uses, which the copy engine stores while the next chunk is prepared.
 template <Element Out, std::uint32_t tile_n, std::uint32_t store_tiles>
 class OutputWriter {
  public:
@@ -266,10 +269,10 @@ class OutputWriter {
     isa::syncwarp();  // the tile is complete
     if (is_elected) {
       if (!is_ragged && row_ < target_->m && col < target_->n) {
-        isa::cp_async_bulk_tensor_store(&target_->map,
-                                        {static_cast<std::int32_t>(col), static_cast<std::int32_t>(row_),
-                                         static_cast<std::int32_t>(batch_)},
-                                        tile().data());
+        isa::cp_async_bulk_tensor_store(
+            &target_->map,
+            {static_cast<std::int32_t>(col), static_cast<std::int32_t>(row_), static_cast<std::int32_t>(batch_)},
+            tile().data());
       }
       isa::cp_async_bulk_commit_group();
     }

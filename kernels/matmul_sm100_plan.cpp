@@ -115,25 +115,28 @@ MatmulSm100Plan plan_matmul_sm100(const MatmulSm100Problem& p, const MatmulTenso
   }
   if (p.splits > 1) {
     plan.partial_pitch = static_cast<std::uint64_t>(p.n + 3) / 4 * 4;
-    plan.partial_bytes = checked_bytes("the workspace of a split K", p.m, static_cast<std::int64_t>(plan.partial_pitch),
-                                       plan.partial_pitch, plan.partial_pitch * static_cast<std::uint64_t>(p.m),
-                                       p.batches * p.splits, 4);
+    plan.partial_bytes = checked_bytes(
+        "the workspace of a split K", p.m, static_cast<std::int64_t>(plan.partial_pitch), plan.partial_pitch,
+        plan.partial_pitch * static_cast<std::uint64_t>(p.m), p.batches * p.splits, 4);
   }
   plan.is_ragged = p.splits == 1 && p.n * out % 16 != 0;
 
-  const bool is_fused = p.alpha != 1 || p.activation != Activation::kNone || tensors.bias != nullptr ||
-                        tensors.residual != nullptr;
+  const bool is_fused =
+      p.alpha != 1 || p.activation != Activation::kNone || tensors.bias != nullptr || tensors.residual != nullptr;
   const std::string name = p.config.empty() ? matmul_sm100_choice(p, is_fused) : p.config;
   std::string known;
   for (plan.config = 0; plan.config < kMatmulSm100ConfigCount; ++plan.config) {
     if (name == kMatmulSm100Configs[plan.config].name) break;
     known += fmt::format("{}{}", plan.config == 0 ? "" : ", ", kMatmulSm100Configs[plan.config].name);
   }
-  require(plan.config < kMatmulSm100ConfigCount, fmt::format("no configuration is called '{}'; there are {}", name, known));
-  require(!is_fused || p.splits > 1 || kMatmulSm100Configs[plan.config].is_fused,
-          fmt::format("configuration '{}' stores the sums as they are; alpha, activation, bias and residual take one whose "
-                      "name ends in '_fused'",
-                      name));
+  require(plan.config < kMatmulSm100ConfigCount,
+          fmt::format("no configuration is called '{}'; there are {}", name, known));
+  require(
+      !is_fused || p.splits > 1 || kMatmulSm100Configs[plan.config].is_fused,
+      fmt::format(
+          "configuration '{}' stores the sums as they are; alpha, activation, bias and residual take one whose "
+          "name ends in '_fused'",
+          name));
   return plan;
 }
 

@@ -15,10 +15,10 @@ struct MatmulScaledNamed {
 inline constexpr MatmulScaledNamed kBlockScaledConfigs[] = {
     {"1sm_128x128_1x1", {.tile_n = 128, .stages = 4}},
     {"2sm_256x256_2x1", {.tile_n = 256, .stages = 3, .cluster = {2, 1}, .cta_group = 2, .output_stages = 1}},
-    {"2sm_256x128_4x2_static",
-     {.tile_n = 128, .stages = 2, .cluster = {4, 2}, .cta_group = 2, .clc_stages = 0}},
+    {"2sm_256x128_4x2_static", {.tile_n = 128, .stages = 2, .cluster = {4, 2}, .cta_group = 2, .clc_stages = 0}},
 };
-inline constexpr std::uint32_t kBlockScaledConfigCount = sizeof(kBlockScaledConfigs) / sizeof(kBlockScaledConfigs[0]);
+inline constexpr std::uint32_t kBlockScaledConfigCount =
+    sizeof(kBlockScaledConfigs) / sizeof(kBlockScaledConfigs[0]);
 
 inline constexpr MatmulScaledNamed kBlockwiseConfigs[] = {
     {"1sm_128x128_1x1", {.tile_n = 128, .stages = 4}},

@@ -4,15 +4,17 @@
 //
 //   out = alpha * (A with its scales) * (B with its scales)^T
 //
-// A is [M, K], B is [N, K], out is [M, N], row-major, in host memory. Block-scaled formats have a byte of scale for each row
-// and 32 (NVFP4: 16) numbers along K: scales are [M, K / 32] and [N, K / 32], rounded up. Blockwise FP8 has floats:
-// [M, K / 128] for A and [N / 128, K / 128] for B, rounded up. fp4 has two numbers in a byte, the first in the low half.
+// A is [M, K], B is [N, K], out is [M, N], row-major, in host memory. Block-scaled formats have a byte of scale
+// for each row and 32 (NVFP4: 16) numbers along K: scales are [M, K / 32] and [N, K / 32], rounded up. Blockwise
+// FP8 has floats: [M, K / 128] for A and [N / 128, K / 128] for B, rounded up. fp4 has two numbers in a byte, the
+// first in the low half.
 //
 //   MatmulScaledProblem problem{.m = 512, .n = 512, .k = 512, .format = ScaledFormat::kNvfp4};
-//   matmul_scaled<Target::kSim>(problem, {.a = a, .b = b, .a_scales = {sa, 512, 32}, .b_scales = {sb, 512, 32}, .out = out}, {});
+//   matmul_scaled<Target::kSim>(problem, {.a = a, .b = b, .a_scales = {sa, 512, 32}, .b_scales = {sb, 512, 32},
+//   .out = out}, {});
 //
-// A problem that cannot be run is refused with an InputError, and a run that ends with a report gives no result: in both
-// cases nothing has been written.
+// A problem that cannot be run is refused with an InputError, and a run that ends with a report gives no result:
+// in both cases nothing has been written.
 #pragma once
 
 #include "matmul_element.h"
@@ -44,8 +46,8 @@ struct MatmulScaledProblem {
   std::int64_t a_pitch = 0;  // from one row to the next; 0: rows follow one another. Rows start on 16 bytes
   std::int64_t b_pitch = 0;
   std::int64_t out_pitch = 0;
-  float alpha = 1;           // such as NVFP4's scale of the whole tensor; 1 with blockwise FP8
-  std::string config = {};   // a name from matmul_scaled_configs(); empty: the first
+  float alpha = 1;          // such as NVFP4's scale of the whole tensor; 1 with blockwise FP8
+  std::string config = {};  // a name from matmul_scaled_configs(); empty: the first
 };
 
 // Dense, row-major.
@@ -83,8 +85,8 @@ struct MatmulScaledPlan {
 };
 MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& problem, const MatmulScaledTensors& tensors);
 
-// Scales as the kernels read them. Blocks of 512 bytes for 128 rows x 4 scales, blocks along K first; what pads the last
-// blocks is zero.
+// Scales as the kernels read them. Blocks of 512 bytes for 128 rows x 4 scales, blocks along K first; what pads
+// the last blocks is zero.
 std::vector<unsigned char> scale_blocks(const ScaleMatrix& scales);
 // Floats with rows and columns changed round, rows padded to 16 bytes.
 std::vector<float> transposed_scales(const ScaleMatrix& scales);
@@ -92,6 +94,7 @@ std::vector<float> transposed_scales(const ScaleMatrix& scales);
 template <>
 RunOutcome matmul_scaled<Target::kSim>(const MatmulScaledProblem&, const MatmulScaledTensors&, const RunOptions&);
 template <>
-RunOutcome matmul_scaled<Target::kCuda>(const MatmulScaledProblem&, const MatmulScaledTensors&, const RunOptions&);
+RunOutcome matmul_scaled<Target::kCuda>(const MatmulScaledProblem&, const MatmulScaledTensors&,
+                                        const RunOptions&);
 
 }  // namespace heddle

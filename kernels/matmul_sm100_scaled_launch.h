@@ -26,8 +26,8 @@ RunOutcome launch_blockwise_fp8(Device& device, const MatmulScaledCall& call);
 namespace sm100 {
 
 // Operands are rows of bytes.
-inline isa::TensorMap bytes_map(const void* address, std::int64_t rows, std::uint64_t row_bytes, std::uint64_t pitch_bytes,
-                                std::uint32_t box_rows) {
+inline isa::TensorMap bytes_map(const void* address, std::int64_t rows, std::uint64_t row_bytes,
+                                std::uint64_t pitch_bytes, std::uint32_t box_rows) {
   return MatricesMap{.address = address,
                      .rows = rows,
                      .cols = static_cast<std::int64_t>(row_bytes),

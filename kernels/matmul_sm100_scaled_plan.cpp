@@ -17,7 +17,8 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t step) { return (value +
 void check_scales(const char* what, const ScaleMatrix& scales, std::int64_t rows, std::int64_t cols) {
   require(scales.rows == rows && scales.cols == cols,
           fmt::format("{} is {} x {}; this problem takes {} x {}", what, scales.rows, scales.cols, rows, cols));
-  require(rows * cols == 0 || scales.data != nullptr, fmt::format("{} is null and has {} scales", what, rows * cols));
+  require(rows * cols == 0 || scales.data != nullptr,
+          fmt::format("{} is null and has {} scales", what, rows * cols));
 }
 
 // In bytes.
@@ -26,10 +27,12 @@ std::uint64_t checked_operand_pitch(const char* what, std::int64_t pitch, std::i
   require(taken >= k, fmt::format("{}_pitch is {} numbers, less than the {} of a row", what, taken, k));
   require(taken < kMaxExtent, fmt::format("{}_pitch is {} numbers; at most {}", what, taken, kMaxExtent - 1));
   const std::int64_t step = 128 / bits;
-  require(taken % step == 0,
-          fmt::format("rows of {} are {} numbers apart, {} bits; the copy engine takes multiples of 16 bytes. A pitch of {} "
-                      "would pass",
-                      what, taken, taken * bits, rounded_up(taken, step) * step));
+  require(
+      taken % step == 0,
+      fmt::format(
+          "rows of {} are {} numbers apart, {} bits; the copy engine takes multiples of 16 bytes. A pitch of {} "
+          "would pass",
+          what, taken, taken * bits, rounded_up(taken, step) * step));
   return static_cast<std::uint64_t>(taken) * bits / 8;
 }
 
@@ -84,8 +87,9 @@ MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulSc
   require(is_output, fmt::format("{} to {} is not a supported pair of types; the output is bf16, fp16 or fp32",
                                  name_of(p.format), name_of(p.output)));
   const std::uint32_t bits = bits_of_element(p.format);
-  require(bits == 8 || p.k % 2 == 0, fmt::format("k is {}; two numbers of {} share a byte, so k is even. {} would pass", p.k,
-                                                 name_of(p.format), p.k + 1));
+  require(bits == 8 || p.k % 2 == 0,
+          fmt::format("k is {}; two numbers of {} share a byte, so k is even. {} would pass", p.k,
+                      name_of(p.format), p.k + 1));
   require(!is_blockwise(p.format) || p.alpha == 1,
           fmt::format("alpha is {}; with {} it is 1: put it into the scales", p.alpha, name_of(p.format)));
   MatmulScaledPlan plan;
@@ -111,16 +115,20 @@ MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulSc
     check_apart("a", tensors.a, plan.a_bytes, tensors.out, plan.out_bytes);
     check_apart("b", tensors.b, plan.b_bytes, tensors.out, plan.out_bytes);
     const std::size_t scale_bytes = is_blockwise(p.format) ? sizeof(float) : 1;
-    const auto count = [](const ScaleMatrix& matrix) { return static_cast<std::size_t>(matrix.rows * matrix.cols); };
-    check_apart("a_scales", tensors.a_scales.data, count(tensors.a_scales) * scale_bytes, tensors.out, plan.out_bytes);
-    check_apart("b_scales", tensors.b_scales.data, count(tensors.b_scales) * scale_bytes, tensors.out, plan.out_bytes);
+    const auto count = [](const ScaleMatrix& matrix) {
+      return static_cast<std::size_t>(matrix.rows * matrix.cols);
+    };
+    check_apart("a_scales", tensors.a_scales.data, count(tensors.a_scales) * scale_bytes, tensors.out,
+                plan.out_bytes);
+    check_apart("b_scales", tensors.b_scales.data, count(tensors.b_scales) * scale_bytes, tensors.out,
+                plan.out_bytes);
   }
   plan.is_ragged = p.n * out % 16 != 0;
 
   const std::vector<std::string> names = matmul_scaled_configs(p.format);
   const auto found = p.config.empty() ? names.begin() : std::find(names.begin(), names.end(), p.config);
-  require(found != names.end(), fmt::format("no configuration for {} is called '{}'; there are {}", name_of(p.format),
-                                            p.config, fmt::join(names, ", ")));
+  require(found != names.end(), fmt::format("no configuration for {} is called '{}'; there are {}",
+                                            name_of(p.format), p.config, fmt::join(names, ", ")));
   plan.config = static_cast<std::uint32_t>(found - names.begin());
   return plan;
 }

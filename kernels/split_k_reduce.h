@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The second half of a matmul whose K was split: adds up the partial sums of each element, in the order of K, does what
-// the epilogue's policy says, and stores. Partial sums are float, [batch][split][row][column], rows padded to 16 bytes.
+// The second half of a matmul whose K was split: adds up the partial sums of each element, in the order of K,
+// does what the epilogue's policy says, and stores. Partial sums are float, [batch][split][row][column], rows
+// padded to 16 bytes.
 #pragma once
 
 #include "matmul_element.h"
@@ -58,10 +59,12 @@ struct SplitKReduce {
 
  private:
   template <Element Out>
-  HEDDLE_DEVICE static void finish(const Params& params, std::uint32_t batch, std::uint32_t row, std::uint32_t col) {
+  HEDDLE_DEVICE static void finish(const Params& params, std::uint32_t batch, std::uint32_t row,
+                                   std::uint32_t col) {
     float sums[4] = {};
     for (std::uint32_t split = 0; split < params.splits; ++split) {
-      const std::uint64_t at = ((std::uint64_t{batch} * params.splits + split) * params.m + row) * params.partial_pitch + col;
+      const std::uint64_t at =
+          ((std::uint64_t{batch} * params.splits + split) * params.m + row) * params.partial_pitch + col;
       const isa::Bytes16 part = isa::ld_global(reinterpret_cast<const isa::Bytes16*>(params.partial + at));
       HEDDLE_UNROLL
       for (std::uint32_t i = 0; i < 4; ++i) sums[i] += __builtin_bit_cast(float, part.word[i]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Blackwell matmuls under a thousand random schedules for each configuration, and for each format with scales.
+// The Blackwell matmuls under a thousand random schedules for each configuration, and for each format with
+// scales.
 #include "../support/matmul_scaled_reference.h"
 
 #include <gtest/gtest.h>

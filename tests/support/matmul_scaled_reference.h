@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matmuls with scales, and what their outputs must be: as matmul_sm100_reference.h, from the formats' definitions and in
-// double.
+// Matmuls with scales, and what their outputs must be: as matmul_sm100_reference.h, from the formats' definitions
+// and in double.
 #pragma once
 
 #include "matmul_sm100_reference.h"
@@ -64,8 +64,8 @@ struct MatmulScaledCase {
   }
 
   // Number k of a row, with its scale.
-  double value(const std::vector<unsigned char>& operand, const std::vector<unsigned char>& scale_bytes, std::int64_t row,
-               std::int64_t k, std::int64_t rows_per_scale) const {
+  double value(const std::vector<unsigned char>& operand, const std::vector<unsigned char>& scale_bytes,
+               std::int64_t row, std::int64_t k, std::int64_t rows_per_scale) const {
     const std::int64_t bit = (row * problem.a_pitch + k) * bits();
     const std::uint32_t byte = operand[static_cast<std::size_t>(bit / 8)];
     const std::uint32_t code = bits() == 8 ? byte : byte >> bit % 8 & 15;
@@ -80,9 +80,11 @@ struct MatmulScaledCase {
     std::vector<double> a_values(static_cast<std::size_t>(p.m * p.k));
     std::vector<double> b_values(static_cast<std::size_t>(p.n * p.k));
     for (std::int64_t k = 0; k < p.k; ++k) {
-      for (std::int64_t m = 0; m < p.m; ++m) a_values[static_cast<std::size_t>(m * p.k + k)] = value(a, a_scales, m, k, 1);
+      for (std::int64_t m = 0; m < p.m; ++m)
+        a_values[static_cast<std::size_t>(m * p.k + k)] = value(a, a_scales, m, k, 1);
       for (std::int64_t n = 0; n < p.n; ++n) {
-        b_values[static_cast<std::size_t>(n * p.k + k)] = value(b, b_scales, n, k, is_blockwise(p.format) ? 128 : 1);
+        b_values[static_cast<std::size_t>(n * p.k + k)] =
+            value(b, b_scales, n, k, is_blockwise(p.format) ? 128 : 1);
       }
     }
     for (std::int64_t m = 0; m < p.m; ++m) {
@@ -90,7 +92,8 @@ struct MatmulScaledCase {
         double sum = 0;
         double magnitude = 0;
         for (std::int64_t k = 0; k < p.k; ++k) {
-          const double product = a_values[static_cast<std::size_t>(m * p.k + k)] * b_values[static_cast<std::size_t>(n * p.k + k)];
+          const double product =
+              a_values[static_cast<std::size_t>(m * p.k + k)] * b_values[static_cast<std::size_t>(n * p.k + k)];
           sum += product;
           magnitude += std::fabs(product);
         }
@@ -100,8 +103,8 @@ struct MatmulScaledCase {
         const double bound = data == Data::kIntegers ? 0.0 : error_bound(f, sum, magnitude);
         const double wanted = data == Data::kIntegers ? rounded(f, sum) : sum;
         if (!(std::fabs(got - wanted) <= bound)) {
-          return ::testing::AssertionFailure() << describe() << ": out[" << m << "][" << n << "] is " << got << "; " << wanted
-                                               << " within " << bound;
+          return ::testing::AssertionFailure() << describe() << ": out[" << m << "][" << n << "] is " << got
+                                               << "; " << wanted << " within " << bound;
         }
         expected.set(0, m, n, got);
       }
@@ -112,20 +115,21 @@ struct MatmulScaledCase {
     return ::testing::AssertionSuccess();
   }
 
-  // As MatmulSm100Case::error_bound; an instruction adds 32 products of bytes or 64 of fp4. Blockwise, each block is
-  // multiplied by a rounded product of two scales and added up in float.
+  // As MatmulSm100Case::error_bound; an instruction adds 32 products of bytes or 64 of fp4. Blockwise, each block
+  // is multiplied by a rounded product of two scales and added up in float.
   double error_bound(FloatFormat f, double sum, double magnitude) const {
     const double k_step = 256.0 / bits();
     const double steps = std::ceil(static_cast<double>(problem.k) / k_step);
     const double per_step = (k_step + 1) * std::ldexp(1.0, -25) + std::ldexp(1.0, -23);
     const double of_float = static_cast<double>(scales_per_row() + 3) * std::ldexp(1.0, -23);
-    return (steps * per_step + of_float) * magnitude + std::ldexp(std::fabs(sum) + magnitude * 1e-4, -f.fraction_bits - 1);
+    return (steps * per_step + of_float) * magnitude +
+           std::ldexp(std::fabs(sum) + magnitude * 1e-4, -f.fraction_bits - 1);
   }
 
   std::string describe() const {
     const MatmulScaledProblem& p = problem;
-    return std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k) + " " + name_of(p.format) + " to " +
-           name_of(p.output) + " config " + p.config + " seed " + std::to_string(seed);
+    return std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k) + " " + name_of(p.format) +
+           " to " + name_of(p.output) + " config " + p.config + " seed " + std::to_string(seed);
   }
 
  private:
@@ -141,7 +145,8 @@ struct MatmulScaledCase {
 
   // Small integers, or numbers of any code that is finite and not large.
   std::vector<unsigned char> operand(std::int64_t rows, std::mt19937_64& random) const {
-    std::vector<unsigned char> bytes(static_cast<std::size_t>(rows * problem.a_pitch * bits() / 8), Matrices::kPoison);
+    std::vector<unsigned char> bytes(static_cast<std::size_t>(rows * problem.a_pitch * bits() / 8),
+                                     Matrices::kPoison);
     const FloatFormat f = element();
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t k = 0; k < problem.k; ++k) {
@@ -161,7 +166,8 @@ struct MatmulScaledCase {
     const auto count = static_cast<std::size_t>(rows * scales_per_row());
     std::vector<unsigned char> bytes(count * (is_blockwise(problem.format) ? 4 : 1));
     for (std::size_t i = 0; i < count; ++i) {
-      const int exponent = data == Data::kIntegers ? static_cast<int>(random() % 3) - 1 : static_cast<int>(random() % 7) - 3;
+      const int exponent =
+          data == Data::kIntegers ? static_cast<int>(random() % 3) - 1 : static_cast<int>(random() % 7) - 3;
       if (is_blockwise(problem.format)) {
         const double fraction = data == Data::kIntegers ? 0.0 : static_cast<double>(random() % 1000) / 1000.0;
         const auto value = static_cast<float>(std::ldexp(1.0 + fraction, exponent));
@@ -183,7 +189,9 @@ inline constexpr ScaledFormat kScaledFormats[] = {ScaledFormat::kMxfp8E4m3,     
 
 // Several tiles, ragged on all sides; on few SMs, the ring of every configuration goes round.
 inline MatmulScaledCase some_scaled_tiles(ScaledFormat format, const std::string& config, std::uint64_t turn) {
-  const std::int64_t k = config.find("2x1") != std::string::npos ? 456 : config.find("4x2") != std::string::npos ? 328 : 200;
+  const std::int64_t k = config.find("2x1") != std::string::npos   ? 456
+                         : config.find("4x2") != std::string::npos ? 328
+                                                                   : 200;
   return {.problem = {.m = 136,
                       .n = 136,
                       .k = bits_of_element(format) == 4 ? 2 * k - 72 : k,
@@ -193,13 +201,15 @@ inline MatmulScaledCase some_scaled_tiles(ScaledFormat format, const std::string
           .seed = turn + 1};
 }
 
-inline ::testing::AssertionResult runs_right(MatmulScaledCase& matmul, std::uint32_t sms, std::uint64_t schedule) {
+inline ::testing::AssertionResult runs_right(MatmulScaledCase& matmul, std::uint32_t sms,
+                                             std::uint64_t schedule) {
   matmul.prepare();
   const std::string name = schedule == 0 ? "rr" : fmt::format("{:x}", schedule);
   const RunOutcome outcome =
       matmul_scaled<Target::kSim>(matmul.problem, matmul.tensors(), {.schedule = name, .sms = sms});
   if (!outcome.ok()) {
-    return ::testing::AssertionFailure() << matmul.describe() << " schedule " << name << " reports\n" << outcome.report;
+    return ::testing::AssertionFailure() << matmul.describe() << " schedule " << name << " reports\n"
+                                         << outcome.report;
   }
   return matmul.is_right();
 }

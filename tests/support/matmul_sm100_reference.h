@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matmuls with data, and what their outputs must be: decoded bit by bit from the formats' definitions and summed in
-// double, with nothing of the library but the problem's types. Integer data give exact sums, so that the comparison
-// needs no tolerance; other data come with the bound that the tensor cores' arithmetic keeps.
+// Matmuls with data, and what their outputs must be: decoded bit by bit from the formats' definitions and summed
+// in double, with nothing of the library but the problem's types. Integer data give exact sums, so that the
+// comparison needs no tolerance; other data come with the bound that the tensor cores' arithmetic keeps.
 #pragma once
 
 #include "matmul_sm100_host.h"
@@ -54,12 +54,14 @@ inline double decode(FloatFormat f, std::uint32_t bits) {
   const double sign = bits >> (f.exponent_bits + f.fraction_bits) & 1 ? -1.0 : 1.0;
   const bool is_top = exponent == (1 << f.exponent_bits) - 1;
   if (f.has_infinity && is_top) {
-    return fraction == 0 ? sign * std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+    return fraction == 0 ? sign * std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::quiet_NaN();
   }
   if (!f.has_infinity && f.has_nan && is_top && fraction == (1u << f.fraction_bits) - 1) {
     return std::numeric_limits<double>::quiet_NaN();
   }
-  const double significand = std::ldexp(static_cast<double>(fraction), -f.fraction_bits) + (exponent == 0 ? 0.0 : 1.0);
+  const double significand =
+      std::ldexp(static_cast<double>(fraction), -f.fraction_bits) + (exponent == 0 ? 0.0 : 1.0);
   return sign * std::ldexp(significand, (exponent == 0 ? 1 : exponent) - f.bias());
 }
 
@@ -194,7 +196,8 @@ struct MatmulSm100Case {
     std::vector<double> b_values(static_cast<std::size_t>(p.n * p.k));
     for (std::int64_t batch = 0; batch < p.batches; ++batch) {
       for (std::int64_t n = 0; n < p.n; ++n) {
-        for (std::int64_t k = 0; k < p.k; ++k) b_values[static_cast<std::size_t>(n * p.k + k)] = b.get(batch, n, k);
+        for (std::int64_t k = 0; k < p.k; ++k)
+          b_values[static_cast<std::size_t>(n * p.k + k)] = b.get(batch, n, k);
       }
       for (std::int64_t m = 0; m < p.m; ++m) {
         for (std::int64_t k = 0; k < p.k; ++k) row[static_cast<std::size_t>(k)] = a.get(batch, m, k);
@@ -215,9 +218,8 @@ struct MatmulSm100Case {
           const double bound = data == Data::kIntegers ? 0.0 : error_bound(f, wanted, magnitude + 4);
           if (data == Data::kIntegers) wanted = rounded(f, wanted);
           if (!(std::fabs(got - wanted) <= bound)) {
-            return ::testing::AssertionFailure()
-                   << describe() << ": out[" << batch << "][" << m << "][" << n << "] is " << got << "; " << wanted
-                   << " within " << bound;
+            return ::testing::AssertionFailure() << describe() << ": out[" << batch << "][" << m << "][" << n
+                                                 << "] is " << got << "; " << wanted << " within " << bound;
           }
           expected.set(batch, m, n, got);
         }
@@ -229,14 +231,15 @@ struct MatmulSm100Case {
     return ::testing::AssertionSuccess();
   }
 
-  // The tensor cores add the products of one instruction and the sum so far, aligned to the largest and cut off 25 bits
-  // below it, and cut the result off to 24 bits; the result is rounded to the type of the output.
-  // Adding up splits, bias and residual rounds to float, and an activation passes an error on, at most 1.13 times.
+  // The tensor cores add the products of one instruction and the sum so far, aligned to the largest and cut off
+  // 25 bits below it, and cut the result off to 24 bits; the result is rounded to the type of the output. Adding
+  // up splits, bias and residual rounds to float, and an activation passes an error on, at most 1.13 times.
   double error_bound(FloatFormat f, double result, double magnitude) const {
     const double k_step = 32.0 / element_bytes_of(problem.input);
     const double steps = std::ceil(static_cast<double>(problem.k) / k_step);
     const double per_step = (k_step + 1) * std::ldexp(1.0, -25) + std::ldexp(1.0, -23);
-    const double of_sum = (steps * per_step + static_cast<double>(problem.splits + 8) * std::ldexp(1.0, -24)) * magnitude;
+    const double of_sum =
+        (steps * per_step + static_cast<double>(problem.splits + 8) * std::ldexp(1.0, -24)) * magnitude;
     return 1.13 * of_sum + std::ldexp(std::fabs(result) + magnitude * 1e-4, -f.fraction_bits - 1);
   }
 
@@ -267,15 +270,17 @@ inline constexpr MatmulElement kInputs[] = {MatmulElement::kBf16, MatmulElement:
                                             MatmulElement::kE4m3, MatmulElement::kE5m2};
 inline constexpr MatmulElement kOutputs[] = {MatmulElement::kBf16, MatmulElement::kFp16, MatmulElement::kFp32};
 
-// Several tiles, ragged on all sides; on few SMs, the ring of every configuration goes round. Types, and what a fused
-// epilogue does, take turns.
+// Several tiles, ragged on all sides; on few SMs, the ring of every configuration goes round. Types, and what a
+// fused epilogue does, take turns.
 inline MatmulSm100Case some_tiles(const std::string& config, std::uint64_t turn) {
   const bool is_wide = config.find("4x2") != std::string::npos;
   const bool is_fused = config.find("fused") != std::string::npos;
   const bool has_one_tile = config.find("2x1") != std::string::npos;
   return {.problem = {.m = 136,
                       .n = is_wide ? 136 : 72,
-                      .k = has_one_tile ? 328 : is_wide ? 264 : 200,
+                      .k = has_one_tile ? 328
+                           : is_wide    ? 264
+                                        : 200,
                       .input = kInputs[turn % 5],
                       .output = kOutputs[turn / 5 % 3],
                       .alpha = is_fused && turn % 2 == 0 ? 2.0f : 1.0f,
@@ -302,7 +307,8 @@ inline ::testing::AssertionResult runs_right(MatmulSm100Case& matmul, std::uint3
   const RunOutcome outcome =
       matmul_sm100<Target::kSim>(matmul.problem, matmul.tensors(), {.schedule = name, .sms = sms});
   if (!outcome.ok()) {
-    return ::testing::AssertionFailure() << matmul.describe() << " schedule " << name << " reports\n" << outcome.report;
+    return ::testing::AssertionFailure() << matmul.describe() << " schedule " << name << " reports\n"
+                                         << outcome.report;
   }
   return matmul.is_right();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Blackwell matmuls with scales in the simulated SM: MXFP8, MXFP4, NVFP4 and blockwise FP8, every configuration, ragged
-// and empty problems, under several schedules, without a report; and what the host refuses.
+// The Blackwell matmuls with scales in the simulated SM: MXFP8, MXFP4, NVFP4 and blockwise FP8, every
+// configuration, ragged and empty problems, under several schedules, without a report; and what the host refuses.
 #include "../support/matmul_scaled_reference.h"
 
 #include <heddle/host/error.h>
@@ -58,8 +58,12 @@ TEST_P(MatmulScaled, SizesMixedAreExactOnIntegers) {
 TEST_P(MatmulScaled, MoreAndFewerTilesThanSms) {
   for (const std::uint32_t sms : {8u, 64u}) {
     for (const std::string& config : matmul_scaled_configs(GetParam())) {
-      MatmulScaledCase matmul{
-          .problem = {.m = 392, .n = 264, .k = 32, .format = GetParam(), .output = MatmulElement::kFp32, .config = config}};
+      MatmulScaledCase matmul{.problem = {.m = 392,
+                                          .n = 264,
+                                          .k = 32,
+                                          .format = GetParam(),
+                                          .output = MatmulElement::kFp32,
+                                          .config = config}};
       EXPECT_TRUE(runs_right(matmul, sms, sms));
     }
   }
@@ -117,7 +121,8 @@ TEST_F(MatmulScaledRefuses, RowsThatTheCopyEngineCannotReach) {
   MatmulScaledProblem problem = matmul.problem;
   problem.a_pitch = 72;
   EXPECT_EQ(refusal(problem, matmul.tensors()),
-            "matmul: rows of a are 72 numbers apart, 288 bits; the copy engine takes multiples of 16 bytes. A pitch of 96 "
+            "matmul: rows of a are 72 numbers apart, 288 bits; the copy engine takes multiples of 16 bytes. A "
+            "pitch of 96 "
             "would pass");
   problem = matmul.problem;
   problem.k = 63;

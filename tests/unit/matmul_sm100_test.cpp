@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Blackwell matmul in the simulated SM: every configuration and pair of types, ragged and empty problems, few and
-// many SMs, under several schedules, without a report; and what the host refuses.
+// The Blackwell matmul in the simulated SM: every configuration and pair of types, ragged and empty problems, few
+// and many SMs, under several schedules, without a report; and what the host refuses.
 #include "../support/matmul_sm100_reference.h"
 
 #include <heddle/host/error.h>
@@ -86,7 +86,8 @@ TEST(MatmulSm100, BatchesOfMatrices) {
 }
 
 TEST(MatmulSm100, EpilogueActivatesAndAdds) {
-  for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kGelu, Activation::kSilu}) {
+  for (const Activation activation :
+       {Activation::kNone, Activation::kRelu, Activation::kGelu, Activation::kSilu}) {
     for (const MatmulElement output : kOutputs) {
       for (const std::int64_t splits : {1, 2}) {
         MatmulSm100Case matmul{.problem = {.m = 72,
@@ -110,9 +111,10 @@ TEST(MatmulSm100, EpilogueActivatesAndAdds) {
 TEST(MatmulSm100, SplitsOfKAddUp) {
   for (const std::string& config : matmul_sm100_configs()) {
     for (const std::int64_t splits : {3, 9}) {
-      MatmulSm100Case matmul{.problem = {.m = 72, .n = 71, .k = 328, .batches = 2, .splits = splits, .config = config},
-                             .more = 1,
-                             .has_residual = splits == 3};
+      MatmulSm100Case matmul{
+          .problem = {.m = 72, .n = 71, .k = 328, .batches = 2, .splits = splits, .config = config},
+          .more = 1,
+          .has_residual = splits == 3};
       EXPECT_TRUE(runs_right(matmul, 8, static_cast<std::uint64_t>(splits)));
     }
   }
@@ -137,7 +139,8 @@ TEST(MatmulSm100, RowsThatEndInsideOf16BytesLeaveTheRestAlone) {
 }
 
 // What a call is refused with. The output is as it was.
-std::string refusal(const MatmulSm100Problem& problem, MatmulTensors tensors, const std::vector<unsigned char>& out) {
+std::string refusal(const MatmulSm100Problem& problem, MatmulTensors tensors,
+                    const std::vector<unsigned char>& out) {
   const std::vector<unsigned char> before = out;
   try {
     matmul_sm100<Target::kSim>(problem, tensors, {});
@@ -152,21 +155,28 @@ class MatmulSm100Refuses : public ::testing::Test {
  protected:
   MatmulSm100Refuses() { matmul.prepare(); }
 
-  std::string refusal_of(const MatmulSm100Problem& problem) { return refusal(problem, matmul.tensors(), matmul.out.bytes); }
-  std::string refusal_of(const MatmulTensors& tensors) { return refusal(matmul.problem, tensors, matmul.out.bytes); }
+  std::string refusal_of(const MatmulSm100Problem& problem) {
+    return refusal(problem, matmul.tensors(), matmul.out.bytes);
+  }
+  std::string refusal_of(const MatmulTensors& tensors) {
+    return refusal(matmul.problem, tensors, matmul.out.bytes);
+  }
 
   MatmulSm100Case matmul{.problem = {.m = 64, .n = 64, .k = 64}};
 };
 
 TEST_F(MatmulSm100Refuses, MisalignedLeadingDimensions) {
   EXPECT_EQ(refusal_of(MatmulSm100Problem{.m = 64, .n = 64, .k = 60}),
-            "matmul: rows of a are 60 elements apart, 120 bytes; the copy engine takes multiples of 16 bytes. A pitch of "
+            "matmul: rows of a are 60 elements apart, 120 bytes; the copy engine takes multiples of 16 bytes. A "
+            "pitch of "
             "64 would pass");
   EXPECT_EQ(refusal_of(MatmulSm100Problem{.m = 8, .n = 8, .k = 60, .a_pitch = 64, .b_pitch = 61}),
-            "matmul: rows of b are 61 elements apart, 122 bytes; the copy engine takes multiples of 16 bytes. A pitch of "
+            "matmul: rows of b are 61 elements apart, 122 bytes; the copy engine takes multiples of 16 bytes. A "
+            "pitch of "
             "64 would pass");
   EXPECT_EQ(refusal_of(MatmulSm100Problem{.m = 64, .n = 63, .k = 64, .output = MatmulElement::kFp32}),
-            "matmul: rows of out are 63 elements apart, 252 bytes; the copy engine takes multiples of 16 bytes. A pitch "
+            "matmul: rows of out are 63 elements apart, 252 bytes; the copy engine takes multiples of 16 bytes. "
+            "A pitch "
             "of 64 would pass");
   EXPECT_EQ(refusal_of(MatmulSm100Problem{.m = 64, .n = 64, .k = 64, .a_pitch = 32}),
             "matmul: a_pitch is 32 elements, less than the 64 of a row");
@@ -180,7 +190,8 @@ TEST_F(MatmulSm100Refuses, SizesThatAreNone) {
             "matmul: a takes 8e+18 bytes; at most 1099511627776");
   EXPECT_EQ(refusal_of(MatmulSm100Problem{.m = 64, .n = 64, .k = 64, .batches = -2}),
             "matmul: batches is -2; 0 to 2147483647");
-  EXPECT_EQ(refusal_of(MatmulSm100Problem{.m = 64, .n = 64, .k = 64, .splits = 0}), "matmul: splits is 0; 1 to 1024");
+  EXPECT_EQ(refusal_of(MatmulSm100Problem{.m = 64, .n = 64, .k = 64, .splits = 0}),
+            "matmul: splits is 0; 1 to 1024");
 }
 
 TEST_F(MatmulSm100Refuses, PairsOfTypes) {
@@ -209,7 +220,8 @@ TEST_F(MatmulSm100Refuses, UnknownConfigurations) {
   problem.config = "1sm_128x64_1x1";
   problem.alpha = 2;
   EXPECT_EQ(refusal_of(problem),
-            "matmul: configuration '1sm_128x64_1x1' stores the sums as they are; alpha, activation, bias and residual take "
+            "matmul: configuration '1sm_128x64_1x1' stores the sums as they are; alpha, activation, bias and "
+            "residual take "
             "one whose name ends in '_fused'");
 }
 
