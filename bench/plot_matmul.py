@@ -7,7 +7,7 @@
 import json
 import sys
 
-ROW, LEFT, WIDTH, TOP = 38, 150, 560, 76
+ROW, LEFT, WIDTH, TOP = 38, 175, 560, 76
 BARS = (("heddle", "#2b6cb0", "heddle"), ("cublaslt_best", "#a0aec0", "cublasLt, best choice"))
 
 
