@@ -90,8 +90,8 @@ struct MatmulCase {
     for (std::uint32_t m = 0; m < p.m; ++m) {
       for (std::uint32_t n = 0; n < p.n; ++n) {
         float sum = 0;  // exact: products and sums are small integers
-        const float* row = &a[std::size_t{m} * p.k];
-        const float* col = &b[std::size_t{n} * p.k];
+        const float* row = a.data() + std::size_t{m} * p.k;
+        const float* col = b.data() + std::size_t{n} * p.k;
         for (std::uint32_t k = 0; k < p.k; ++k) sum += row[k] * col[k];
         double value = static_cast<double>(p.alpha) * static_cast<double>(sum);
         const std::uint64_t at = m * p.out_pitch + n;

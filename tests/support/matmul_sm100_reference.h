@@ -204,7 +204,7 @@ struct MatmulSm100Case {
         for (std::int64_t n = 0; n < p.n; ++n) {
           double sum = 0;
           double magnitude = 0;
-          const double* column = &b_values[static_cast<std::size_t>(n * p.k)];
+          const double* column = b_values.data() + n * p.k;
           for (std::size_t k = 0; k < row.size(); ++k) {
             sum += row[k] * column[k];
             magnitude += std::fabs(row[k] * column[k]);
