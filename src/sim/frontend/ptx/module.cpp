@@ -93,7 +93,9 @@ void PtxModule::State::place_variables() {
       refuse(text->name, variable.line, fmt::format("'{}' is declared but not part of the module", variable.name));
     }
     storage.push_back(allocate(variable.bytes));
-    std::memcpy(storage.back().get(), variable.initial.data(), variable.initial.size());
+    if (!variable.initial.empty()) {
+      std::memcpy(storage.back().get(), variable.initial.data(), variable.initial.size());
+    }
     addresses.push_back(reinterpret_cast<std::uint64_t>(storage.back().get()));
     variables.push_back({variable.name, storage.back().get(), variable.bytes, variable.space == Space::kConst});
   }
