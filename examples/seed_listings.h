@@ -92,7 +92,7 @@ struct Listings {
       const std::uint32_t empty = form == Form::kPerK ? Counts::input_empty_blockwise : Counts::input_empty;
       Input::init_barriers(smem.input_pipeline.barriers.ptr(), Counts::input_full, empty);
       Context::Output::init_barriers(smem.output_pipeline.barriers.ptr(), Counts::output_full, Counts::output_empty);
-      init_tmem_dealloc(smem.tmem, Counts::tmem_dealloc);
+      smem.tmem.init(Counts::tmem_dealloc);
     });
     if (Roles::enter<Load>()) {
       if (ctx.elect_one_thread()) load(params, smem);

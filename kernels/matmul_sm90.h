@@ -26,6 +26,7 @@
 #include <heddle/isa/tma.h>
 #include <heddle/isa/warp.h>
 #include <heddle/isa/wgmma.h>
+#include <heddle/kernel/context.h>
 #include <heddle/kernel/shared_memory.h>
 #include <heddle/pipeline/payload.h>
 #include <heddle/pipeline/pipeline.h>
@@ -159,24 +160,7 @@ struct MatmulSm90 {
                 "the CTAs that share a tile load equal numbers of its panels");
 
   // Where this CTA stands in its cluster, and who shares with it.
-  struct Place {
-    std::uint32_t m;
-    std::uint32_t n;
-
-    HEDDLE_DEVICE Place() : m(isa::cluster_ctarank() % config.cluster_m), n(isa::cluster_ctarank() / config.cluster_m) {}
-
-    HEDDLE_DEVICE std::uint16_t sharers_of_a() const {
-      constexpr std::uint32_t all = [] {
-        std::uint32_t mask = 0;
-        for (std::uint32_t i = 0; i < config.cluster_n; ++i) mask |= 1u << (i * config.cluster_m);
-        return mask;
-      }();
-      return static_cast<std::uint16_t>(all << m);
-    }
-    HEDDLE_DEVICE std::uint16_t sharers_of_b() const {
-      return static_cast<std::uint16_t>(((1u << config.cluster_m) - 1) << (n * config.cluster_m));
-    }
-  };
+  using Place = KernelContext<ClusterConfig{.cluster = {config.cluster_m, config.cluster_n}}>;
 
   HEDDLE_DEVICE static TileWalk tiles_of_cluster(const Params& params) {
     if constexpr (config.cluster() > 1) {
@@ -188,8 +172,8 @@ struct MatmulSm90 {
 
   // The first row and column of this CTA's tile.
   HEDDLE_DEVICE static TileIndex origin(TileIndex cluster_tile, const Place& place) {
-    return {(cluster_tile.m * config.cluster_m + place.m) * config.tile_m,
-            (cluster_tile.n * config.cluster_n + place.n) * config.tile_n};
+    return {(cluster_tile.m * config.cluster_m + place.cluster_m()) * config.tile_m,
+            (cluster_tile.n * config.cluster_n + place.cluster_n()) * config.tile_n};
   }
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, Pipeline& pipeline) {
@@ -217,22 +201,22 @@ struct MatmulSm90 {
     constexpr std::uint32_t a_rows = config.tile_m / config.cluster_n;
     HEDDLE_UNROLL
     for (std::uint32_t panel = 0; panel < ATile::panels(); ++panel) {
-      copy_box<config.cluster_n>(a.panel_data(panel) + place.n * a_rows * 64, params.a, k + panel * 64,
-                                 first.m + place.n * a_rows, place.sharers_of_a(), full);
+      copy_box<config.cluster_n>(a.panel_data(panel) + place.cluster_n() * a_rows * 64, params.a, k + panel * 64,
+                                 first.m + place.cluster_n() * a_rows, place.a_multicast_mask(), full);
     }
     if constexpr (config.b_major == Major::kK) {
       constexpr std::uint32_t b_rows = config.tile_n / config.cluster_m;
       HEDDLE_UNROLL
       for (std::uint32_t panel = 0; panel < BTile::panels(); ++panel) {
-        copy_box<config.cluster_m>(b.panel_data(panel) + place.m * b_rows * 64, params.b, k + panel * 64,
-                                   first.n + place.m * b_rows, place.sharers_of_b(), full);
+        copy_box<config.cluster_m>(b.panel_data(panel) + place.cluster_m() * b_rows * 64, params.b, k + panel * 64,
+                                   first.n + place.cluster_m() * b_rows, place.b_multicast_mask(), full);
       }
     } else {
       constexpr std::uint32_t panels = BTile::panels() / config.cluster_m;
       HEDDLE_UNROLL
       for (std::uint32_t i = 0; i < panels; ++i) {
-        const std::uint32_t panel = place.m * panels + i;
-        copy_box<config.cluster_m>(b.panel_data(panel), params.b, first.n + panel * 64, k, place.sharers_of_b(),
+        const std::uint32_t panel = place.cluster_m() * panels + i;
+        copy_box<config.cluster_m>(b.panel_data(panel), params.b, first.n + panel * 64, k, place.b_multicast_mask(),
                                    full);
       }
     }
@@ -257,7 +241,7 @@ struct MatmulSm90 {
     const Operands operands{.a = payload.get_a_tile(0).template wgmma_descriptor<Major::kK>(first_row),
                             .b = payload.get_b_tile(0).template wgmma_descriptor<config.b_major>()};
     const Place place;
-    const auto readers = static_cast<std::uint16_t>(place.sharers_of_a() | place.sharers_of_b());
+    const std::uint16_t readers = place.input_release_mask();
     unsigned char* const store_tiles = shared.output.ptr(warp * config.store_tiles * kStoreTileBytes);
 
     if (params.a_rows < config.tile_m) clear_missing_rows(params, payload);

@@ -49,7 +49,7 @@ sim::Report run(const sim::Schedule& schedule, const MmaBody& mma, const Epilogu
       [&](Shared& shared) {
         const KernelScope<kCluster<cta_group>> scope([&] {
           Context::Output::init_barriers(shared.output.barriers.ptr(), Counts::output_full, Counts::output_empty);
-          init_tmem_dealloc(shared.tmem, Counts::tmem_dealloc);
+          shared.tmem.init(Counts::tmem_dealloc);
         });
         if (Roles::enter<Mma>()) {
           mma.template operator()<Context>(shared);

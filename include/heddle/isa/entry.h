@@ -13,6 +13,7 @@
 // On the GPU, launch<Copy>() starts it; in the simulated SM, sim::launch<Copy>() of heddle/sim/launch.h.
 #pragma once
 
+#include <heddle/isa/cluster.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
 
@@ -47,7 +48,6 @@ concept Kernel = requires {
 namespace isa {
 
 inline constexpr std::uint32_t kSharedAlignment = 1024;
-inline constexpr std::uint32_t kPortableCluster = 8;
 
 template <Kernel K>
 __global__ void __launch_bounds__(K::kThreads, 1) kernel_entry(const __grid_constant__ typename K::Params params) {
@@ -63,7 +63,7 @@ std::uint32_t resident_clusters(std::uint32_t cluster) {
   constexpr auto shared_bytes = static_cast<int>(sizeof(typename K::Shared));
   auto* entry = kernel_entry<K>;
   if (cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes) != cudaSuccess) return 0;
-  if (cluster > kPortableCluster &&
+  if (cluster > kMaxPortableCluster &&
       cudaFuncSetAttribute(entry, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) != cudaSuccess) {
     return 0;
   }

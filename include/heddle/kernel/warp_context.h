@@ -19,7 +19,6 @@
 //   std::move(mma).release();   // waits for the epilogue, frees
 #pragma once
 
-#include <heddle/isa/annotate.h>
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/mbarrier.h>
 #include <heddle/isa/named_barrier.h>
@@ -33,6 +32,8 @@
 #include <heddle/pipeline/output_tile_pipeline.h>
 #include <heddle/pipeline/pipeline_storage.h>
 #include <heddle/tile/tmem_view.h>
+
+#include <utility>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -48,14 +49,6 @@ struct WarpContextConfig {
   bool operator==(const WarpContextConfig&) const = default;
 };
 
-// Initialises the barrier on which tensor memory's users say that they are done: ArrivalCounts::tmem_dealloc. By the
-// one thread that initialises barriers.
-HEDDLE_DEVICE void init_tmem_dealloc(TmemDeallocStorage& storage, std::uint32_t count, Name name = "tmem dealloc",
-                                     CallSite site = CallSite::here()) {
-  isa::annotate_barriers(storage.mbar(), 1, name, isa::BarrierRole::kOther);
-  isa::mbarrier_init(storage.mbar(), count, site);
-}
-
 template <WarpContextConfig config>
 struct WarpContext {
   static_assert(TmemColumns<config.allocated_cols(), kTmemCols>::kFits);
@@ -67,8 +60,8 @@ struct WarpContext {
   using Output = OutputTilePipeline<config.output>;
   using OutputStorage = OutputPipelineStorage<config.output.num_stages>;
 
-  class MmaContext;
-  class EpilogueContext;
+  template <class Handle>
+  class Scope;
 
   // The MMA warp's hold of tensor memory. Linear, and it stays where it is. All threads of the warp create and
   // release it; the stages in between belong to the one thread that issues MMAs. In a pair both CTAs' MMA warps
@@ -112,7 +105,7 @@ struct WarpContext {
     }
 
    private:
-    friend class MmaContext;
+    friend class Scope<MmaHandle>;
 
     HEDDLE_DEVICE MmaHandle(TmemDeallocStorage& storage, OutputStorage& output, std::uint16_t mma_complete_mask,
                             CallSite site)
@@ -169,7 +162,7 @@ struct WarpContext {
     }
 
    private:
-    friend class EpilogueContext;
+    friend class Scope<EpilogueHandle>;
 
     HEDDLE_DEVICE EpilogueHandle(TmemDeallocStorage& storage, OutputStorage& output,
                                  std::uint16_t mma_complete_mask, CallSite site)
@@ -189,41 +182,27 @@ struct WarpContext {
     Output output_;
   };
 
-  // As MmaHandle, released at the end of the block.
-  class [[nodiscard]] MmaContext {
+  // A handle of either kind, released at the end of the block.
+  template <class Handle>
+  class [[nodiscard]] Scope {
    public:
-    HEDDLE_DEVICE MmaContext(TmemDeallocStorage& tmem, OutputStorage& output, std::uint16_t mma_complete_mask = 1,
-                             CallSite site = HEDDLE_HERE)
+    HEDDLE_DEVICE Scope(TmemDeallocStorage& tmem, OutputStorage& output, std::uint16_t mma_complete_mask = 1,
+                        CallSite site = HEDDLE_HERE)
         : handle_(tmem, output, mma_complete_mask, site), created_(site) {}
-    MmaContext(const MmaContext&) = delete;
-    MmaContext& operator=(const MmaContext&) = delete;
-    HEDDLE_DEVICE ~MmaContext() { std::move(handle_).release(created_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    HEDDLE_DEVICE ~Scope() { std::move(handle_).release(created_); }
 
     HEDDLE_DEVICE Output& output() { return handle_.output(); }
     HEDDLE_DEVICE Tmem tmem() const { return handle_.tmem(); }
 
    private:
-    MmaHandle handle_;
+    Handle handle_;
     CallSite created_;
   };
 
-  // As EpilogueHandle, released at the end of the block.
-  class [[nodiscard]] EpilogueContext {
-   public:
-    HEDDLE_DEVICE EpilogueContext(TmemDeallocStorage& tmem, OutputStorage& output,
-                                  std::uint16_t mma_complete_mask = 1, CallSite site = HEDDLE_HERE)
-        : handle_(tmem, output, mma_complete_mask, site), created_(site) {}
-    EpilogueContext(const EpilogueContext&) = delete;
-    EpilogueContext& operator=(const EpilogueContext&) = delete;
-    HEDDLE_DEVICE ~EpilogueContext() { std::move(handle_).release(created_); }
-
-    HEDDLE_DEVICE Output& output() { return handle_.output(); }
-    HEDDLE_DEVICE Tmem tmem() const { return handle_.tmem(); }
-
-   private:
-    EpilogueHandle handle_;
-    CallSite created_;
-  };
+  using MmaContext = Scope<MmaHandle>;
+  using EpilogueContext = Scope<EpilogueHandle>;
 };
 
 }  // namespace heddle::inline HEDDLE_TARGET

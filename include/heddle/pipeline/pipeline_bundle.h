@@ -55,8 +55,7 @@ template <class Counts, class Bundle>
 HEDDLE_DEVICE void init_common(Bundle& bundle, CallSite site) {
   bundle.input.pipeline("input").init_mbars(Counts::input_full, Counts::input_empty, site);
   bundle.output.pipeline("output").init_mbars(Counts::output_full, Counts::output_empty, site);
-  isa::annotate_barriers(bundle.tmem.mbar(), 1, "tmem deallocation", isa::BarrierRole::kOther);
-  isa::mbarrier_init(bundle.tmem.mbar(), Counts::tmem_dealloc, site);
+  bundle.tmem.init(Counts::tmem_dealloc, site);
   if constexpr (Bundle::has_epi_load) {
     bundle.epi_load.pipeline("epilogue load")
         .init_mbars(Counts::epilogue_load_full, Counts::epilogue_load_empty, site);

@@ -20,6 +20,7 @@
 //   const Payload payload = shared.input.payload();
 #pragma once
 
+#include <heddle/isa/annotate.h>
 #include <heddle/isa/mbarrier.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/target.h>
@@ -255,6 +256,11 @@ struct ClcPipelineStorage {
 // Where tensor memory begins, written by tcgen05.alloc, and the barrier on which its users arrive before it
 // is freed: used once, parity 0.
 struct TmemDeallocStorage {
+  // By the one thread that initialises barriers; `count` users arrive: ArrivalCounts::tmem_dealloc.
+  HEDDLE_DEVICE void init(std::uint32_t count, CallSite site = CallSite::here()) {
+    isa::annotate_barriers(mbar(), 1, "tmem dealloc", isa::BarrierRole::kOther);
+    isa::mbarrier_init(mbar(), count, site);
+  }
   HEDDLE_HOST_DEVICE MbarPtr mbar() { return barrier.ptr(); }
   HEDDLE_HOST_DEVICE std::uint32_t* address_ptr() { return address.ptr(); }
 
