@@ -383,7 +383,7 @@ class Machine {
   std::byte* shared_bytes(const Thread& thread, SharedAddress address, std::uint32_t bytes, CallSite site,
                           const char* instruction) const;
   void check_not_barrier(const Thread& thread, const Cta& cta, std::uint32_t offset, std::uint32_t bytes,
-                         CallSite site) const;
+                         CallSite site, const char* instruction, bool writes = true) const;
   void issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const TensorMapSpec& spec,
                    std::span<const std::int32_t> coords, std::uint32_t offset, CallSite site);
   Warpgroup& whole_warpgroup(const Thread& thread, CallSite site, const char* instruction) const;
