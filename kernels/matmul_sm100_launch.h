@@ -14,13 +14,14 @@ namespace heddle::inline HEDDLE_TARGET {
 
 // A problem, and where everything is on the device. With a split K, `out` is the workspace.
 struct MatmulSm100Call {
-  const MatmulSm100Problem& problem;
+  const MatmulProblem& problem;
   const MatmulSm100Plan& plan;
   const void* a;
   const void* b;
   void* out;
   const void* bias;
   const void* residual;
+  void* stream = nullptr;
 };
 
 // By the kind of multiplication. The second of two takes operands that are not both K-major.
@@ -33,7 +34,10 @@ RunOutcome launch_sm100_tf32_layouts(Device& device, const MatmulSm100Call& call
 
 namespace sm100 {
 
-inline OperandMajors majors_of(const MatmulSm100Problem&) { return {}; }
+inline Major major_of(OperandLayout layout) { return layout == OperandLayout::kKMajor ? Major::kK : Major::kMN; }
+inline OperandMajors majors_of(const MatmulProblem& problem) {
+  return {major_of(problem.a_layout), major_of(problem.b_layout)};
+}
 
 inline TensorType tensor_type_of(MatmulElement type) {
   switch (type) {
@@ -51,7 +55,7 @@ inline TensorType tensor_type_of(MatmulElement type) {
 // Where the kernel stores: the output, or the workspace of a split K.
 template <std::uint32_t tile_n, std::uint32_t tile_m>
 OutputTarget output_target(const MatmulSm100Call& call) {
-  const MatmulSm100Problem& p = call.problem;
+  const MatmulProblem& p = call.problem;
   const MatmulSm100Plan& plan = call.plan;
   MatricesMap map{.address = call.out, .rows = p.m, .cols = p.n, .batches = p.batches * p.splits};
   if (p.splits > 1) {
@@ -62,7 +66,7 @@ OutputTarget output_target(const MatmulSm100Call& call) {
   }
   map.pitch = plan.out_pitch;
   map.batch_stride = plan.out_batch_stride;
-  return output_target<tile_n, tile_m>(map, p.output, plan.is_ragged ? call.out : nullptr);
+  return output_target<tile_n, tile_m>(map, p.out_type, plan.is_ragged ? call.out : nullptr);
 }
 
 // A matrix of an operand whose tile has this layout; [rows, cols] as it is stored.
@@ -92,7 +96,7 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
   using Epilogue = std::conditional_t<named.is_fused, FuseSums, StoreSums>;
   using Family = StandardFamily<config, kind, majors>;
   using Kernel = MatmulSm100Frame<Family, Epilogue>;
-  const MatmulSm100Problem& p = call.problem;
+  const MatmulProblem& p = call.problem;
   const MatmulSm100Plan& plan = call.plan;
 
   typename Kernel::Params params{};
@@ -100,12 +104,12 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
     constexpr bool is_a_k = majors.a == Major::kK;
     constexpr bool is_b_k = majors.b == Major::kK;
     params.operands.a = operand_map<typename Family::Payload::ATile>(
-        call, call.a, p.input, is_a_k ? p.m : p.k, is_a_k ? p.k : p.m, plan.a_pitch, plan.a_batch_stride,
+        call, call.a, p.a_type, is_a_k ? p.m : p.k, is_a_k ? p.k : p.m, plan.a_pitch, plan.a_batch_stride,
         config.sharers_of_a());
     params.operands.b = operand_map<typename Family::Payload::BTile>(
-        call, call.b, p.input, is_b_k ? p.n : p.k, is_b_k ? p.k : p.n, plan.b_pitch, plan.b_batch_stride,
+        call, call.b, p.b_type, is_b_k ? p.n : p.k, is_b_k ? p.k : p.n, plan.b_pitch, plan.b_batch_stride,
         config.sharers_of_b());
-    params.operands.instruction = Family::instruction(operand_type_of(p.input), operand_type_of(p.input));
+    params.operands.instruction = Family::instruction(operand_type_of(p.a_type), operand_type_of(p.b_type));
   }
   params.c = output_target<config.tile_n, config.tile_m>(call);
   params.k_blocks.all = tiles_along(p.k, Family::kTileK);
@@ -122,20 +126,20 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
       params.epilogue.activation = p.activation;
     }
     if (params.has_residual) {
-      params.residual = MatricesMap{.type = output_tensor_type(p.output),
+      params.residual = MatricesMap{.type = output_tensor_type(p.out_type),
                                     .address = call.residual,
                                     .rows = p.m,
                                     .cols = p.n,
                                     .batches = p.batches,
-                                    .element_bytes = element_bytes_of(p.output),
+                                    .element_bytes = element_bytes_of(p.out_type),
                                     .pitch = plan.residual_pitch,
                                     .batch_stride = plan.residual_batch_stride,
                                     .box_rows = kSm100TileM,
-                                    .box_cols = chunk_cols_of<config.tile_n>(p.output)}
+                                    .box_cols = chunk_cols_of<config.tile_n>(p.out_type)}
                             .make();
     }
   }
-  return launch<Kernel>(device, params);
+  return launch<Kernel>(device, params, call.stream);
 }
 
 // Null: the library does not hold this kernel, and plan_matmul_sm100 has refused it.

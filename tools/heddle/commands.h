@@ -6,6 +6,10 @@
 #include <cstdint>
 #include <string>
 
+namespace CLI {
+class App;
+}
+
 namespace heddle::tool {
 
 inline constexpr int kWell = 0;
@@ -33,5 +37,35 @@ struct CheckOptions {
   bool json = false;
 };
 int check(const CheckOptions& options);
+
+struct MatmulOptions {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t batches = 1;
+  std::int64_t splits = 1;
+  std::string a_type = "bf16";
+  std::string b_type;  // empty: as a_type
+  std::string out_type = "bf16";
+  std::string a_layout = "mk";
+  std::string b_layout = "nk";
+  std::string scaled;  // empty: no scales
+  float alpha = 1;
+  float beta = 0;
+  bool bias = false;
+  std::string activation = "none";
+  bool residual = false;
+  std::string device = "auto";
+  std::string config;  // empty: chosen
+  bool list_configs = false;
+  bool integers = false;
+  std::uint64_t seed = 1;
+  std::uint32_t schedules = 0;  // random ones, after round robin
+  std::string schedule;         // one only
+  std::uint32_t sms = 8;
+  bool json = false;
+};
+CLI::App* add_matmul(CLI::App& app, MatmulOptions& options);
+int matmul(const MatmulOptions& options);
 
 }  // namespace heddle::tool
