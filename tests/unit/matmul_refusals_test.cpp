@@ -100,7 +100,7 @@ std::vector<Refusal> refusals() {
           "TensorIsAbsurd",
           [](Call& c) {
             c.problem.m = 1 << 30;
-            c.problem.k = 1 << 30;
+            c.problem.k = c.problem.a_pitch = c.problem.b_pitch = 1 << 30;
           },
           "a takes 2.31e+18 bytes; at most " + big),
       both(
