@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace heddle::tool {
 
@@ -33,5 +34,19 @@ struct CheckOptions {
   bool json = false;
 };
 int check(const CheckOptions& options);
+
+struct ExecOptions {
+  std::string arch = "sm90";
+  std::uint32_t sms = 16;
+  std::string schedule;            // empty: round robin
+  std::uint32_t schedules = 0;     // random ones after it, each a run of the program
+  std::uint64_t seed = 1;          // of the first random schedule
+  std::uint64_t budget = 0;        // instructions of a launch; 0: as many as it takes
+  bool no_races = false;
+  bool stats = false;
+  std::vector<std::string> command;  // the program and its arguments
+};
+// Ends with the program's own status.
+int exec(const ExecOptions& options);
 
 }  // namespace heddle::tool

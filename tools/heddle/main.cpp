@@ -46,6 +46,23 @@ int run(int argc, char** argv) {
   check_command->add_option("--cluster", check_options.cluster, "CTAs in a cluster, 1 or 2")->capture_default_str();
   check_command->add_flag("--json", check_options.json, "Print JSON");
 
+  ExecOptions exec_options;
+  CLI::App* exec_command = app.add_subcommand(
+      "exec", "heddle exec [OPTIONS] PROGRAM ARGS...: run a CUDA program, built with nvcc -cudart shared, against a "
+              "simulated GPU; exit status: the program's");
+  exec_command->prefix_command();
+  exec_command->add_option("--arch", exec_options.arch, "sm90 or sm100")->capture_default_str();
+  exec_command->add_option("--sms", exec_options.sms, "How many SMs the card has")->capture_default_str();
+  exec_command->add_option("--schedule", exec_options.schedule, "rr, or a seed in hexadecimal")->default_str("rr");
+  exec_command->add_option("--schedules", exec_options.schedules,
+                           "Run the program again under so many random schedules")
+      ->capture_default_str();
+  exec_command->add_option("--seed", exec_options.seed, "Of the first random schedule")->capture_default_str();
+  exec_command->add_option("--budget", exec_options.budget,
+                           "Instructions after which a launch is stopped with a report of where each warp is");
+  exec_command->add_flag("--no-races", exec_options.no_races, "Do not look for races: faster");
+  exec_command->add_flag("--stats", exec_options.stats, "Say at the end how much was executed, and how fast");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -53,6 +70,10 @@ int run(int argc, char** argv) {
   }
   if (info_command->parsed()) return info(info_options);
   if (check_command->parsed()) return check(check_options);
+  if (exec_command->parsed()) {
+    exec_options.command = exec_command->remaining();
+    return exec(exec_options);
+  }
   return main_job();
 }
 
