@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_sm100_block_scaled.h"
 
+#include "matmul_families.h"
+#include "matmul_on_device.h"
 #include "matmul_sm100_scaled_launch.h"
 
 #include <array>
@@ -88,8 +90,9 @@ RunOutcome run(const MatmulScaledProblem& problem, const MatmulScaledPlan& plan,
                               .a_scales = a_scales.data(),
                               .b_scales = b_scales.data(),
                               .out = out.data()};
-  const RunOutcome outcome =
-      is_blockwise(problem.format) ? launch_blockwise_fp8(device, call) : launch_block_scaled(device, call);
+  const RunOutcome outcome = device.finish([&] {
+    return is_blockwise(problem.format) ? launch_blockwise_fp8(device, call) : launch_block_scaled(device, call);
+  });
   if (outcome.ok()) out.download(tensors.out);
   return outcome;
 }
@@ -114,10 +117,11 @@ RunOutcome launch_block_scaled(Device& device, const MatmulScaledCall& call) {
 namespace heddle {
 
 template <>
-RunOutcome matmul_scaled<kTarget>(const MatmulScaledProblem& problem, const MatmulScaledTensors& tensors,
-                                  const RunOptions& options) {
+RunOutcome matmul_scaled_sm100<kTarget>(const MatmulScaledProblem& problem, const MatmulScaledTensors& tensors,
+                                        const RunOptions& options) {
   const MatmulScaledPlan plan = plan_matmul_scaled(problem, tensors);
   if (plan.out_bytes == 0) return {};
+  check_gpu(options.ordinal, 10);
   RunOptions on_sm100 = options;
   on_sm100.arch = Arch::kSm100;
   try {

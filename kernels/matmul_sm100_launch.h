@@ -15,13 +15,14 @@ namespace heddle::inline HEDDLE_TARGET {
 
 // A problem, and where everything is on the device. With a split K, `out` is the workspace.
 struct MatmulSm100Call {
-  const MatmulSm100Problem& problem;
+  const MatmulProblem& problem;
   const MatmulSm100Plan& plan;
   const void* a;
   const void* b;
   void* out;
   const void* bias;
   const void* residual;
+  void* stream = nullptr;
 };
 
 template <Element In>
@@ -43,7 +44,7 @@ namespace sm100 {
 // Where the kernel stores: the output, or the workspace of a split K.
 template <std::uint32_t tile_n>
 OutputTarget output_target(const MatmulSm100Call& call) {
-  const MatmulSm100Problem& p = call.problem;
+  const MatmulProblem& p = call.problem;
   const MatmulSm100Plan& plan = call.plan;
   MatricesMap map{.address = call.out, .rows = p.m, .cols = p.n, .batches = p.batches * p.splits};
   if (p.splits > 1) {
@@ -54,7 +55,7 @@ OutputTarget output_target(const MatmulSm100Call& call) {
   }
   map.pitch = plan.out_pitch;
   map.batch_stride = plan.out_batch_stride;
-  return output_target<tile_n>(map, p.output, plan.is_ragged ? call.out : nullptr);
+  return output_target<tile_n>(map, p.out_type, plan.is_ragged ? call.out : nullptr);
 }
 
 template <std::uint32_t index, Element In>
@@ -64,7 +65,7 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
   using Epilogue = std::conditional_t<named.is_fused, FuseSums, StoreSums>;
   using Kernel = MatmulSm100<config, In, Epilogue>;
   constexpr std::uint32_t kTileK = StandardFamily<config, In>::kTileK;
-  const MatmulSm100Problem& p = call.problem;
+  const MatmulProblem& p = call.problem;
   const MatmulSm100Plan& plan = call.plan;
 
   const auto operand = [&](const void* address, std::int64_t rows, std::uint64_t pitch,
@@ -103,20 +104,20 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
       params.epilogue.activation = p.activation;
     }
     if (params.has_residual) {
-      params.residual = MatricesMap{.type = output_tensor_type(p.output),
+      params.residual = MatricesMap{.type = output_tensor_type(p.out_type),
                                     .address = call.residual,
                                     .rows = p.m,
                                     .cols = p.n,
                                     .batches = p.batches,
-                                    .element_bytes = element_bytes_of(p.output),
+                                    .element_bytes = element_bytes_of(p.out_type),
                                     .pitch = plan.residual_pitch,
                                     .batch_stride = plan.residual_batch_stride,
                                     .box_rows = kSm100TileM,
-                                    .box_cols = chunk_cols_of<config.tile_n>(p.output)}
+                                    .box_cols = chunk_cols_of<config.tile_n>(p.out_type)}
                             .make();
     }
   }
-  return launch<Kernel>(device, params);
+  return launch<Kernel>(device, params, call.stream);
 }
 
 template <Element In>

@@ -86,10 +86,10 @@ TileSchedulerParams scheduler_params(const TileGrid& grid) {
 }
 
 template <class Kernel>
-RunOutcome launch(Device& device, const typename Kernel::Params& params) {
+RunOutcome launch(Device& device, const typename Kernel::Params& params, void* stream = nullptr) {
   constexpr std::uint32_t size = Kernel::config.cluster.size();
   const std::uint32_t ctas = device.resident_clusters<Kernel>(size) * size;
-  return device.launch<Kernel>(Kernel::Scheduler::launch_shape(params.scheduler, ctas), params);
+  return device.enqueue<Kernel>(Kernel::Scheduler::launch_shape(params.scheduler, ctas), params, stream);
 }
 
 }  // namespace sm100

@@ -56,7 +56,7 @@ typename Kernel::Params scaled_params(const MatmulScaledCall& call) {
                         .cols = p.n,
                         .pitch = plan.out_pitch,
                         .batch_stride = plan.out_pitch * static_cast<std::uint64_t>(p.m)};
-  params.c = output_target<config.tile_n>(out, p.output, plan.is_ragged ? call.out : nullptr);
+  params.c = output_target<config.tile_n>(out, p.out_type, plan.is_ragged ? call.out : nullptr);
   params.k_blocks.all = tiles_along(static_cast<std::int64_t>(plan.row_bytes), Family::kTileK);
   params.k_blocks.share = params.k_blocks.all;
   params.scheduler = scheduler_params<Kernel>(

@@ -160,6 +160,10 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   Error error = Error::kSuccess;
   const sim::PtxEntry* entry = load_entry(card, kernel, error);
   if (entry == nullptr) return error;
+  if (!entry->unsupported.empty()) {
+    say(entry->unsupported);
+    return Error::kNotSupported;
+  }
   isa::Dim3 cluster = request.cluster;
   if (cluster.x == 0 && cluster.y == 0 && cluster.z == 0) {
     cluster = has_zero(entry->required_cluster) ? isa::Dim3{} : entry->required_cluster;

@@ -7,6 +7,7 @@
 #include <heddle/host/error.h>
 #include <heddle/sim/schedule.h>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <sys/wait.h>
@@ -135,6 +136,25 @@ int run_and_wait(const std::string& path, const std::vector<std::string>& comman
 }
 
 }  // namespace
+
+CLI::App* add_exec(CLI::App& app, ExecOptions& options) {
+  CLI::App* command = app.add_subcommand(
+      "exec", "heddle exec [OPTIONS] PROGRAM ARGS...: run a CUDA program, built with nvcc -cudart shared, against a "
+              "simulated GPU; exit status: the program's");
+  command->prefix_command();
+  command->add_option("--arch", options.arch, "sm90 or sm100")->capture_default_str();
+  command->add_option("--sms", options.sms, "How many SMs the card has")->capture_default_str();
+  command->add_option("--schedule", options.schedule, "rr, or a seed in hexadecimal")->default_str("rr");
+  command->add_option("--schedules", options.schedules,
+                           "Run the program again under so many random schedules")
+      ->capture_default_str();
+  command->add_option("--seed", options.seed, "Of the first random schedule")->capture_default_str();
+  command->add_option("--budget", options.budget,
+                           "Instructions after which a launch is stopped with a report of where each warp is");
+  command->add_flag("--no-races", options.no_races, "Do not look for races: faster");
+  command->add_flag("--stats", options.stats, "Say at the end how much was executed, and how fast");
+  return command;
+}
 
 int exec(const ExecOptions& options) {
   if (options.command.empty()) {

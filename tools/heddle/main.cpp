@@ -46,22 +46,10 @@ int run(int argc, char** argv) {
   check_command->add_option("--cluster", check_options.cluster, "CTAs in a cluster, 1 or 2")->capture_default_str();
   check_command->add_flag("--json", check_options.json, "Print JSON");
 
+  MatmulOptions matmul_options;
+  CLI::App* matmul_command = add_matmul(app, matmul_options);
   ExecOptions exec_options;
-  CLI::App* exec_command = app.add_subcommand(
-      "exec", "heddle exec [OPTIONS] PROGRAM ARGS...: run a CUDA program, built with nvcc -cudart shared, against a "
-              "simulated GPU; exit status: the program's");
-  exec_command->prefix_command();
-  exec_command->add_option("--arch", exec_options.arch, "sm90 or sm100")->capture_default_str();
-  exec_command->add_option("--sms", exec_options.sms, "How many SMs the card has")->capture_default_str();
-  exec_command->add_option("--schedule", exec_options.schedule, "rr, or a seed in hexadecimal")->default_str("rr");
-  exec_command->add_option("--schedules", exec_options.schedules,
-                           "Run the program again under so many random schedules")
-      ->capture_default_str();
-  exec_command->add_option("--seed", exec_options.seed, "Of the first random schedule")->capture_default_str();
-  exec_command->add_option("--budget", exec_options.budget,
-                           "Instructions after which a launch is stopped with a report of where each warp is");
-  exec_command->add_flag("--no-races", exec_options.no_races, "Do not look for races: faster");
-  exec_command->add_flag("--stats", exec_options.stats, "Say at the end how much was executed, and how fast");
+  CLI::App* exec_command = add_exec(app, exec_options);
 
   try {
     app.parse(argc, argv);
@@ -70,6 +58,7 @@ int run(int argc, char** argv) {
   }
   if (info_command->parsed()) return info(info_options);
   if (check_command->parsed()) return check(check_options);
+  if (matmul_command->parsed()) return matmul(matmul_options);
   if (exec_command->parsed()) {
     exec_options.command = exec_command->remaining();
     return exec(exec_options);
