@@ -11,8 +11,9 @@
 //   matmul_bench --once 8192,8192,8192 --config NAME      a single launch, for a profiler (or cublasLt:0)
 #include "cublaslt.h"
 #include "gpu_sensors.h"
-#include "matmul.h"
+#include "matmul_families.h"
 #include "matmul_bench_kernels.h"
+#include "matmul_sm90_plan.h"
 
 #include <CLI/CLI.hpp>
 #include <cuda_runtime_api.h>
@@ -136,7 +137,7 @@ class Session {
   Contender heddle(const std::string& config, bool is_dependent) {
     MatmulProblem problem{.m = shape_.m, .n = shape_.n, .k = shape_.k, .is_dependent = is_dependent, .config = config};
     return Contender(config, [this, problem](std::size_t set, cudaStream_t stream) {
-      matmul<Target::kCuda>(problem, {.a = buffers_.a(set), .b = buffers_.b(set), .out = buffers_.out(set)}, stream);
+      enqueue_matmul_sm90<Target::kCuda>(problem, {.a = buffers_.a(set), .b = buffers_.b(set), .out = buffers_.out(set)}, stream);
     });
   }
   Contender cublas(std::size_t algorithm) {
@@ -304,7 +305,7 @@ void tune(const Shape& shape, CublasLt* cublas, const Options& options) {
                  tflops(shape, median(all[i].burst_ms)), 1e3 * median(all[i].burst_ms));
     }
   };
-  std::vector<Contender> configs = search(matmul_configs(problem, false, false), options.is_dependent);
+  std::vector<Contender> configs = search(matmul_sm90_configs(problem, false, false), options.is_dependent);
   for (Contender& one : configs) session.verify(one);
   print("config", configs, 14);
   std::vector<std::string> orders;
@@ -348,7 +349,7 @@ nlohmann::json report_of(const Shape& shape, const Contender& one) {
 nlohmann::json compare_shape(const Shape& shape, CublasLt* cublas, const Options& options, const GpuSensors& sensors) {
   Session session(shape, cublas);
   const std::string config =
-      options.config.empty() ? matmul_choice({.m = shape.m, .n = shape.n, .k = shape.k}, false, false) : options.config;
+      options.config.empty() ? matmul_sm90_choice({.m = shape.m, .n = shape.n, .k = shape.k}, false, false) : options.config;
   Contender ours = session.heddle(config, options.is_dependent);
   Contender alone = session.heddle(config, false);
   alone.name += " (no overlap of launches)";

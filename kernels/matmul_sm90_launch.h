@@ -67,20 +67,22 @@ isa::TensorMap operand_map(const void* address, std::uint64_t rows, std::uint64_
 
 inline isa::TensorMap output_map(const MatmulProblem& problem, const MatmulTensors& tensors, std::uint64_t pitch,
                                  std::uint32_t box_cols) {
-  const bool is_float = problem.output == MatmulType::kFp32;
+  const bool is_float = problem.out_type == MatmulElement::kFp32;
   return tensor_map_2d({.type = is_float                                ? TensorType::kF32
-                                : problem.output == MatmulType::kBf16 ? TensorType::kBF16
+                                : problem.out_type == MatmulElement::kBf16 ? TensorType::kBF16
                                                                       : TensorType::kF16,
                         .address = tensors.out,
-                        .rows = problem.m,
-                        .cols = problem.n,
+                        .rows = static_cast<std::uint64_t>(problem.m),
+                        .cols = static_cast<std::uint64_t>(problem.n),
                         .row_bytes = pitch * (is_float ? 4 : 2),
                         .box_rows = 16,
                         .box_cols = box_cols,
                         .swizzle = Swizzle::k128B});
 }
 
-constexpr std::uint32_t tiles_along(std::uint32_t elems, std::uint32_t tile) { return (elems + tile - 1) / tile; }
+constexpr std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
+  return static_cast<std::uint32_t>((elems + tile - 1) / tile);
+}
 
 template <std::uint32_t instance, Element In>
 RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
@@ -92,29 +94,32 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
   const MatmulProblem& problem = *call.problem;
   const MatmulTensors& tensors = *call.tensors;
   const MatmulSm90Plan& plan = *call.plan;
+  const auto m = static_cast<std::uint32_t>(problem.m);
+  const auto n = static_cast<std::uint32_t>(problem.n);
+  const auto k = static_cast<std::uint32_t>(problem.k);
 
   typename Kernel::Params params{};
   // To copy rows that are not there takes as long as to copy others: an A of few rows has smaller boxes.
-  params.a_rows = config.cluster_n == 1 ? std::min(config.tile_m, (problem.m + 7) / 8 * 8) : config.tile_m;
+  params.a_rows = config.cluster_n == 1 ? std::min(config.tile_m, (m + 7) / 8 * 8) : config.tile_m;
   params.tx_bytes = (params.a_rows + config.tile_n) * config.tile_k * static_cast<std::uint32_t>(sizeof(In));
-  params.a = operand_map<In>(tensors.a, problem.m, problem.k, plan.a_pitch, params.a_rows / config.cluster_n);
+  params.a = operand_map<In>(tensors.a, m, k, plan.a_pitch, params.a_rows / config.cluster_n);
   if constexpr (config.b_major == Major::kK) {
-    params.b = operand_map<In>(tensors.b, problem.n, problem.k, plan.b_pitch, config.tile_n / config.cluster_m);
+    params.b = operand_map<In>(tensors.b, n, k, plan.b_pitch, config.tile_n / config.cluster_m);
   } else {
-    params.b = operand_map<In>(tensors.b, problem.k, problem.n, plan.b_pitch, config.tile_k);
+    params.b = operand_map<In>(tensors.b, k, n, plan.b_pitch, config.tile_k);
   }
-  const std::uint32_t panel_cols = problem.output == MatmulType::kFp32 ? 32 : 64;
+  const std::uint32_t panel_cols = problem.out_type == MatmulElement::kFp32 ? 32 : 64;
   const std::uint32_t tail_cols = config.tile_n % panel_cols;
   params.c = output_map(problem, tensors, plan.out_pitch, panel_cols);
   params.c_tail = tail_cols == 0 ? params.c : output_map(problem, tensors, plan.out_pitch, tail_cols);
-  params.order = make_tile_order({.m_tiles = tiles_along(problem.m, config.tile_m * config.cluster_m),
-                                  .n_tiles = tiles_along(problem.n, config.tile_n * config.cluster_n),
+  params.order = make_tile_order({.m_tiles = tiles_along(m, config.tile_m * config.cluster_m),
+                                  .n_tiles = tiles_along(n, config.tile_n * config.cluster_n),
                                   .group = plan.group,
                                   .bands_along_m = plan.bands_along_m});
-  params.k_blocks = tiles_along(problem.k, config.tile_k);
-  params.m = problem.m;
-  params.n = problem.n;
-  params.output = static_cast<MatmulOutput>(problem.output);
+  params.k_blocks = tiles_along(k, config.tile_k);
+  params.m = m;
+  params.n = n;
+  params.output = static_cast<MatmulOutput>(problem.out_type);
   if constexpr (has_epilogue) {
     params.epilogue = {.alpha = problem.alpha,
                        .beta = problem.beta,

@@ -46,6 +46,11 @@ int run(int argc, char** argv) {
   check_command->add_option("--cluster", check_options.cluster, "CTAs in a cluster, 1 or 2")->capture_default_str();
   check_command->add_flag("--json", check_options.json, "Print JSON");
 
+  MatmulOptions matmul_options;
+  CLI::App* matmul_command = add_matmul(app, matmul_options);
+  ExecOptions exec_options;
+  CLI::App* exec_command = add_exec(app, exec_options);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -53,6 +58,11 @@ int run(int argc, char** argv) {
   }
   if (info_command->parsed()) return info(info_options);
   if (check_command->parsed()) return check(check_options);
+  if (matmul_command->parsed()) return matmul(matmul_options);
+  if (exec_command->parsed()) {
+    exec_options.command = exec_command->remaining();
+    return exec(exec_options);
+  }
   return main_job();
 }
 
