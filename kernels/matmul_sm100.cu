@@ -9,25 +9,23 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-template <>
-RunOutcome launch_matmul_sm100<bf16>(Device& device, const MatmulSm100Call& call) {
-  return sm100::launch_any<bf16>(device, call);
+RunOutcome launch_sm100_f16(Device& device, const MatmulSm100Call& call) {
+  return sm100::launch_any<MmaKind::kF16>(device, call);
 }
 
 namespace {
 
 RunOutcome launch_of_type(Device& device, const MatmulSm100Call& call) {
+  const bool are_k_major = sm100::majors_of(call.problem) == OperandMajors{};
   switch (call.problem.a_type) {
     case MatmulElement::kBf16:
-      return launch_matmul_sm100<bf16>(device, call);
     case MatmulElement::kFp16:
-      return launch_matmul_sm100<fp16>(device, call);
+      return are_k_major ? launch_sm100_f16(device, call) : launch_sm100_f16_layouts(device, call);
     case MatmulElement::kE4m3:
-      return launch_matmul_sm100<e4m3>(device, call);
     case MatmulElement::kE5m2:
-      return launch_matmul_sm100<e5m2>(device, call);
+      return are_k_major ? launch_sm100_fp8(device, call) : launch_sm100_fp8_layouts(device, call);
     default:
-      return launch_matmul_sm100<tf32>(device, call);
+      return are_k_major ? launch_sm100_tf32(device, call) : launch_sm100_tf32_layouts(device, call);
   }
 }
 

@@ -13,7 +13,15 @@ using namespace matmul_checks;
 
 namespace {
 
-bool has_types(MatmulElement a, MatmulElement b) { return a == b && a != MatmulElement::kFp32; }
+bool is_fp8(MatmulElement type) { return type == MatmulElement::kE4m3 || type == MatmulElement::kE5m2; }
+
+bool has_types(MatmulElement a, MatmulElement b) {
+  return (a == b && a != MatmulElement::kFp32) || (is_fp8(a) && is_fp8(b));
+}
+
+bool are_k_major(const MatmulProblem& p) {
+  return p.a_layout == OperandLayout::kKMajor && p.b_layout == OperandLayout::kKMajor;
+}
 
 constexpr MatmulRules kRules{.arch = "sm100",
                              .max_extent = kMaxExtent - 1,
@@ -21,10 +29,10 @@ constexpr MatmulRules kRules{.arch = "sm100",
                              .has_batches = true,
                              .max_splits = 1024,
                              .has_beta = false,
-                             .has_mn_major_a = false,
-                             .has_mn_major_b = false,
+                             .has_mn_major_a = true,
+                             .has_mn_major_b = true,
                              .has_types = has_types,
-                             .types = "two of bf16, fp16, tf32, e4m3 or e5m2"};
+                             .types = "two of bf16, fp16 or tf32, or e4m3 and e5m2 in any mix"};
 
 }  // namespace
 
@@ -34,11 +42,14 @@ std::vector<std::string> matmul_sm100_configs() {
   return names;
 }
 
-// Two SMs where a problem has tiles for many of them.
+// Two SMs where a problem has tiles for many of them, and tiles of 64 rows where it has no more.
 std::string matmul_sm100_choice(const MatmulProblem& problem, bool is_fused) {
   const bool is_large = problem.m > 128 && problem.n > 128;
-  if (is_fused && problem.splits == 1) return is_large ? "2sm_256x128_2x1_fused" : "1sm_128x64_1x1_fused";
-  return is_large ? "2sm_256x256_2x1" : "1sm_128x64_1x1";
+  if (is_fused && problem.splits == 1) {
+    return is_large || !are_k_major(problem) ? "2sm_256x128_2x1_fused" : "1sm_128x64_1x1_fused";
+  }
+  if (is_large) return "2sm_256x256_2x1";
+  return problem.m <= 64 && are_k_major(problem) ? "1sm_64x64_1x1" : "1sm_128x64_1x1";
 }
 
 MatmulSm100Plan plan_matmul_sm100(const MatmulProblem& p, const MatmulTensors& tensors) {
@@ -63,6 +74,12 @@ MatmulSm100Plan plan_matmul_sm100(const MatmulProblem& p, const MatmulTensors& t
           "configuration '{}' stores the sums as they are; alpha, activation, bias and residual take one whose "
           "name ends in '_fused'",
           name));
+  std::string with_layouts;
+  for (const MatmulSm100Named& named : kMatmulSm100Configs) {
+    if (named.has_layouts) with_layouts += fmt::format("{}{}", with_layouts.empty() ? "" : ", ", named.name);
+  }
+  require(are_k_major(p) || kMatmulSm100Configs[plan.config].has_layouts,
+          fmt::format("configuration '{}' takes A as [M, K] and B as [N, K]; {} take other layouts", name, with_layouts));
   return plan;
 }
 

@@ -422,7 +422,9 @@ class Machine {
   void run_tcgen05_cp(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
   void tell_operand(const Cta& cta, const Tcgen05Operation& operation, const std::vector<SharedRange>& ranges);
   void touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation, std::uint32_t taddr,
-                  std::uint32_t cols, std::uint64_t how, const char* name);
+                  std::uint32_t cols, std::uint64_t how, const char* operand);
+  void touch_scales(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation, char side,
+                    std::uint32_t rows);
   std::vector<Scale> read_scales(const Tcgen05Queue& queue, Cta& cta, const Tcgen05Operation& operation, char side,
                                  std::uint32_t rows);
   void run_tcgen05_commit(const Tcgen05Queue& queue, const Tcgen05Operation& operation);

@@ -116,7 +116,9 @@ const FormTable& FormTable::get() {
     add_warp_forms(made);
     add_barrier_forms(made);
     add_copy_forms(made);
+    add_async_copy_forms(made);
     add_clc_forms(made);
+    add_mma_forms(made);
     add_wgmma_forms(made);
     add_tcgen05_forms(made);
     return made;
