@@ -137,7 +137,7 @@ std::vector<Refusal> refusals() {
          c.problem.alpha = 2;
        },
        "no configuration is called '1sm_128x64_1x1'",
-       "configuration '1sm_128x64_1x1' stores the sums as they are; alpha, activation, bias and residual take "
+       "configuration '1sm_128x64_1x1' stores the sums as they are; alpha, beta, activation, bias and residual take "
        "one "
        "whose name ends in '_fused'"},
       {"SplitsAreNone", [](Call& c) { c.problem.splits = 0; }, "splits is 0; ", "splits is 0; 1 to 1024"},
@@ -269,8 +269,6 @@ TEST(Matmul, OfWhatOneArchitectureDoesNotHaveSaysSo) {
       "would pass");
   EXPECT_EQ(message({.m = 64, .n = 64, .k = 64, .batches = 2}, Arch::kSm90),
             "matmul: batches is 2; sm90 has no batches, and 1 would pass");
-  EXPECT_EQ(message({.m = 64, .n = 64, .k = 64, .beta = 2}, Arch::kSm100),
-            "matmul: beta is 2; sm100 does not read the output, and 0 would pass");
   EXPECT_EQ(
       refusal_of([] {
         MatmulScaledProblem problem{.m = 64, .n = 64, .k = 64, .format = ScaledFormat::kNvfp4};
