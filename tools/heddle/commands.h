@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -67,5 +68,20 @@ struct MatmulOptions {
 };
 CLI::App* add_matmul(CLI::App& app, MatmulOptions& options);
 int matmul(const MatmulOptions& options);
+
+struct ExecOptions {
+  std::string arch = "sm90";
+  std::uint32_t sms = 16;
+  std::string schedule;            // empty: round robin
+  std::uint32_t schedules = 0;     // random ones after it, each a run of the program
+  std::uint64_t seed = 1;          // of the first random schedule
+  std::uint64_t budget = 0;        // instructions of a launch; 0: as many as it takes
+  bool no_races = false;
+  bool stats = false;
+  std::vector<std::string> command;  // the program and its arguments
+};
+CLI::App* add_exec(CLI::App& app, ExecOptions& options);
+// Ends with the program's own status.
+int exec(const ExecOptions& options);
 
 }  // namespace heddle::tool

@@ -48,6 +48,8 @@ int run(int argc, char** argv) {
 
   MatmulOptions matmul_options;
   CLI::App* matmul_command = add_matmul(app, matmul_options);
+  ExecOptions exec_options;
+  CLI::App* exec_command = add_exec(app, exec_options);
 
   try {
     app.parse(argc, argv);
@@ -57,6 +59,10 @@ int run(int argc, char** argv) {
   if (info_command->parsed()) return info(info_options);
   if (check_command->parsed()) return check(check_options);
   if (matmul_command->parsed()) return matmul(matmul_options);
+  if (exec_command->parsed()) {
+    exec_options.command = exec_command->remaining();
+    return exec(exec_options);
+  }
   return main_job();
 }
 
