@@ -4,7 +4,8 @@ file(GLOB_RECURSE sources "${ROOT}/src/sim/*.cpp")
 set(codes "")
 foreach(source IN LISTS sources)
   file(READ "${source}" text)
-  foreach(pattern IN ITEMS "(site|acquired|nullptr), \"([a-z0-9_]+)\"," "last_issue, \"([a-z0-9_]+)\"," "{}, \"([a-z0-9_]+)\","
+  foreach(pattern IN ITEMS "(site|acquired|nullptr), \"([a-z0-9_]+)\","
+      "site, [a-z_]+ [?] \"([a-z0-9_]+)\" : \"([a-z0-9_]+)\"," "last_issue, \"([a-z0-9_]+)\"," "{}, \"([a-z0-9_]+)\","
       "code = [^;]*\"([a-z0-9_]+)\"" "stop_thread\\(\"([a-z0-9_]+)\"" "make_diagnosis\\(\"([a-z0-9_]+)\"")
     string(REGEX MATCHALL "${pattern}" matches "${text}")
     foreach(match IN LISTS matches)
