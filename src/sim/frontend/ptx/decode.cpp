@@ -186,6 +186,7 @@ constexpr SpecialName kSpecials[] = {
     {"%total_smem_size", Special::kTotalSmemSize}, {"WARP_SZ", Special::kWarpSize},
     {"%clock", Special::kClock}, {"%clock64", Special::kClock}, {"%clock_hi", Special::kGlobalTimer},
     {"%globaltimer", Special::kGlobalTimer}, {"%globaltimer_lo", Special::kGlobalTimer},
+    {"%envreg1", Special::kEnvreg1}, {"%envreg2", Special::kEnvreg2},
 };
 
 std::uint64_t float_bits(const Operand& operand, std::string_view type) {

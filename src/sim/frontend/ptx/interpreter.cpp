@@ -189,6 +189,8 @@ std::uint64_t Interpreter::special(const Warp& warp, std::uint32_t lane, Special
     case Special::kDynamicSmemSize: return launch_.dynamic_shared_bytes;
     case Special::kTotalSmemSize: return shared_bytes_;
     case Special::kWarpSize: return 32;
+    case Special::kEnvreg1: return launch_.grid_workspace >> 32;
+    case Special::kEnvreg2: return launch_.grid_workspace & 0xFFFF'FFFF;
     case Special::kClock:
     case Special::kGlobalTimer: return 0;
   }
