@@ -44,17 +44,24 @@ struct MatmulProblem {
   float beta = 0;
   Activation activation = Activation::kNone;
   bool is_dependent = true;               // may start while the kernel before it in the stream still runs
-  std::string config = {};                // a name from matmul_configs(), "@m8" or "@n8" behind it for the order
+  std::string config = {};                // a name from matmul_configs(); behind it "@m8" or "@n8" for the
+                                          // order of tiles, and "/4" for a K in four parts
 };
 
-// On the device. `bias` has N elements and `residual` is [M, N], both of the output's type.
+// On the device. `bias` has N elements and `residual` is [M, N], both of the output's type. a, b and out begin on 16
+// bytes. What is read may not overlap what is written, except that `residual` may be `out` itself. Whether the device
+// can reach the addresses is not checked.
 struct MatmulTensors {
   const void* a = nullptr;
   const void* b = nullptr;
   void* out = nullptr;
   const void* bias = nullptr;
   const void* residual = nullptr;
+  void* workspace = nullptr;          // for partial sums where K is split; without it, it is not
+  std::uint64_t workspace_bytes = 0;  // kMatmulWorkspaceBytes is enough for every split that is worth it
 };
+
+inline constexpr std::uint64_t kMatmulWorkspaceBytes = std::uint64_t{32} << 20;
 
 // Starts the multiplication in a stream (a cudaStream_t) of the current device.
 template <Target target>
@@ -73,7 +80,12 @@ RunOutcome matmul(const MatmulProblem& problem, MatmulData& data, const RunOptio
 
 // The configurations that can run this problem, by name; and the one that is taken where it names none.
 std::vector<std::string> matmul_configs(const MatmulProblem& problem, bool has_epilogue, bool is_simulated);
-std::string matmul_choice(const MatmulProblem& problem, bool has_epilogue, bool is_simulated);
+std::string matmul_choice(const MatmulProblem& problem, bool has_epilogue, bool is_simulated,
+                          std::uint64_t workspace_bytes = 0, const std::string& gpu = {});
+
+// Reads choices that a search found (matmul_bench --tune) instead of the file that HEDDLE_TUNE_FILE names; "" for
+// none. Throws InputError for a file that cannot be read. The format is in matmul_tune_file.h.
+void matmul_use_tune_file(const std::string& path);
 
 template <Target target>
 GpuList matmul_gpus();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_sm90_launch.h"
+#include "split_k_reduce.h"
 
 #include <heddle/host/error.h>
 #include <heddle/isa/gpu_list.h>
@@ -24,24 +25,56 @@ const MatmulSm90Launches& all_launches() {
   return all;
 }
 
-// Throws where the kernels cannot run at all.
-void check_gpu(int ordinal) {
+const GpuList& all_gpus() {
+  static const GpuList list = find_gpus();
+  return list;
+}
+
+// Of the current device.
+std::string_view gpu_name() {
   if constexpr (!kIsSimulated) {
-    static const GpuList list = find_gpus();
-    if (list.gpus.empty()) throw DriverError(std::string("matmul: there is no GPU: ") + list.why, 0);
-    for (const GpuDescription& gpu : list.gpus) {
-      if (gpu.ordinal == ordinal && gpu.major != 9) {
-        throw InputError(std::string("matmul: GPU ") + std::to_string(ordinal) + " (" + gpu.name + ") has compute capability " +
-                         std::to_string(gpu.major) + "." + std::to_string(gpu.minor) + "; these kernels are for 9.0");
-      }
+    const int ordinal = current_device();
+    for (const GpuDescription& gpu : all_gpus().gpus) {
+      if (gpu.ordinal == ordinal) return gpu.name;
     }
   }
+  return {};
+}
+
+void check_gpu(int ordinal) {
+  if constexpr (!kIsSimulated) check_matmul_sm90_gpu(all_gpus(), ordinal);
+}
+
+// Where a device's launches run: the GPU's name decides which choices of a tune file are for it.
+MatmulSm90Place place_of(const Device&) { return {.is_simulated = kIsSimulated, .gpu = gpu_name()}; }
+
+RunOutcome add_up_parts(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors,
+                        const MatmulSm90Plan& plan, void* stream) {
+  const SplitKReduce::Params params{.partial = static_cast<const float*>(tensors.workspace),
+                                    .partial_pitch = plan.partial_pitch,
+                                    .partial_rows = plan.partial_rows,
+                                    .out = tensors.out,
+                                    .output = static_cast<MatmulElement>(problem.output),
+                                    .out_pitch = plan.out_pitch,
+                                    .out_batch_stride = 0,
+                                    .residual_batch_stride = 0,
+                                    .m = problem.m,
+                                    .n = problem.n,
+                                    .batches = 1,
+                                    .splits = plan.choice.splits,
+                                    .epilogue = matmul_epilogue(problem, tensors, plan)};
+  return device.enqueue<SplitKReduce>({.grid = {std::min(problem.m, 4096u), 1, (problem.n - 1) / SplitKReduce::kCols + 1},
+                                       .is_dependent = problem.is_dependent},
+                                      params, stream);
 }
 
 RunOutcome enqueue(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
-  const MatmulSm90Plan plan = plan_matmul_sm90(problem, tensors, kIsSimulated);
+  const MatmulSm90Plan plan = plan_matmul_sm90(problem, tensors, place_of(device));
   const auto& launches = problem.input == MatmulType::kBf16 ? all_launches().bf16 : all_launches().fp16;
-  return launches[plan.instance](device, {.problem = &problem, .tensors = &tensors, .plan = &plan, .stream = stream});
+  RunOutcome outcome =
+      launches[plan.choice.instance](device, {.problem = &problem, .tensors = &tensors, .plan = &plan, .stream = stream});
+  if (!outcome.ok() || plan.choice.splits == 1) return outcome;
+  return add_up_parts(device, problem, tensors, plan, stream);
 }
 
 std::unique_ptr<DeviceBuffer> upload(Device& device, const char* name, const std::vector<unsigned char>& host) {
@@ -63,6 +96,7 @@ void matmul<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors,
   } else {
     const int ordinal = current_device();
     check_gpu(ordinal);
+    check_matmul_stream(device_of_stream(stream), ordinal);
     Device device({.kernel = "matmul", .ordinal = ordinal});
     const RunOutcome outcome = enqueue(device, problem, tensors, stream);
     if (!outcome.ok()) throw DriverError(outcome.report, 0);
@@ -78,9 +112,15 @@ RunOutcome matmul<kTarget>(const MatmulProblem& problem, MatmulData& data, const
   const auto out = upload(device, "out", data.out);
   const auto bias = upload(device, "bias", data.bias);
   const auto residual = upload(device, "residual", data.residual);
-  const MatmulTensors tensors{
-      .a = a->data(), .b = b->data(), .out = out->data(), .bias = bias->data(), .residual = residual->data()};
-  check_matmul_data(problem, plan_matmul_sm90(problem, tensors, kIsSimulated), data);
+  DeviceBuffer workspace(device, "workspace", kMatmulWorkspaceBytes);
+  const MatmulTensors tensors{.a = a->data(),
+                              .b = b->data(),
+                              .out = out->data(),
+                              .bias = bias->data(),
+                              .residual = residual->data(),
+                              .workspace = workspace.data(),
+                              .workspace_bytes = workspace.bytes()};
+  check_matmul_data(problem, plan_matmul_sm90(problem, tensors, place_of(device)), data);
   RunOutcome outcome = enqueue(device, problem, tensors, nullptr);
   if (outcome.ok()) out->download(data.out.data());
   return outcome;

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <cmath>
-#include <string_view>
+#include <numeric>
 
 namespace heddle {
 
@@ -32,20 +32,55 @@ const char* name_of(MatmulForm form) {
   return form == MatmulForm::kCooperative ? "coop" : form == MatmulForm::kPingpong ? "pingpong" : "single";
 }
 
-std::string name_of(const MatmulSm90Instance& instance) {
-  const MatmulSm90Config& c = instance.config;
-  return fmt::format("{}x{}x{}_{}_{}x{}_{}{}{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m, c.cluster_n,
-                     name_of(c.form), c.b_major == Major::kMN ? "_kn" : "", has_fused_epilogue(instance.group) ? "_fused" : "");
+const std::string& instance_name(std::uint32_t instance) {
+  static const auto names = [] {
+    std::array<std::string, kMatmulSm90InstanceCount> all;
+    for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
+      const MatmulSm90Config& c = kMatmulSm90Instances[i].config;
+      all[i] = fmt::format("{}x{}x{}_{}_{}x{}_{}{}{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m, c.cluster_n,
+                           name_of(c.form), c.b_major == Major::kMN ? "_kn" : "",
+                           has_fused_epilogue(kMatmulSm90Instances[i].group) ? "_fused" : "");
+    }
+    return all;
+  }();
+  return names[instance];
+}
+
+// How many letters must be put in, taken out or changed.
+std::size_t distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t changed = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::uint32_t instance_called(std::string_view name, const MatmulProblem& problem, const MatmulSm90Needs& needs) {
+  for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
+    if (instance_name(i) == name) return i;
+  }
+  std::uint32_t nearest = 0;
+  for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
+    if (can_run(i, problem, needs, false) && (!can_run(nearest, problem, needs, false) ||
+                                              distance(name, instance_name(i)) < distance(name, instance_name(nearest)))) {
+      nearest = i;
+    }
+  }
+  throw InputError(
+      fmt::format("matmul: no configuration is called '{}'; the nearest is '{}'", name, instance_name(nearest)));
 }
 
 // The copy engine stores multiples of 16 bytes.
 bool is_ragged(const MatmulProblem& p) { return std::uint64_t{p.n} * bytes_of(p.output) % 16 != 0; }
 
-bool can_run(const MatmulSm90Instance& instance, const MatmulProblem& p, bool is_fused, bool is_simulated) {
-  const bool is_kn = instance.config.b_major == Major::kMN;
-  return is_kn == (p.b_layout == BLayout::kKN) && ((!is_fused && !is_ragged(p)) || has_fused_epilogue(instance.group)) &&
-         (is_simulated || instance.group != MatmulGroup::kSimulated);
-}
+std::uint32_t tiles_along(std::uint32_t elems, std::uint32_t tile) { return (elems + tile - 1) / tile; }
 
 std::uint64_t checked_pitch(const char* what, std::uint64_t pitch, std::uint64_t cols, std::uint32_t element_bytes) {
   const std::uint64_t taken = pitch == 0 ? cols : pitch;
@@ -58,11 +93,15 @@ std::uint64_t checked_pitch(const char* what, std::uint64_t pitch, std::uint64_t
   return taken;
 }
 
-void require_address(const char* what, const void* address) {
-  require(address != nullptr, fmt::format("{} is null", what));
+void require_address(const char* what, const void* address, std::uint32_t alignment) {
   const auto value = reinterpret_cast<std::uintptr_t>(address);
-  require(value % 16 == 0, fmt::format("{} is at 0x{:x}; addresses are multiples of 16, and 0x{:x} would pass", what, value,
-                                       value / 16 * 16));
+  require(value % alignment == 0, fmt::format("{} is at 0x{:x}; its address is a multiple of {}, and 0x{:x} would pass", what,
+                                              value, alignment, value / alignment * alignment));
+}
+
+void require_matrix(const char* what, const void* address) {
+  require(address != nullptr, fmt::format("{} is null", what));
+  require_address(what, address, 16);
 }
 
 void check(const MatmulProblem& p) {
@@ -75,113 +114,134 @@ void check(const MatmulProblem& p) {
   require(p.input != MatmulType::kFp32, fmt::format("the input is {}; bf16 or fp16", name_of(p.input)));
 }
 
-// "@m8": bands of 8 clusters' tiles along M.
-void read_order(std::string_view text, MatmulSm90Plan& plan) {
-  const std::string_view digits = text.substr(std::min<std::size_t>(1, text.size()));
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), plan.group);
-  require(!digits.empty() && (text[0] == 'm' || text[0] == 'n') && error == std::errc() &&
-              end == digits.data() + digits.size() && plan.group >= 1,
-          fmt::format("the order '@{}' of a configuration; '@m8' and '@n8' are examples", text));
-  plan.bands_along_m = text[0] == 'm';
+std::uint64_t bytes_between(std::uint64_t rows, std::uint64_t cols, std::uint64_t pitch, MatmulType type) {
+  return ((rows - 1) * pitch + cols) * bytes_of(type);
 }
 
-std::uint32_t tiles_along(std::uint32_t elems, std::uint32_t tile) { return (elems + tile - 1) / tile; }
-
-// What an H200 showed: bands of 8 move least between L2 and memory, unless both operands stay in L2 anyway.
-void choose_order(const MatmulProblem& p, const MatmulSm90Config& c, MatmulSm90Plan& plan) {
-  constexpr std::uint64_t kKeptBytes = std::uint64_t{40} << 20;
-  const std::uint32_t m_tiles = tiles_along(p.m, c.tile_m * c.cluster_m);
-  const std::uint32_t n_tiles = tiles_along(p.n, c.tile_n * c.cluster_n);
-  const std::uint64_t operand_bytes = 2 * (std::uint64_t{p.m} + p.n) * p.k;
-  plan.group = operand_bytes <= kKeptBytes ? 32 : 8;
-  plan.bands_along_m = operand_bytes > kKeptBytes && (c.cluster_m > 1 || n_tiles > m_tiles);
+// The output is written while inputs are still read. It may be the residual itself, element for element.
+void check_overlaps(const MatmulProblem& p, const MatmulTensors& tensors, const MatmulSm90Plan& plan) {
+  struct Range {
+    const char* what;
+    const void* address;
+    std::uint64_t bytes;
+  };
+  const bool is_nk = p.b_layout == BLayout::kNK;
+  const Range out{"out", tensors.out, bytes_between(p.m, p.n, plan.out_pitch, p.output)};
+  const Range workspace{"the workspace", tensors.workspace, workspace_of(p, plan.choice.splits)};
+  const Range read[] = {
+      {"a", tensors.a, bytes_between(p.m, p.k, plan.a_pitch, p.input)},
+      {"b", tensors.b, bytes_between(is_nk ? p.n : p.k, is_nk ? p.k : p.n, plan.b_pitch, p.input)},
+      {"bias", tensors.bias, std::uint64_t{p.n} * bytes_of(p.output)},
+      {"residual", tensors.residual, bytes_between(p.m, p.n, plan.residual_pitch, p.output)},
+  };
+  const auto refuse_overlap = [](const Range& one, const Range& other) {
+    if (one.address == nullptr || other.address == nullptr || one.bytes == 0) return;
+    const auto first = reinterpret_cast<std::uintptr_t>(one.address);
+    const auto second = reinterpret_cast<std::uintptr_t>(other.address);
+    require(first + one.bytes <= second || second + other.bytes <= first,
+            fmt::format("{} (0x{:x}, {} bytes) overlaps {} (0x{:x}, {} bytes); 0x{:x} would pass", one.what, first, one.bytes,
+                        other.what, second, other.bytes, (second + other.bytes + 15) / 16 * 16));
+  };
+  for (const Range& range : read) {
+    if (range.address == tensors.residual && tensors.residual == tensors.out && plan.residual_pitch == plan.out_pitch) continue;
+    refuse_overlap(out, range);
+  }
+  for (const Range& range : read) refuse_overlap(workspace, range);
+  refuse_overlap(workspace, out);
 }
 
-// The time of a problem in cycles, roughly: rounds of tiles over the SMs, or what L2 and memory can deliver.
-double cost(const MatmulProblem& p, const MatmulSm90Config& c) {
-  constexpr double kSms = 132;
-  constexpr double kL2BytesPerCycle = 6000;
-  constexpr double kMemoryBytesPerCycle = 2200;
-  constexpr double kLatency = 3000;
-  const bool is_pingpong = c.form == MatmulForm::kPingpong;
-  const double m_tiles = tiles_along(p.m, c.tile_m * c.cluster_m) * c.cluster_m;
-  const double n_tiles = tiles_along(p.n, c.tile_n * c.cluster_n) * c.cluster_n;
-  const double k_blocks = tiles_along(p.k, c.tile_k);
-  const double tiles = m_tiles * n_tiles;
-  // Where there are many rounds power is the limit, and SMs that idle in the last one leave theirs to others.
-  const double share = tiles / kSms;
-  const double rounds = share > 3 ? (share + std::ceil(share)) / 2 : std::ceil(share);
-  const double width = c.tile_n >= 160 ? 0.97 : c.tile_n >= 128 ? 0.93 : c.tile_n >= 64 ? 0.85 : 0.5;
-  const double tile_cycles = k_blocks * c.tile_m * c.tile_n * c.tile_k / 2048.0 / width;
-  const double store_cycles = 500 + c.warpgroup_rows() * c.tile_n / 16.0;
-  const double math = is_pingpong ? rounds * tile_cycles + store_cycles : rounds * (tile_cycles + store_cycles);
-  const double rows = p.m < c.tile_m ? p.m : c.tile_m;
-  const double l2_bytes = tiles * k_blocks * c.tile_k * 2.0 * (rows / c.cluster_n + double(c.tile_n) / c.cluster_m);
-  const double memory_bytes = 2.0 * (double(p.m) * p.k + double(p.n) * p.k + double(p.m) * p.n);
-  const double readers = std::min(1.0, tiles / 110);
-  return std::max({math, l2_bytes / kL2BytesPerCycle, memory_bytes / kMemoryBytesPerCycle / readers}) + kLatency;
+bool read_count(std::string_view digits, std::uint32_t& count) {
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  return error == std::errc() && end == digits.data() + digits.size() && count >= 1;
 }
 
-// What the search of bench/matmul_bench found on an H200.
-struct Tuned {
-  std::uint32_t m;
-  std::uint32_t n;
-  std::uint32_t k;
-  const char* config;
-};
-constexpr Tuned kTuned[] = {
-    {512, 512, 512, "64x32x128_9_1x1_single@m8"},
-    {1024, 1024, 1024, "64x128x64_8_1x1_single@n12"},
-    {2048, 2048, 2048, "128x128x64_6_1x1_pingpong@m3"},
-    {4096, 4096, 4096, "128x256x64_4_2x1_coop@n8"},
-    {8192, 8192, 8192, "128x192x64_5_2x1_pingpong@m8"},
-    {16384, 16384, 16384, "256x192x64_3_1x2_coop@n8"},
-    {4096, 14336, 4096, "256x176x64_3_1x2_coop@m8"},
-    {4096, 4096, 14336, "128x256x64_4_2x1_coop@n8"},
-    {8192, 8192, 1024, "128x192x64_5_2x1_pingpong@n32"},
-    {64, 8192, 8192, "64x64x64_13_1x1_single@n3"},
-    {16, 4096, 14336, "64x32x128_9_1x1_single@m6"},
-    {128, 7168, 16384, "64x112x64_9_2x1_single@n2"},
-};
+// The rows and columns of partial sums are whole boxes of the copy engine.
+std::uint64_t partial_rows(const MatmulProblem& p) { return (std::uint64_t{p.m} + 15) / 16 * 16; }
+std::uint64_t partial_pitch(const MatmulProblem& p) { return (std::uint64_t{p.n} + 3) / 4 * 4; }
 
 }  // namespace
 
+bool can_run(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs, bool is_split) {
+  const MatmulSm90Instance& of = kMatmulSm90Instances[instance];
+  const bool is_kn = of.config.b_major == Major::kMN;
+  // With K in parts, the epilogue and the rows' ends are another kernel's business.
+  const bool is_plain = is_split || (!needs.is_fused && !is_ragged(problem));
+  return is_kn == (problem.b_layout == BLayout::kKN) && (is_plain || has_fused_epilogue(of.group)) &&
+         is_compiled(of, needs.is_simulated);
+}
+
+std::uint32_t possible_splits(std::uint32_t instance, const MatmulProblem& problem, std::uint32_t wanted) {
+  const std::uint32_t k_blocks = tiles_along(problem.k, kMatmulSm90Instances[instance].config.tile_k);
+  return tiles_along(k_blocks, tiles_along(k_blocks, std::min(wanted, k_blocks)));
+}
+
+std::uint64_t workspace_of(const MatmulProblem& problem, std::uint32_t splits) {
+  return splits == 1 ? 0 : splits * partial_rows(problem) * partial_pitch(problem) * sizeof(float);
+}
+
+std::string name_of(const MatmulSm90Choice& choice) {
+  return fmt::format("{}@{}{}{}", instance_name(choice.instance), choice.bands_along_m ? 'm' : 'n', choice.group,
+                     choice.splits == 1 ? "" : fmt::format("/{}", choice.splits));
+}
+
+MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs, std::string_view named) {
+  MatmulSm90Choice choice;
+  const std::size_t slash = std::min(named.find('/'), named.size());
+  const std::size_t at = std::min(named.find('@'), slash);
+  const std::string_view name = named.substr(0, at);
+  choice.instance = instance_called(name, problem, needs);
+  choose_order(problem, choice);
+  if (at < slash) {
+    const std::string_view order = named.substr(at + 1, slash - at - 1);
+    require((order.starts_with('m') || order.starts_with('n')) && read_count(order.substr(1), choice.group),
+            fmt::format("the order '@{}' of a configuration; '@m8' and '@n8' are examples", order));
+    choice.bands_along_m = order[0] == 'm';
+  }
+  if (slash < named.size()) {
+    require(read_count(named.substr(slash + 1), choice.splits),
+            fmt::format("the parts of K '{}' of a configuration; '/4' is an example", named.substr(slash)));
+  }
+  const MatmulSm90Instance& instance = kMatmulSm90Instances[choice.instance];
+  require(can_run(choice.instance, problem, needs, choice.splits > 1),
+          fmt::format("configuration '{}' cannot run this problem: {}", name,
+                      (instance.config.b_major == Major::kMN) != (problem.b_layout == BLayout::kKN)
+                          ? "it has the other layout of B"
+                      : !is_compiled(instance, needs.is_simulated)
+                          ? (needs.is_simulated ? "it is for GPUs only" : "it is for the simulated SM only")
+                      : needs.is_fused ? "it stores the sums as they are"
+                                       : "its rows of the output end on multiples of 16 bytes"));
+  const std::uint32_t possible = possible_splits(choice.instance, problem, choice.splits);
+  require(possible == choice.splits,
+          fmt::format("K in {} equal parts, of its {} blocks of {}: one would be empty. {} would pass", choice.splits,
+                      tiles_along(problem.k, instance.config.tile_k), instance.config.tile_k, possible));
+  return choice;
+}
+
 std::vector<std::string> matmul_configs(const MatmulProblem& problem, bool is_fused, bool is_simulated) {
   std::vector<std::string> names;
-  for (const MatmulSm90Instance& instance : kMatmulSm90Instances) {
-    if (can_run(instance, problem, is_fused, is_simulated)) names.push_back(name_of(instance));
+  for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
+    if (can_run(i, problem, {.is_fused = is_fused, .is_simulated = is_simulated}, false)) names.push_back(instance_name(i));
   }
   return names;
 }
 
-std::string matmul_choice(const MatmulProblem& problem, bool is_fused, bool is_simulated) {
+std::string matmul_choice(const MatmulProblem& problem, bool is_fused, bool is_simulated, std::uint64_t workspace_bytes,
+                          const std::string& gpu) {
   check(problem);
-  if (!is_fused && problem.b_layout == BLayout::kNK && !is_ragged(problem)) {
-    for (const Tuned& tuned : kTuned) {
-      if (tuned.m == problem.m && tuned.n == problem.n && tuned.k == problem.k) return tuned.config;
-    }
-  }
-  const MatmulSm90Instance* best = nullptr;
-  double least = 0;
-  for (const MatmulSm90Instance& instance : kMatmulSm90Instances) {
-    if (!can_run(instance, problem, is_fused, is_simulated)) continue;
-    const double cycles = cost(problem, instance.config);
-    if (best == nullptr || cycles < least) {
-      best = &instance;
-      least = cycles;
-    }
-  }
-  require(best != nullptr, "no configuration can run the problem");
-  MatmulSm90Plan plan;
-  choose_order(problem, best->config, plan);
-  return fmt::format("{}@{}{}", name_of(*best), plan.bands_along_m ? 'm' : 'n', plan.group);
+  return name_of(choose_matmul_sm90(problem, {.is_fused = is_fused,
+                                              .is_simulated = is_simulated,
+                                              .workspace_bytes = workspace_bytes,
+                                              .gpu = gpu}));
 }
 
-MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated) {
+MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, const MatmulSm90Place& place) {
   check(problem);
-  require_address("a", tensors.a);
-  require_address("b", tensors.b);
-  require_address("out", tensors.out);
+  require_matrix("a", tensors.a);
+  require_matrix("b", tensors.b);
+  require_matrix("out", tensors.out);
+  require_address("bias", tensors.bias, bytes_of(problem.output));
+  require_address("residual", tensors.residual, bytes_of(problem.output));
+  require_address("workspace", tensors.workspace, 16);
   MatmulSm90Plan plan;
   plan.is_fused = problem.alpha != 1 || problem.beta != 0 || problem.activation != Activation::kNone ||
                   tensors.bias != nullptr || tensors.residual != nullptr;
@@ -194,40 +254,52 @@ MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensor
   require(plan.residual_pitch >= problem.n,
           fmt::format("residual_pitch is {} elements, less than the {} of a row", plan.residual_pitch, problem.n));
 
-  const std::string named =
-      problem.config.empty() ? matmul_choice(problem, plan.is_fused, is_simulated) : problem.config;
-  const std::size_t at = named.find('@');
-  const std::string name = named.substr(0, at);
-  for (plan.instance = 0; plan.instance < kMatmulSm90InstanceCount; ++plan.instance) {
-    if (name_of(kMatmulSm90Instances[plan.instance]) == name) break;
+  const MatmulSm90Needs needs{.is_fused = plan.is_fused,
+                              .is_simulated = place.is_simulated,
+                              .workspace_bytes = tensors.workspace == nullptr ? 0 : tensors.workspace_bytes,
+                              .gpu = place.gpu};
+  plan.choice = problem.config.empty() ? choose_matmul_sm90(problem, needs)
+                                       : read_matmul_sm90_choice(problem, needs, problem.config);
+  if (plan.choice.splits > 1) {
+    plan.partial_rows = static_cast<std::uint32_t>(partial_rows(problem));
+    plan.partial_pitch = partial_pitch(problem);
+    const std::uint64_t bytes = workspace_of(problem, plan.choice.splits);
+    require(needs.workspace_bytes >= bytes, fmt::format("the workspace has {} bytes; K in {} parts takes {}",
+                                                        needs.workspace_bytes, plan.choice.splits, bytes));
   }
-  require(plan.instance < kMatmulSm90InstanceCount, fmt::format("no configuration is called '{}'", name));
-  const MatmulSm90Instance& instance = kMatmulSm90Instances[plan.instance];
-  require(can_run(instance, problem, plan.is_fused, is_simulated),
-          fmt::format("configuration '{}' cannot run this problem: {}", name,
-                      (instance.config.b_major == Major::kMN) != (problem.b_layout == BLayout::kKN)
-                          ? "it has the other layout of B"
-                      : plan.is_fused ? "it stores the sums as they are"
-                      : plan.is_ragged ? "its rows of the output end on multiples of 16 bytes"
-                                      : "it is for the simulated SM"));
-  choose_order(problem, instance.config, plan);
-  if (at != std::string::npos) read_order(std::string_view(named).substr(at + 1), plan);
+  check_overlaps(problem, tensors, plan);
   return plan;
 }
 
+void check_matmul_sm90_gpu(const GpuList& list, int ordinal) {
+  if (list.gpus.empty()) throw DriverError("matmul: there is no GPU: " + list.why, 0);
+  for (const GpuDescription& gpu : list.gpus) {
+    if (gpu.ordinal != ordinal) continue;
+    require(gpu.major == 9, fmt::format("GPU {} ({}) has compute capability {}.{}; these kernels are for 9.0", ordinal,
+                                        gpu.name, gpu.major, gpu.minor));
+    return;
+  }
+  throw DriverError(fmt::format("matmul: there is no GPU {}; 0 to {}", ordinal, list.gpus.size() - 1), 0);
+}
+
+void check_matmul_stream(int stream_device, int current_device) {
+  require(stream_device == current_device,
+          fmt::format("the stream belongs to GPU {}, and GPU {} is the current one; cudaSetDevice({}) would pass",
+                      stream_device, current_device, stream_device));
+}
+
 void check_matmul_data(const MatmulProblem& problem, const MatmulSm90Plan& plan, const MatmulData& data) {
-  const auto need = [](const char* what, std::size_t bytes, std::uint64_t rows, std::uint64_t cols, std::uint64_t pitch,
-                       MatmulType type) {
-    const std::uint64_t least = ((rows - 1) * pitch + cols) * bytes_of(type);
+  const auto need = [](const char* what, std::size_t bytes, std::uint64_t least) {
     require(bytes >= least, fmt::format("{} has {} bytes; its matrix takes {}", what, bytes, least));
   };
   const bool is_nk = problem.b_layout == BLayout::kNK;
-  need("a", data.a.size(), problem.m, problem.k, plan.a_pitch, problem.input);
-  need("b", data.b.size(), is_nk ? problem.n : problem.k, is_nk ? problem.k : problem.n, plan.b_pitch, problem.input);
-  need("out", data.out.size(), problem.m, problem.n, plan.out_pitch, problem.output);
-  if (!data.bias.empty()) need("bias", data.bias.size(), 1, problem.n, problem.n, problem.output);
+  need("a", data.a.size(), bytes_between(problem.m, problem.k, plan.a_pitch, problem.input));
+  need("b", data.b.size(),
+       bytes_between(is_nk ? problem.n : problem.k, is_nk ? problem.k : problem.n, plan.b_pitch, problem.input));
+  need("out", data.out.size(), bytes_between(problem.m, problem.n, plan.out_pitch, problem.output));
+  if (!data.bias.empty()) need("bias", data.bias.size(), bytes_between(1, problem.n, problem.n, problem.output));
   if (!data.residual.empty()) {
-    need("residual", data.residual.size(), problem.m, problem.n, plan.residual_pitch, problem.output);
+    need("residual", data.residual.size(), bytes_between(problem.m, problem.n, plan.residual_pitch, problem.output));
   }
 }
 

@@ -7,8 +7,10 @@
 //   conformance_matmul [shapes] [largest extent]
 #include "../support/matmul_reference.h"
 
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace {
@@ -69,6 +71,20 @@ MatmulProblem random_problem(std::mt19937_64& random, std::uint32_t largest) {
   return p;
 }
 
+// Any configuration, with K in a few parts: the epilogue and the rows' ends are not its business then.
+std::string in_parts(const MatmulProblem& p, std::mt19937_64& random) {
+  MatmulProblem plain = p;
+  plain.n = (p.n + 7) / 8 * 8;
+  const std::vector<std::string> configs = heddle::matmul_configs(plain, false, false);
+  const std::string& config = configs[random() % configs.size()];
+  std::uint32_t tile_k = 0;
+  (void)std::sscanf(config.c_str(), "%*ux%*ux%u", &tile_k);
+  const auto along = [](std::uint32_t elems, std::uint32_t tile) { return (elems + tile - 1) / tile; };
+  const std::uint32_t blocks = along(p.k, tile_k);
+  const std::uint32_t wanted = 1 + static_cast<std::uint32_t>(random() % blocks);
+  return config + "/" + std::to_string(along(blocks, along(blocks, wanted)));
+}
+
 void compare_random(std::uint32_t count, std::uint32_t largest, Tally& tally) {
   std::mt19937_64 random(11);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -78,6 +94,7 @@ void compare_random(std::uint32_t count, std::uint32_t largest, Tally& tally) {
     const bool is_fused = has_bias || has_residual || p.alpha != 1 || p.beta != 0 || p.activation != Activation::kNone;
     const std::vector<std::string> configs = heddle::matmul_configs(p, is_fused, false);
     if (i % 4 != 0) p.config = configs[random() % configs.size()];
+    if (const std::string split = in_parts(p, random); i % 4 == 1 && !split.ends_with("/1")) p.config = split;
     compare(MatmulCase(p, has_bias, has_residual, static_cast<std::uint32_t>(random() % 3), i), tally);
   }
 }
@@ -94,6 +111,57 @@ void compare_configurations(Tally& tally) {
       }
     }
   }
+}
+
+// What the text of an exception must hold for a refusal to count.
+template <class Call>
+bool is_refused(const char* what, const std::string& with, const Call& call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    if (std::string(error.what()).find(with) != std::string::npos) return true;
+    fmt::print("WRONG {}: refused with '{}', not with '{}'\n", what, error.what(), with);
+    return false;
+  }
+  fmt::print("WRONG {}: not refused\n", what);
+  return false;
+}
+
+// Bad input is refused with what is wrong, and the next problem runs as if nothing had happened.
+bool refuses_bad_input(Tally& after) {
+  MatmulCase one({.m = 256, .n = 256, .k = 256}, false, false, 0, 4);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  void* memory = nullptr;
+  (void)cudaMemGetInfo(&free, &total);
+  std::size_t taken = free - (std::size_t{1} << 20);
+  while (cudaMalloc(&memory, taken) != cudaSuccess) taken -= std::size_t{1} << 20;
+  (void)cudaGetLastError();
+  bool all = is_refused("a full card", "cudaMalloc of", [&] {
+    MatmulCase large({.m = 4096, .n = 64, .k = 4096}, false, false, 0, 4);
+    (void)heddle::matmul<Target::kCuda>(large.problem, large.data, {.kernel = "matmul"});
+  });
+  cudaFree(memory);
+  compare(one, after);
+  (void)cudaMalloc(&memory, std::size_t{4} << 20);
+  char* const at = static_cast<char*>(memory);
+  const MatmulProblem problem{.m = 256, .n = 256, .k = 256};
+  const auto run = [&](const void* a, void* out, cudaStream_t stream) {
+    heddle::matmul<Target::kCuda>(problem, {.a = a, .b = at + (1 << 20), .out = out}, stream);
+  };
+  all &= is_refused("an odd address", "its address is a multiple of 16", [&] { run(at + 8, at + (2 << 20), nullptr); });
+  all &= is_refused("an overlap", "overlaps a", [&] { run(at, at + 1024, nullptr); });
+  all &= is_refused("another GPU", "there is no GPU 99", [&] {
+    (void)heddle::matmul<Target::kCuda>(one.problem, one.data, {.kernel = "matmul", .ordinal = 99});
+  });
+  cudaStream_t stream = nullptr;
+  (void)cudaStreamCreate(&stream);
+  run(at, at + (2 << 20), stream);
+  all &= cudaStreamSynchronize(stream) == cudaSuccess;
+  cudaStreamDestroy(stream);
+  cudaFree(memory);
+  compare(one, after);
+  return all;
 }
 
 }  // namespace
@@ -116,5 +184,8 @@ int main(int argc, char** argv) {
     fmt::print("configurations: {} problems, {} elements, {} problems wrong\n", configurations.problems,
                configurations.elements, configurations.wrong);
   }
-  return random.wrong + configurations.wrong == 0 ? 0 : 1;
+  Tally after;
+  const bool refuses = refuses_bad_input(after);
+  fmt::print("bad input: {}, {} problems after it, {} wrong\n", refuses ? "refused" : "NOT refused", after.problems, after.wrong);
+  return refuses && random.wrong + configurations.wrong + after.wrong == 0 ? 0 : 1;
 }

@@ -98,6 +98,25 @@ TEST(MatmulSm90, EpilogueIsExactOnIntegers) {
   }
 }
 
+TEST(MatmulSm90, KInPartsIsExactInEveryFormAndUnderSchedules) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const std::string& config = small_configs()[seed % small_configs().size()];
+    const std::uint32_t parts = 2 + seed % 2;  // of 5 blocks of 64, or 3 of 128: the last part is shorter
+    const MatmulProblem problem{.m = 100 + static_cast<std::uint32_t>(seed), .n = 92, .k = 320,
+                                .output = static_cast<MatmulType>(seed % 3),
+                                .config = config + "@m2/" + std::to_string(parts)};
+    expect_exact(MatmulCase(problem, false, false, 1, seed), schedule_of(seed));
+  }
+}
+
+TEST(MatmulSm90, KInPartsHasTheWholeEpilogue) {
+  for (const std::string config : {"64x16x128_2_1x1_single_fused/3", "64x112x64_9_2x1_single/5"}) {
+    const MatmulProblem problem{.m = 70, .n = 51, .k = 300, .output = MatmulType::kFp16, .alpha = 2, .beta = -1,
+                                .activation = Activation::kRelu, .config = config};
+    expect_exact(MatmulCase(problem, true, true, 1, 9), schedule_of(3));
+  }
+}
+
 TEST(MatmulSm90, ConfigurationsOfTheGpuRunInTheSimulatedSm) {
   for (const char* config : {"128x256x64_4_2x1_coop", "128x176x64_5_2x1_pingpong", "64x112x64_9_2x1_single"}) {
     const MatmulProblem problem{.m = 200, .n = 264, .k = 330, .config = config};
@@ -131,7 +150,9 @@ TEST(MatmulSm90, BadInputIsRefusedWithTheRule) {
   EXPECT_EQ(message({.m = 8, .n = 8, .k = 8, .input = MatmulType::kFp32}, 1024),
             "matmul: the input is fp32; bf16 or fp16");
   EXPECT_EQ(message({.m = 64, .n = 8, .k = 16}, 1024), "matmul: a has 1024 bytes; its matrix takes 2048");
-  EXPECT_EQ(message({.m = 8, .n = 8, .k = 8, .config = "1x1"}, 1024), "matmul: no configuration is called '1x1'");
+  EXPECT_EQ(message({.m = 8, .n = 8, .k = 8, .config = "64x16x128_3_1x1_single_fused"}, 1024),
+            "matmul: no configuration is called '64x16x128_3_1x1_single_fused'; the nearest is "
+            "'64x16x128_2_1x1_single_fused'");
   EXPECT_EQ(message({.m = 8, .n = 8, .k = 8, .config = "64x16x128_2_1x1_single_fused@x"}, 1024),
             "matmul: the order '@x' of a configuration; '@m8' and '@n8' are examples");
 }

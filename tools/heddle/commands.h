@@ -3,6 +3,8 @@
 // The commands of the program. Each returns its exit status: 0 well, 1 a check or comparison failed.
 #pragma once
 
+#include "matmul_bench.h"
+
 #include <cstdint>
 #include <string>
 
@@ -33,5 +35,8 @@ struct CheckOptions {
   bool json = false;
 };
 int check(const CheckOptions& options);
+
+// Throws InputError where there is no GPU, or no part of the program for one.
+int bench(const bench::MatmulBenchOptions& options);
 
 }  // namespace heddle::tool
