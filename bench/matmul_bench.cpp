@@ -3,8 +3,9 @@
 
 #include "cublaslt.h"
 #include "gpu_sensors.h"
-#include "matmul.h"
 #include "matmul_bench_kernels.h"
+#include "matmul_families.h"
+#include "matmul_sm90_plan.h"
 #include "matmul_tune_file.h"
 
 #include <heddle/host/error.h>
@@ -153,13 +154,13 @@ class Session {
   Contender heddle(const std::string& config, bool is_dependent) {
     MatmulProblem problem{.m = shape_.m, .n = shape_.n, .k = shape_.k, .is_dependent = is_dependent, .config = config};
     return Contender(config, [this, problem](std::size_t set, cudaStream_t stream) {
-      matmul<Target::kCuda>(problem,
-                            {.a = buffers_.a(set),
-                             .b = buffers_.b(set),
-                             .out = buffers_.out(set),
-                             .workspace = workspace_,
-                             .workspace_bytes = CublasLt::kWorkspaceBytes},
-                            stream);
+      enqueue_matmul_sm90<Target::kCuda>(problem,
+                                         {.a = buffers_.a(set),
+                                          .b = buffers_.b(set),
+                                          .out = buffers_.out(set),
+                                          .workspace = workspace_,
+                                          .workspace_bytes = CublasLt::kWorkspaceBytes},
+                                         stream);
     });
   }
   Contender cublas(std::size_t algorithm) {
@@ -306,7 +307,7 @@ std::vector<std::string> candidates(const Shape& shape) {
     double cycles;
   };
   std::vector<Candidate> all;
-  for (const std::string& name : matmul_configs({.m = shape.m, .n = shape.n, .k = shape.k}, false, false)) {
+  for (const std::string& name : matmul_sm90_configs({.m = shape.m, .n = shape.n, .k = shape.k}, false, false)) {
     unsigned tile_m = 0, tile_n = 0, tile_k = 0, stages = 0, cluster_m = 0, cluster_n = 0;
     std::sscanf(name.c_str(), "%ux%ux%u_%u_%ux%u", &tile_m, &tile_n, &tile_k, &stages, &cluster_m, &cluster_n);
     const auto along = [](unsigned elems, unsigned tile) { return (elems + tile - 1) / tile; };
@@ -415,7 +416,9 @@ nlohmann::json compare_shape(const Shape& shape, CublasLt* cublas, const std::st
                              const GpuSensors& sensors) {
   Session session(shape, cublas);
   const std::string config =
-      options.config.empty() ? matmul_choice({.m = shape.m, .n = shape.n, .k = shape.k}, false, false, CublasLt::kWorkspaceBytes, gpu) : options.config;
+      options.config.empty() ? matmul_sm90_choice({.m = shape.m, .n = shape.n, .k = shape.k}, false, false,
+                                                  CublasLt::kWorkspaceBytes, gpu)
+                             : options.config;
   Contender ours = session.heddle(config, !options.is_alone);
   Contender alone = session.heddle(config, false);
   alone.name += " (no overlap of launches)";

@@ -2,8 +2,7 @@
 //
 // How long whole Blackwell matmuls take in the simulated SM, all bookkeeping on: seconds, and multiply-adds a
 // second.
-#include "matmul_sm100_host.h"
-#include "matmul_sm100_scaled_host.h"
+#include "matmul_families.h"
 
 #include <benchmark/benchmark.h>
 
@@ -34,13 +33,13 @@ void count(benchmark::State& state, std::int64_t m, std::int64_t n, std::int64_t
   state.counters["instructions"] = static_cast<double>(instructions) / runs;
 }
 
-void multiply(benchmark::State& state, const MatmulSm100Problem& problem, std::uint32_t sms) {
+void multiply(benchmark::State& state, const MatmulProblem& problem, std::uint32_t sms) {
   const auto elems = [&](std::int64_t rows, std::int64_t cols, MatmulElement type) {
     return random_numbers(rows * cols * element_bytes_of(type), element_bytes_of(type));
   };
-  const std::vector<unsigned char> a = elems(problem.m, problem.k, problem.input);
-  const std::vector<unsigned char> b = elems(problem.n, problem.k, problem.input);
-  std::vector<unsigned char> out = elems(problem.m, problem.n, problem.output);
+  const std::vector<unsigned char> a = elems(problem.m, problem.k, problem.a_type);
+  const std::vector<unsigned char> b = elems(problem.n, problem.k, problem.a_type);
+  std::vector<unsigned char> out = elems(problem.m, problem.n, problem.out_type);
   std::uint64_t instructions = 0;
   for (auto _ : state) {
     const RunOutcome outcome =
@@ -64,7 +63,7 @@ void multiply_scaled(benchmark::State& state, const MatmulScaledProblem& problem
   std::vector<unsigned char> out(static_cast<std::size_t>(problem.m * problem.n * 4));
   std::uint64_t instructions = 0;
   for (auto _ : state) {
-    const RunOutcome outcome = matmul_scaled<Target::kSim>(problem,
+    const RunOutcome outcome = matmul_scaled_sm100<Target::kSim>(problem,
                                                            {.a = a.data(),
                                                             .b = b.data(),
                                                             .a_scales = {scale_bytes.data(), problem.m, scales},
@@ -80,7 +79,7 @@ void multiply_scaled(benchmark::State& state, const MatmulScaledProblem& problem
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto add = [](const char* name, const MatmulSm100Problem& problem, std::uint32_t sms) {
+  const auto add = [](const char* name, const MatmulProblem& problem, std::uint32_t sms) {
     benchmark::RegisterBenchmark(name, [=](benchmark::State& state) { multiply(state, problem, sms); })
         ->Unit(benchmark::kSecond)
         ->Iterations(1)

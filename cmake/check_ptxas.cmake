@@ -1,13 +1,19 @@
 # Fails if a kernel spills registers or uses local memory, or if ptxas had to serialise or mend its wgmmas or to
-# ignore its setmaxnreg (C75xx). Called as
+# ignore its setmaxnreg (C75xx). Says how many registers the largest takes and how long nvcc took, which ./test
+# prints. Called as
 #   cmake -DREPORTS=<file>[;<file>...] -P check_ptxas.cmake
 # with the .ptxas files that keep_ptxas.sh left beside the objects.
 set(entries 0)
+set(registers 0)
+set(seconds "an unknown time")
+set(names "")
 set(bad "")
 foreach(report IN LISTS REPORTS)
   if(NOT EXISTS "${report}")
     message(FATAL_ERROR "${report} is missing: build the device code first")
   endif()
+  cmake_path(GET report STEM name)
+  list(APPEND names "${name}")
   file(STRINGS "${report}" lines)
   set(function "?")
   foreach(line IN LISTS lines)
@@ -21,10 +27,16 @@ foreach(report IN LISTS REPORTS)
       endif()
     elseif(line MATCHES "\\(C75[0-9][0-9]\\)")
       string(APPEND bad "\n  ${line}")
+    elseif(line MATCHES "Used ([0-9]+) registers" AND CMAKE_MATCH_1 GREATER registers)
+      set(registers ${CMAKE_MATCH_1})
+    elseif(line MATCHES "^compiled in (.*)")
+      set(seconds "${CMAKE_MATCH_1}")
     endif()
   endforeach()
 endforeach()
 if(bad)
   message(FATAL_ERROR "kernels must not spill or use local memory, and ptxas must not say C75xx:${bad}")
 endif()
-message(STATUS "${entries} kernel entries: no spills, no local memory, no C75xx")
+list(JOIN names ", " names)
+message(STATUS "${names}: ${entries} kernels, at most ${registers} registers, no spills, no local memory, no C75xx; "
+  "compiled in ${seconds}")

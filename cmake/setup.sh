@@ -9,6 +9,8 @@ cmake: the build system
 ninja-build: the build runner
 libboost-context-dev: fibers, one for each simulated thread
 libfmt-dev: messages
+liblz4-dev: compressed device code of CUDA programs
+libzstd-dev: likewise
 libcli11-dev: the command line
 nlohmann-json3-dev: --json output"
 test_packages="\

@@ -1,106 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix multiplication from a host program, on a GPU or in the simulated SM:
+// Matrix multiplication from a host program, on a GPU or in the simulated SM. What is computed is in
+// matmul_problem.h and matmul_scaled_problem.h; which kernels compute it follows from the device.
 //
-//   out = activation(alpha * A * B + beta * out + bias) + residual
+//   MatmulProblem problem{.m = 256, .n = 256, .k = 512};
+//   matmul(problem, {.a = a, .b = b, .out = out}, find_device("sim:sm100"));  // host memory
+//   matmul(problem, {.a = a, .b = b, .out = out}, stream);                    // memory of the current GPU
 //
-// A is [M, K], B is [N, K] or [K, N], out is [M, N], all row-major; `pitch` is the number of elements from one
-// row to the next. Sums are float.
-//
-//   MatmulProblem problem{.m = 4096, .n = 4096, .k = 4096};
-//   matmul<Target::kCuda>(problem, {.a = a, .b = b, .out = out}, stream);
-//
-// A problem that cannot be run is refused with an InputError before anything is written.
+// A problem that cannot be run is refused with an InputError before anything is written: the message names the
+// rule, the value and what would pass.
 #pragma once
 
+#include "matmul_problem.h"
+#include "matmul_scaled_problem.h"
+
+#include <heddle/host/device_id.h>
 #include <heddle/host/run_options.h>
-#include <heddle/isa/gpu_list.h>
-#include <heddle/isa/target.h>
 
-#include "matmul_epilogue.h"
-
-#include <cstddef>
-#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle {
 
-enum class MatmulType : std::uint8_t { kBf16, kFp16, kFp32 };
-enum class BLayout : std::uint8_t { kNK, kKN };
+// With all tensors in host memory: copies them to the device, runs, and copies the output back. Where the
+// simulated SM found a mistake, or the GPU failed, the outcome has a report and nothing was written. `options`
+// say how the simulated SM runs; the device in them is not used.
+RunOutcome matmul(const MatmulProblem& problem, const MatmulTensors& tensors, const DeviceId& device,
+                  const RunOptions& options = {.kernel = "matmul"});
+RunOutcome matmul_scaled(const MatmulScaledProblem& problem, const MatmulScaledTensors& tensors,
+                         const DeviceId& device, const RunOptions& options = {.kernel = "matmul"});
 
-struct MatmulProblem {
-  std::uint32_t m = 0;
-  std::uint32_t n = 0;
-  std::uint32_t k = 0;
-  MatmulType input = MatmulType::kBf16;   // bf16 or fp16
-  MatmulType output = MatmulType::kBf16;
-  BLayout b_layout = BLayout::kNK;
-  std::uint64_t a_pitch = 0;              // in elements; 0: rows follow one another. Rows start on 16 bytes
-  std::uint64_t b_pitch = 0;
-  std::uint64_t out_pitch = 0;
-  std::uint64_t residual_pitch = 0;
-  float alpha = 1;
-  float beta = 0;
-  Activation activation = Activation::kNone;
-  bool is_dependent = true;               // may start while the kernel before it in the stream still runs
-  std::string config = {};                // a name from matmul_configs(); behind it "@m8" or "@n8" for the
-                                          // order of tiles, and "/4" for a K in four parts
-};
-
-// On the device. `bias` has N elements and `residual` is [M, N], both of the output's type. a, b and out begin on 16
-// bytes. What is read may not overlap what is written, except that `residual` may be `out` itself. Whether the device
-// can reach the addresses is not checked.
-struct MatmulTensors {
-  const void* a = nullptr;
-  const void* b = nullptr;
-  void* out = nullptr;
-  const void* bias = nullptr;
-  const void* residual = nullptr;
-  void* workspace = nullptr;          // for partial sums where K is split; without it, it is not
-  std::uint64_t workspace_bytes = 0;  // kMatmulWorkspaceBytes is enough for every split that is worth it
-};
-
-inline constexpr std::uint64_t kMatmulWorkspaceBytes = std::uint64_t{32} << 20;
-
-// Starts the multiplication in a stream (a cudaStream_t) of the current device.
-template <Target target>
+// With all tensors in the memory of the current GPU: starts the multiplication in a stream of it (a cudaStream_t)
+// and does not wait. Throws DriverError where it cannot be started.
 void matmul(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream);
 
-// The same with everything in host memory, and a report where the simulated SM found a mistake.
-struct MatmulData {
-  std::vector<unsigned char> a;
-  std::vector<unsigned char> b;
-  std::vector<unsigned char> out;       // read where beta is not 0
-  std::vector<unsigned char> bias;      // empty: none
-  std::vector<unsigned char> residual;  // empty: none
-};
-template <Target target>
-RunOutcome matmul(const MatmulProblem& problem, MatmulData& data, const RunOptions& options);
-
-// The configurations that can run this problem, by name; and the one that is taken where it names none.
-std::vector<std::string> matmul_configs(const MatmulProblem& problem, bool has_epilogue, bool is_simulated);
-std::string matmul_choice(const MatmulProblem& problem, bool has_epilogue, bool is_simulated,
-                          std::uint64_t workspace_bytes = 0, const std::string& gpu = {});
+// The configurations that can run a problem on a device, by name, and the one that is taken where the problem
+// names none. Of the tensors only bias and residual matter, and whether they are null.
+std::vector<std::string> matmul_configs(const MatmulProblem& problem, const MatmulTensors& tensors,
+                                        const DeviceId& device);
+std::string matmul_choice(const MatmulProblem& problem, const MatmulTensors& tensors, const DeviceId& device);
+std::vector<std::string> matmul_scaled_configs(const MatmulScaledProblem& problem, const DeviceId& device);
+std::string matmul_scaled_choice(const MatmulScaledProblem& problem, const DeviceId& device);
 
 // Reads choices that a search found (matmul_bench --tune) instead of the file that HEDDLE_TUNE_FILE names; "" for
 // none. Throws InputError for a file that cannot be read. The format is in matmul_tune_file.h.
 void matmul_use_tune_file(const std::string& path);
 
-template <Target target>
-GpuList matmul_gpus();
+// "cuda:N", "sim:sm90", "sim:sm100", or "auto": the first GPU that this library has kernels for, otherwise
+// `fallback`. Throws InputError for anything else, and for a GPU that is not there.
+DeviceId find_device(std::string_view name, Arch fallback = Arch::kSm90);
 
-template <>
-void matmul<Target::kSim>(const MatmulProblem&, const MatmulTensors&, void*);
-template <>
-void matmul<Target::kCuda>(const MatmulProblem&, const MatmulTensors&, void*);
-template <>
-RunOutcome matmul<Target::kSim>(const MatmulProblem&, MatmulData&, const RunOptions&);
-template <>
-RunOutcome matmul<Target::kCuda>(const MatmulProblem&, MatmulData&, const RunOptions&);
-template <>
-GpuList matmul_gpus<Target::kSim>();
-template <>
-GpuList matmul_gpus<Target::kCuda>();
+// The GPUs that this library can ask for. Empty, with the reason, where it was built without CUDA.
+GpuList gpus();
+bool is_built_with_cuda();
 
 }  // namespace heddle

@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "matmul_families.h"
+#include "matmul_on_device.h"
 #include "matmul_sm100_launch.h"
 #include "split_k_reduce.h"
 
 #include <algorithm>
-#include <new>
+#include <string>
 
 namespace heddle::inline HEDDLE_TARGET {
 
-template <>
-RunOutcome launch_matmul_sm100<bf16>(Device& device, const MatmulSm100Call& call) {
-  return sm100::launch_any<bf16>(device, call);
+RunOutcome launch_sm100_f16(Device& device, const MatmulSm100Call& call) {
+  return sm100::launch_any<MmaKind::kF16>(device, call);
 }
 
 namespace {
 
 RunOutcome launch_of_type(Device& device, const MatmulSm100Call& call) {
-  switch (call.problem.input) {
+  const bool are_k_major = sm100::majors_of(call.problem) == OperandMajors{};
+  switch (call.problem.a_type) {
     case MatmulElement::kBf16:
-      return launch_matmul_sm100<bf16>(device, call);
     case MatmulElement::kFp16:
-      return launch_matmul_sm100<fp16>(device, call);
+      return are_k_major ? launch_sm100_f16(device, call) : launch_sm100_f16_layouts(device, call);
     case MatmulElement::kE4m3:
-      return launch_matmul_sm100<e4m3>(device, call);
     case MatmulElement::kE5m2:
-      return launch_matmul_sm100<e5m2>(device, call);
+      return are_k_major ? launch_sm100_fp8(device, call) : launch_sm100_fp8_layouts(device, call);
     default:
-      return launch_matmul_sm100<tf32>(device, call);
+      return are_k_major ? launch_sm100_tf32(device, call) : launch_sm100_tf32_layouts(device, call);
   }
 }
 
 RunOutcome add_up_splits(Device& device, const MatmulSm100Call& call, const void* partial) {
-  const MatmulSm100Problem& p = call.problem;
+  const MatmulProblem& p = call.problem;
   const MatmulSm100Plan& plan = call.plan;
   const SplitKReduce::Params params{.partial = static_cast<const float*>(partial),
                                     .partial_pitch = plan.partial_pitch,
                                     .partial_rows = static_cast<std::uint32_t>(p.m),
                                     .out = call.out,
-                                    .output = p.output,
+                                    .output = p.out_type,
                                     .out_pitch = plan.out_pitch,
                                     .out_batch_stride = plan.out_batch_stride,
                                     .residual_batch_stride = plan.residual_batch_stride,
@@ -49,38 +49,36 @@ RunOutcome add_up_splits(Device& device, const MatmulSm100Call& call, const void
                                                  .residual = call.residual,
                                                  .residual_pitch = plan.residual_pitch,
                                                  .activation = p.activation}};
-  return device.launch<SplitKReduce>(
-      {.grid = {std::min<std::uint32_t>(params.m, 1024), std::min<std::uint32_t>(params.batches, 64)}}, params);
+  return device.enqueue<SplitKReduce>(
+      {.grid = {std::min<std::uint32_t>(params.m, 1024), std::min<std::uint32_t>(params.batches, 64)}}, params,
+      call.stream);
 }
 
-RunOutcome run(const MatmulSm100Problem& problem, const MatmulSm100Plan& plan, const MatmulTensors& tensors,
-               const RunOptions& options) {
-  Device device(options);
-  DeviceBuffer a(device, "a", plan.a_bytes);
-  DeviceBuffer b(device, "b", plan.b_bytes);
-  DeviceBuffer out(device, "out", plan.out_bytes);
-  DeviceBuffer bias(device, "bias", plan.bias_bytes);
-  DeviceBuffer residual(device, "residual", plan.residual_bytes);
-  DeviceBuffer partial(device, "partial sums", plan.partial_bytes);
-  a.upload(tensors.a);
-  b.upload(tensors.b);
-  out.upload(tensors.out);
-  bias.upload(tensors.bias);
-  residual.upload(tensors.residual);
+// Tensors on the device, with a workspace where K is split.
+RunOutcome enqueue(Device& device, const MatmulProblem& problem, const MatmulSm100Plan& plan,
+                   const MatmulTensors& tensors, void* stream) {
   const bool is_split = plan.partial_bytes != 0;
   MatmulSm100Call call{.problem = problem,
                        .plan = plan,
-                       .a = a.data(),
-                       .b = b.data(),
-                       .out = is_split ? partial.data() : out.data(),
-                       .bias = bias.data(),
-                       .residual = residual.data()};
-  RunOutcome outcome = launch_of_type(device, call);
-  if (outcome.ok() && is_split) {
-    call.out = out.data();
-    outcome = add_up_splits(device, call, partial.data());
-  }
-  if (outcome.ok()) out.download(tensors.out);
+                       .a = tensors.a,
+                       .b = tensors.b,
+                       .out = is_split ? tensors.workspace : tensors.out,
+                       .bias = tensors.bias,
+                       .residual = tensors.residual,
+                       .stream = stream};
+  const RunOutcome outcome = launch_of_type(device, call);
+  if (!outcome.ok() || !is_split) return outcome;
+  call.out = tensors.out;
+  return add_up_splits(device, call, tensors.workspace);
+}
+
+RunOutcome run(const MatmulProblem& problem, const MatmulSm100Plan& plan, const MatmulTensors& tensors,
+               const RunOptions& options) {
+  Device device(options);
+  const MatmulOnDevice on_device(device, tensors, plan, plan.partial_bytes);
+  const RunOutcome outcome =
+      device.finish([&] { return enqueue(device, problem, plan, on_device.tensors(), nullptr); });
+  if (outcome.ok()) on_device.download(tensors);
   return outcome;
 }
 
@@ -91,20 +89,26 @@ RunOutcome run(const MatmulSm100Problem& problem, const MatmulSm100Plan& plan, c
 namespace heddle {
 
 template <>
-RunOutcome matmul_sm100<kTarget>(const MatmulSm100Problem& problem, const MatmulTensors& tensors,
+RunOutcome matmul_sm100<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors,
                                  const RunOptions& options) {
   const MatmulSm100Plan plan = plan_matmul_sm100(problem, tensors);
   if (plan.out_bytes == 0) return {};
+  check_gpu(options.ordinal, 10);
   RunOptions on_sm100 = options;
   on_sm100.arch = Arch::kSm100;
-  try {
-    return run(problem, plan, tensors, on_sm100);
-  } catch (const std::bad_alloc&) {
-    throw InputError(
-        "matmul: the tensors take " +
-        std::to_string(plan.a_bytes + plan.b_bytes + plan.out_bytes + plan.residual_bytes + plan.partial_bytes) +
-        " bytes on the device, which has no room for them");
+  return run(problem, plan, tensors, on_sm100);
+}
+
+template <>
+void enqueue_matmul_sm100<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
+  const MatmulSm100Plan plan = plan_matmul_sm100(problem, tensors);
+  if (plan.out_bytes == 0) return;
+  if (tensors.workspace_bytes < plan.partial_bytes) {
+    throw InputError("matmul: the workspace has " + std::to_string(tensors.workspace_bytes) + " bytes; K in " +
+                     std::to_string(problem.splits) + " parts takes " + std::to_string(plan.partial_bytes));
   }
+  enqueue_on_current_gpu(problem, tensors, 10,
+                         [&](Device& device) { return enqueue(device, problem, plan, tensors, stream); });
 }
 
 }  // namespace heddle

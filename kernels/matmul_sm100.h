@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C = A * B^T for Blackwell: A is [M, K], B is [N, K], row-major, bf16, fp16, tf32 or fp8; sums are float, C is
-// bf16, fp16 or float. One matrix or a batch of them; K in one go or split over several work items. The roles and
-// their loops are those of matmul_sm100_frame.h.
+// C = A * B for Blackwell: A is [M, K] or [K, M], B is [N, K] or [K, N], row-major, bf16, fp16, tf32 or fp8; sums are
+// float, C is bf16, fp16 or float. One matrix or a batch of them; K in one go or split over several work items. The
+// roles and their loops are those of matmul_sm100_frame.h.
+//
+// Types that one kind of multiplication takes share a kernel: its instruction descriptor, a parameter, names them.
 #pragma once
 
 #include "matmul_sm100_frame.h"
@@ -11,47 +13,80 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-template <MatmulSm100Config matmul_config, Element In>
+// What operands of a kind are to shared memory: elements of so many bytes.
+template <MmaKind kind>
+using StoredElement =
+    std::conditional_t<kind == MmaKind::kF16, bf16, std::conditional_t<kind == MmaKind::kTf32, tf32, e4m3>>;
+
+template <MatmulSm100Config matmul_config, MmaKind kind, OperandMajors majors = {}>
 struct StandardFamily {
+  using In = StoredElement<kind>;
   static constexpr MatmulSm100Config config = matmul_config;
-  static constexpr std::uint32_t kTileK = 128 / sizeof(In);  // one swizzle span
+  static constexpr std::uint32_t kTileK = 128 / sizeof(In);  // K-major: one swizzle span
+
+  // As the tile is stored: rows of contiguous elements.
+  HEDDLE_HOST_DEVICE static constexpr TileShape tile_shape(Major major, std::uint32_t mn) {
+    return major == Major::kK ? TileShape{mn, kTileK} : TileShape{kTileK, mn};
+  }
+  // MN-major tf32 takes atoms of 32 bytes; rows shorter than 128 bytes take the swizzle of 64.
+  HEDDLE_HOST_DEVICE static constexpr Swizzle swizzle(Major major, std::uint32_t mn) {
+    if (major == Major::kMN && kind == MmaKind::kTf32) return Swizzle::k128BAtom32B;
+    return major == Major::kMN && mn * sizeof(In) < 128 ? Swizzle::k64B : Swizzle::k128B;
+  }
   using Payload = StandardTilePayload<
-      In, In, StandardTileConfig{.a = {kSm100TileM, kTileK}, .b = {config.tile_n / config.cta_group, kTileK}}>;
+      In, In,
+      StandardTileConfig{.a = tile_shape(majors.a, config.tile_m),
+                         .b = tile_shape(majors.b, config.tile_n / config.cta_group),
+                         .a_swizzle = swizzle(majors.a, config.tile_m),
+                         .b_swizzle = swizzle(majors.b, config.tile_n / config.cta_group)}>;
   static constexpr std::uint32_t tmem_cols = 0;
   struct Operands {
-    isa::TensorMap a;  // {k, row, batch}
+    isa::TensorMap a;  // {k, row, batch}, or {row, k, batch}
     isa::TensorMap b;
+    std::uint32_t instruction;
   };
 
   template <class Context, class Tiles>
   HEDDLE_DEVICE static void load(const Operands& operands, const Context& ctx, const Tiles& tiles,
                                  const TileWork& work, std::uint32_t k_block) {
-    load_a<config>(tiles.a_tile(), &operands.a, ctx, work, k_block * kTileK, tiles.barrier());
-    load_b<config>(tiles.b_tile(), &operands.b, ctx, work, k_block * kTileK, tiles.barrier());
+    load_a<config, majors.a>(tiles.a_tile(), &operands.a, ctx, work, k_block * kTileK, tiles.barrier());
+    load_b<config, majors.b>(tiles.b_tile(), &operands.b, ctx, work, k_block * kTileK, tiles.barrier());
   }
 
   template <class Tiles>
-  HEDDLE_DEVICE static void multiply(const Tiles& tiles, TmemAddress, std::uint32_t d, bool accumulate) {
-    const std::uint64_t a = tiles.a_tile().tcgen05_descriptor();
-    const std::uint64_t b = tiles.b_tile().tcgen05_descriptor();
+  HEDDLE_DEVICE static void multiply(const Operands& operands, const Tiles& tiles, TmemAddress, std::uint32_t d,
+                                     bool accumulate) {
+    const std::uint64_t a = tiles.a_tile().template tcgen05_descriptor<majors.a>();
+    const std::uint64_t b = tiles.b_tile().template tcgen05_descriptor<majors.b>();
     HEDDLE_UNROLL
-    for (std::uint32_t k_bytes = 0; k_bytes < 128; k_bytes += 32) {
-      isa::tcgen05_mma<mma_kind<In>(), static_cast<int>(config.cta_group)>(
-          d, advanced_descriptor(a, k_bytes), advanced_descriptor(b, k_bytes), kInstruction,
-          accumulate || k_bytes != 0);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      isa::tcgen05_mma<kind, static_cast<int>(config.cta_group)>(
+          d, advanced_descriptor(a, i * k_step_bytes<typename Payload::ATile>(majors.a)),
+          advanced_descriptor(b, i * k_step_bytes<typename Payload::BTile>(majors.b)),
+          operands.instruction, accumulate || i != 0);
     }
   }
 
+  // The word that names these types.
+  static constexpr std::uint32_t instruction(OperandType a_type, OperandType b_type) {
+    return instruction_descriptor(InstructionDescriptor{.kind = kind,
+                                                        .m = config.cta_group * config.tile_m,
+                                                        .n = config.tile_n,
+                                                        .a_type = a_type,
+                                                        .b_type = b_type,
+                                                        .a_major = majors.a,
+                                                        .b_major = majors.b});
+  }
+
  private:
-  static constexpr std::uint32_t kInstruction =
-      instruction_descriptor(InstructionDescriptor{.kind = mma_kind<In>(),
-                                                   .m = config.cta_group * kSm100TileM,
-                                                   .n = config.tile_n,
-                                                   .a_type = operand_type<In>(),
-                                                   .b_type = operand_type<In>()});
+  // The K of one instruction is 32 bytes of a row, or so many rows of a span each.
+  template <class Tile>
+  HEDDLE_HOST_DEVICE static constexpr std::uint32_t k_step_bytes(Major major) {
+    return major == Major::kK ? 32 : 32 / sizeof(In) * span_bytes(Tile::swizzle);
+  }
 };
 
-template <MatmulSm100Config config, Element In, class Epilogue = StoreSums>
-using MatmulSm100 = MatmulSm100Frame<StandardFamily<config, In>, Epilogue>;
+template <MatmulSm100Config config, MmaKind kind, OperandMajors majors = {}, class Epilogue = StoreSums>
+using MatmulSm100 = MatmulSm100Frame<StandardFamily<config, kind, majors>, Epilogue>;
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_sm100_block_scaled.h"
 
+#include "matmul_families.h"
+#include "matmul_on_device.h"
 #include "matmul_sm100_scaled_launch.h"
 
 #include <array>
@@ -24,9 +26,9 @@ isa::TensorMap scales_map(const void* address, std::int64_t rows, std::int64_t s
                           .box = {128, box_scale_blocks, box_row_blocks, 1}});
 }
 
-template <std::uint32_t index, BlockScaledFormat format, Element In>
+template <std::uint32_t index, BlockScaledFormat format>
 RunOutcome launch_config(Device& device, const MatmulScaledCall& call) {
-  using Family = BlockScaledFamily<kBlockScaledConfigs[index].config, format, In>;
+  using Family = BlockScaledFamily<kBlockScaledConfigs[index].config, format>;
   using Kernel = MatmulSm100Frame<Family, ScaleSums>;
   const MatmulScaledProblem& p = call.problem;
   typename Kernel::Params params = sm100::scaled_params<Kernel, Family>(call);
@@ -39,11 +41,11 @@ RunOutcome launch_config(Device& device, const MatmulScaledCall& call) {
   return sm100::launch<Kernel>(device, params);
 }
 
-template <BlockScaledFormat format, Element In>
+template <BlockScaledFormat format>
 RunOutcome launch_any(Device& device, const MatmulScaledCall& call) {
   using Launch = RunOutcome (*)(Device&, const MatmulScaledCall&);
   constexpr auto launches = []<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
-    return std::array<Launch, sizeof...(i)>{launch_config<i, format, In>...};
+    return std::array<Launch, sizeof...(i)>{launch_config<i, format>...};
   }
   (std::make_integer_sequence<std::uint32_t, kBlockScaledConfigCount>());
   return launches[call.plan.config](device, call);
@@ -88,8 +90,9 @@ RunOutcome run(const MatmulScaledProblem& problem, const MatmulScaledPlan& plan,
                               .a_scales = a_scales.data(),
                               .b_scales = b_scales.data(),
                               .out = out.data()};
-  const RunOutcome outcome =
-      is_blockwise(problem.format) ? launch_blockwise_fp8(device, call) : launch_block_scaled(device, call);
+  const RunOutcome outcome = device.finish([&] {
+    return is_blockwise(problem.format) ? launch_blockwise_fp8(device, call) : launch_block_scaled(device, call);
+  });
   if (outcome.ok()) out.download(tensors.out);
   return outcome;
 }
@@ -98,14 +101,12 @@ RunOutcome run(const MatmulScaledProblem& problem, const MatmulScaledPlan& plan,
 
 RunOutcome launch_block_scaled(Device& device, const MatmulScaledCall& call) {
   switch (call.problem.format) {
-    case ScaledFormat::kMxfp8E4m3:
-      return launch_any<kMxfp8, e4m3>(device, call);
-    case ScaledFormat::kMxfp8E5m2:
-      return launch_any<kMxfp8, e5m2>(device, call);
     case ScaledFormat::kMxfp4:
-      return launch_any<kMxfp4, e2m1x2>(device, call);
+      return launch_any<kMxfp4>(device, call);
+    case ScaledFormat::kNvfp4:
+      return launch_any<kNvfp4>(device, call);
     default:
-      return launch_any<kNvfp4, e2m1x2>(device, call);
+      return launch_any<kMxfp8>(device, call);
   }
 }
 
@@ -114,10 +115,11 @@ RunOutcome launch_block_scaled(Device& device, const MatmulScaledCall& call) {
 namespace heddle {
 
 template <>
-RunOutcome matmul_scaled<kTarget>(const MatmulScaledProblem& problem, const MatmulScaledTensors& tensors,
-                                  const RunOptions& options) {
+RunOutcome matmul_scaled_sm100<kTarget>(const MatmulScaledProblem& problem, const MatmulScaledTensors& tensors,
+                                        const RunOptions& options) {
   const MatmulScaledPlan plan = plan_matmul_scaled(problem, tensors);
   if (plan.out_bytes == 0) return {};
+  check_gpu(options.ordinal, 10);
   RunOptions on_sm100 = options;
   on_sm100.arch = Arch::kSm100;
   try {

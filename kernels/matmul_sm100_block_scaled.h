@@ -26,9 +26,10 @@ inline constexpr BlockScaledFormat kMxfp8{MmaKind::kMxf8f6f4, 1, ScaleFormat::kU
 inline constexpr BlockScaledFormat kMxfp4{MmaKind::kMxf4, 2, ScaleFormat::kUe8m0, 32};
 inline constexpr BlockScaledFormat kNvfp4{MmaKind::kMxf4nvf4, 4, ScaleFormat::kUe4m3, 16};
 
-// Operands are bytes: e4m3 and e5m2, or pairs of e2m1.
-template <MatmulSm100Config matmul_config, BlockScaledFormat format, Element In>
+// Operands are bytes: e4m3 and e5m2 in any mix, which share a kernel, or pairs of e2m1.
+template <MatmulSm100Config matmul_config, BlockScaledFormat format>
 struct BlockScaledFamily {
+  using In = std::conditional_t<format.kind == MmaKind::kMxf8f6f4, e4m3, e2m1x2>;
   static constexpr MatmulSm100Config config = matmul_config;
   static constexpr std::uint32_t kTileK = 128;  // bytes: one swizzle span
   static constexpr std::uint32_t kMmas = 4;     // of 32 bytes of K each
@@ -58,6 +59,7 @@ struct BlockScaledFamily {
     isa::TensorMap b;
     isa::TensorMap sfa;  // {word of a block, block along K, block of rows, batch}
     isa::TensorMap sfb;
+    std::uint32_t instruction;
   };
 
   template <class Context, class Tiles>
@@ -71,7 +73,8 @@ struct BlockScaledFamily {
 
   // Each stage has columns for its scales, which stay until the commit that releases the stage.
   template <class Tiles>
-  HEDDLE_DEVICE static void multiply(const Tiles& tiles, TmemAddress tmem, std::uint32_t d, bool accumulate) {
+  HEDDLE_DEVICE static void multiply(const Operands& operands, const Tiles& tiles, TmemAddress tmem,
+                                     std::uint32_t d, bool accumulate) {
     const std::uint32_t sfa = Regions::sfa(tmem, tiles.stage()).bits();
     const std::uint32_t sfb = Regions::sfb(tmem, tiles.stage()).bits();
     const std::uint64_t sfa_blocks = scales_descriptor(tiles.sfa_tile());
@@ -92,25 +95,29 @@ struct BlockScaledFamily {
     for (std::uint32_t i = 0; i < kMmas; ++i) {
       const std::uint32_t scale = i * static_cast<std::uint32_t>(format.scales_per_mma);
       isa::tcgen05_mma_block_scale<format.kind, kGroup, format.scales_per_mma>(
-          d, advanced_descriptor(a, 32 * i), advanced_descriptor(b, 32 * i), instruction(scale % 4),
-          sfa + scale / 4 * 4, sfb + scale / 4 * 4 * kColBlocks, accumulate || i != 0);
+          d, advanced_descriptor(a, 32 * i), advanced_descriptor(b, 32 * i),
+          with_scale_id(operands.instruction, scale % 4), sfa + scale / 4 * 4, sfb + scale / 4 * 4 * kColBlocks, accumulate || i != 0);
     }
+  }
+
+  // The word that names these types.
+  static constexpr std::uint32_t instruction(OperandType a_type, OperandType b_type) {
+    return instruction_descriptor(BlockScaledInstructionDescriptor{
+        .kind = format.kind,
+        .m = config.cta_group * kSm100TileM,
+        .n = config.tile_n,
+        .a_type = a_type,
+        .b_type = b_type,
+        .scale_type = format.scale_format == ScaleFormat::kUe8m0 ? ScaleType::kUe8m0 : ScaleType::kUe4m3});
   }
 
  private:
   static constexpr int kGroup = static_cast<int>(config.cta_group);
 
-  // With the place of the first scale in its column.
-  HEDDLE_HOST_DEVICE static constexpr std::uint32_t instruction(std::uint32_t scale_id) {
-    return instruction_descriptor(BlockScaledInstructionDescriptor{
-        .kind = format.kind,
-        .m = config.cta_group * kSm100TileM,
-        .n = config.tile_n,
-        .a_type = operand_type<In>(),
-        .b_type = operand_type<In>(),
-        .scale_type = format.scale_format == ScaleFormat::kUe8m0 ? ScaleType::kUe8m0 : ScaleType::kUe4m3,
-        .sfa_id = scale_id,
-        .sfb_id = scale_id});
+  // With the place of the first scale in its column; it is 0 before.
+  HEDDLE_HOST_DEVICE static constexpr std::uint32_t with_scale_id(std::uint32_t word, std::uint32_t id) {
+    using namespace detail::instruction_bits;
+    return word | static_cast<std::uint32_t>(SfaIdField::put(id) | SfbIdField::put(id));
   }
 
   template <class Tile>
@@ -132,7 +139,7 @@ struct BlockScaledFamily {
   }
 };
 
-template <MatmulSm100Config config, BlockScaledFormat format, Element In, class Epilogue = StoreSums>
-using MatmulSm100BlockScaled = MatmulSm100Frame<BlockScaledFamily<config, format, In>, Epilogue>;
+template <MatmulSm100Config config, BlockScaledFormat format, class Epilogue = StoreSums>
+using MatmulSm100BlockScaled = MatmulSm100Frame<BlockScaledFamily<config, format>, Epilogue>;
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -10,11 +10,11 @@ namespace heddle::inline HEDDLE_TARGET {
 
 namespace {
 
-template <std::uint32_t index, Element In>
+template <std::uint32_t index>
 RunOutcome launch_config(Device& device, const MatmulScaledCall& call) {
   constexpr MatmulSm100Config config = kBlockwiseConfigs[index].config;
-  using Family = BlockwiseFp8Family<config, In>;
-  using Kernel = MatmulSm100BlockwiseFp8<config, In>;
+  using Family = BlockwiseFp8Family<config>;
+  using Kernel = MatmulSm100BlockwiseFp8<config>;
   const MatmulScaledProblem& p = call.problem;
   typename Kernel::Params params = sm100::scaled_params<Kernel, Family>(call);
   if (p.k > 0) {
@@ -31,21 +31,15 @@ RunOutcome launch_config(Device& device, const MatmulScaledCall& call) {
   return sm100::launch<Kernel>(device, params);
 }
 
-template <Element In>
-RunOutcome launch_any(Device& device, const MatmulScaledCall& call) {
-  using Launch = RunOutcome (*)(Device&, const MatmulScaledCall&);
-  constexpr auto launches = []<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
-    return std::array<Launch, sizeof...(i)>{launch_config<i, In>...};
-  }
-  (std::make_integer_sequence<std::uint32_t, kBlockwiseConfigCount>());
-  return launches[call.plan.config](device, call);
-}
-
 }  // namespace
 
 RunOutcome launch_blockwise_fp8(Device& device, const MatmulScaledCall& call) {
-  return call.problem.format == ScaledFormat::kBlockwiseE4m3 ? launch_any<e4m3>(device, call)
-                                                             : launch_any<e5m2>(device, call);
+  using Launch = RunOutcome (*)(Device&, const MatmulScaledCall&);
+  constexpr auto launches = []<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
+    return std::array<Launch, sizeof...(i)>{launch_config<i>...};
+  }
+  (std::make_integer_sequence<std::uint32_t, kBlockwiseConfigCount>());
+  return launches[call.plan.config](device, call);
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -12,12 +12,13 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-template <MatmulSm100Config matmul_config, Element In>
+// e4m3 and e5m2 in any mix, which share a kernel.
+template <MatmulSm100Config matmul_config>
 struct BlockwiseFp8Family {
   static constexpr MatmulSm100Config config = matmul_config;
   static constexpr std::uint32_t kTileK = BlockwiseFP8TileConfig::scale_block_k;
   using Payload =
-      BlockwiseFP8TilePayload<In, In,
+      BlockwiseFP8TilePayload<e4m3, e4m3,
                               BlockwiseFP8TileConfig{.a = {kSm100TileM, kTileK}, .b = {config.tile_n, kTileK}}>;
   static constexpr std::uint32_t tmem_cols = 0;
   struct Operands {
@@ -26,6 +27,7 @@ struct BlockwiseFp8Family {
     isa::TensorMap a_scales;  // {row, block along K}
     const float* b_scales;    // [block of columns][block along K]
     std::uint32_t b_scales_pitch;
+    std::uint32_t instruction;
   };
 
   template <class Context, class Tiles>
@@ -38,27 +40,27 @@ struct BlockwiseFp8Family {
         {static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(k_block)}, tiles.barrier());
   }
 
+  // The word that names these types.
+  static constexpr std::uint32_t instruction(OperandType a_type, OperandType b_type) {
+    return instruction_descriptor(InstructionDescriptor{
+        .kind = MmaKind::kF8f6f4, .m = kSm100TileM, .n = config.tile_n, .a_type = a_type, .b_type = b_type});
+  }
+
   template <class Tiles>
-  HEDDLE_DEVICE static void multiply(const Tiles& tiles, std::uint32_t d) {
-    constexpr std::uint32_t instruction =
-        instruction_descriptor(InstructionDescriptor{.kind = MmaKind::kF8f6f4,
-                                                     .m = kSm100TileM,
-                                                     .n = config.tile_n,
-                                                     .a_type = operand_type<In>(),
-                                                     .b_type = operand_type<In>()});
+  HEDDLE_DEVICE static void multiply(const Operands& operands, const Tiles& tiles, std::uint32_t d) {
     const std::uint64_t a = tiles.a_tile().tcgen05_descriptor();
     const std::uint64_t b = tiles.b_tile().tcgen05_descriptor();
     HEDDLE_UNROLL
     for (std::uint32_t k = 0; k < kTileK; k += 32) {
-      isa::tcgen05_mma<MmaKind::kF8f6f4, 1>(d, advanced_descriptor(a, k), advanced_descriptor(b, k), instruction,
+      isa::tcgen05_mma<MmaKind::kF8f6f4, 1>(d, advanced_descriptor(a, k), advanced_descriptor(b, k), operands.instruction,
                                             k != 0);
     }
   }
 };
 
-template <MatmulSm100Config matmul_config, Element In>
-struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_config, In>, StoreSums> {
-  using Family = BlockwiseFp8Family<matmul_config, In>;
+template <MatmulSm100Config matmul_config>
+struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_config>, StoreSums> {
+  using Family = BlockwiseFp8Family<matmul_config>;
   using Frame = MatmulSm100Frame<Family, StoreSums>;
   using typename Frame::Context;
   using typename Frame::Params;
@@ -104,7 +106,7 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
       for (std::uint32_t k = 0; k < params.k_blocks.all; ++k) {
         auto accumulator = tmem.acquire_k_stage_linear();
         auto tiles = input.acquire_consumer();
-        Family::multiply(tiles, accumulator.tmem_offset());
+        Family::multiply(params.operands, tiles, accumulator.tmem_offset());
         std::move(tiles).release();
         std::move(accumulator).release();
       }

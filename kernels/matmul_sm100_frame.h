@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The frame of the Blackwell matmuls: everything but what is multiplied. A CTA has 128 rows and tile_n columns of
+// The frame of the Blackwell matmuls: everything but what is multiplied. A CTA has tile_m rows and tile_n columns of
 // C at a time. With cta_group 2, two CTAs on neighbouring SMs multiply together: each holds its own rows of A and
 // half of the columns of B, and the leader issues the MMAs for both. CTAs of a cluster that need the same rows of
 // A or B copy a part each and multicast it.
@@ -22,7 +22,8 @@
 //     struct Operands;                   // tensor maps, part of the kernel's parameters
 //     static constexpr std::uint32_t tmem_cols;   // to allocate; 0: the accumulators alone
 //     static void load(const Operands&, const Context&, const Tiles&, const TileWork&, std::uint32_t k_block);
-//     static void multiply(const Tiles&, TmemAddress tmem, std::uint32_t accumulator, bool accumulate);
+//     static void multiply(const Operands&, const Tiles&, TmemAddress tmem, std::uint32_t accumulator,
+//                          bool accumulate);
 //   };
 #pragma once
 
@@ -54,6 +55,8 @@ struct MatmulSm100Frame {
   static constexpr bool kHasSource = Epilogue::has_residual;
   static_assert(config.tile_n % (16 * config.cta_group) == 0 && config.tile_n <= 256,
                 "an MMA has 16 to 256 columns in steps of 16, a pair's in steps of 32: change tile_n");
+  static_assert(config.tile_m == kSm100TileM || (config.cta_group == 1 && !kHasSource),
+                "64 rows go with one CTA and an epilogue that loads nothing: make tile_m 128");
 
   using Payload = typename Family::Payload;
   using Roles = MatmulRoles::Warps<(config.clc_stages > 0), kHasSource>;
@@ -71,7 +74,7 @@ struct MatmulSm100Frame {
       .cluster = config.cluster, .group = config.group, .is_batched = true, .is_split = true};
   using Scheduler = MatmulScheduler<kScheduler, Roles, config.clc_stages>;
   template <Element Out>
-  using Writer = OutputWriter<Out, config.tile_n, config.store_tiles>;
+  using Writer = OutputWriter<Out, config.tile_n, config.store_tiles, config.tile_m>;
 
   using Params = MatmulSm100Params<typename Family::Operands, Epilogue>;
   struct Shared {
@@ -134,7 +137,7 @@ struct MatmulSm100Frame {
       auto accumulator = tmem.acquire_k_stage_linear();
       for (std::uint32_t i = 0; i < range.count; ++i) {
         auto tiles = input.acquire_consumer();
-        Family::multiply(tiles, tmem.tmem().address(), accumulator.tmem_offset(), i != 0);
+        Family::multiply(params.operands, tiles, tmem.tmem().address(), accumulator.tmem_offset(), i != 0);
         std::move(tiles).release();
       }
       std::move(accumulator).release();
@@ -153,14 +156,14 @@ struct MatmulSm100Frame {
       finisher.start_tile(work);
       auto accumulator = tmem.output().acquire_epilogue_linear();
       const std::uint32_t from = accumulator.tmem().address().of_warp(isa::warp_idx()).bits();
-      std::uint32_t sums[chunk_cols];
+      std::uint32_t sums[Writer<Out>::lane_cols] = {};  // they stay zero where K is empty
       for (std::uint32_t chunk = 0; chunk + 1 < chunks; ++chunk) {
-        isa::tcgen05_ld_32x32b(sums, from + chunk * chunk_cols);
+        if (finisher.has_sums()) load_sums<config.tile_m>(sums, from + chunk * chunk_cols);
         isa::tcgen05_wait_ld();
         finisher.finish_chunk(chunk, sums);
       }
       // The accumulator goes back as soon as its last columns are in registers.
-      isa::tcgen05_ld_32x32b(sums, from + (chunks - 1) * chunk_cols);
+      if (finisher.has_sums()) load_sums<config.tile_m>(sums, from + (chunks - 1) * chunk_cols);
       std::move(accumulator).release();
       finisher.finish_chunk(chunks - 1, sums);
     }
@@ -213,17 +216,17 @@ struct MatmulSm100Frame {
 
     HEDDLE_DEVICE void start_tile(const TileWork& work) {
       has_sums_ = params_.k_blocks.of_split(work.split).count > 0;
-      writer_.start_tile(work.m * kSm100TileM, work.n * config.tile_n,
+      writer_.start_tile(work.m * config.tile_m, work.n * config.tile_n,
                          work.batch * params_.scheduler.splits + work.split);
     }
+    // False: K is empty, and nobody has written the accumulator.
+    HEDDLE_DEVICE bool has_sums() const { return has_sums_; }
 
-    HEDDLE_DEVICE void finish_chunk(std::uint32_t chunk, const std::uint32_t (&sums)[Writer<Out>::chunk_cols]) {
-      float values[Writer<Out>::chunk_cols];
+    HEDDLE_DEVICE void finish_chunk(std::uint32_t chunk, const std::uint32_t (&sums)[Writer<Out>::lane_cols]) {
+      float values[Writer<Out>::lane_cols];
       HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < Writer<Out>::chunk_cols; ++i) {
-        values[i] = has_sums_ ? __builtin_bit_cast(float, sums[i]) : 0.0f;
-      }
-      Epilogue::template apply<Out>(params_.epilogue, writer_.column(chunk), params_.c.n, values);
+      for (std::uint32_t i = 0; i < Writer<Out>::lane_cols; ++i) values[i] = __builtin_bit_cast(float, sums[i]);
+      Epilogue::template apply<Out>(params_.epilogue, writer_.lane_column(chunk), params_.c.n, values);
       if constexpr (kHasSource) {
         if (params_.has_residual) {
           auto stage = source_.acquire_consumer();

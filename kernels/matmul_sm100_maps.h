@@ -32,6 +32,7 @@ struct MatricesMap {
   std::uint64_t batch_stride = 0;  // elements
   std::uint32_t box_rows = 0;
   std::uint32_t box_cols = 0;
+  Swizzle swizzle = Swizzle::k128B;
 
   isa::TensorMap make() const {
     return make_tensor_map({.type = type,
@@ -41,10 +42,25 @@ struct MatricesMap {
                                      static_cast<std::uint64_t>(batches)},
                             .strides = {pitch * element_bytes, batch_stride * element_bytes},
                             .box = {box_cols, box_rows, 1},
-                            .swizzle = Swizzle::k128B,
+                            .swizzle = swizzle,
                             .l2_promotion = L2Promotion::k256B});
   }
 };
+
+inline OperandType operand_type_of(MatmulElement type) {
+  switch (type) {
+    case MatmulElement::kBf16:
+      return OperandType::kBf16;
+    case MatmulElement::kFp16:
+      return OperandType::kF16;
+    case MatmulElement::kE4m3:
+      return OperandType::kE4m3;
+    case MatmulElement::kE5m2:
+      return OperandType::kE5m2;
+    default:
+      return OperandType::kTf32;
+  }
+}
 
 inline TensorType output_tensor_type(MatmulElement type) {
   return type == MatmulElement::kBf16   ? TensorType::kBF16
@@ -58,12 +74,12 @@ constexpr std::uint32_t chunk_cols_of(MatmulElement type) {
 }
 
 // C as the epilogue stores it.
-template <std::uint32_t tile_n>
+template <std::uint32_t tile_n, std::uint32_t tile_m = kSm100TileM>
 OutputTarget output_target(const MatricesMap& matrices, MatmulElement type, void* ragged_out) {
   MatricesMap map = matrices;
   map.type = output_tensor_type(type);
   map.element_bytes = element_bytes_of(type);
-  map.box_rows = kStoreTileRows;
+  map.box_rows = tile_m / 4;
   map.box_cols = chunk_cols_of<tile_n>(type);
   OutputTarget target;
   target.map = map.make();
@@ -86,10 +102,10 @@ TileSchedulerParams scheduler_params(const TileGrid& grid) {
 }
 
 template <class Kernel>
-RunOutcome launch(Device& device, const typename Kernel::Params& params) {
+RunOutcome launch(Device& device, const typename Kernel::Params& params, void* stream = nullptr) {
   constexpr std::uint32_t size = Kernel::config.cluster.size();
   const std::uint32_t ctas = device.resident_clusters<Kernel>(size) * size;
-  return device.launch<Kernel>(Kernel::Scheduler::launch_shape(params.scheduler, ctas), params);
+  return device.enqueue<Kernel>(Kernel::Scheduler::launch_shape(params.scheduler, ctas), params, stream);
 }
 
 }  // namespace sm100

@@ -27,10 +27,20 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-// Rows of C that one CTA has: all lanes of tensor memory. One MMA spans as many for each CTA of its group.
+// Rows of C that one CTA has, unless its configuration says otherwise: all lanes of tensor memory. One MMA spans as
+// many for each CTA of its group.
 inline constexpr std::uint32_t kSm100TileM = 128;
 
+// How operands lie: K contiguous ([M, K] and [N, K]), or the other extent ([K, M] and [K, N]).
+struct OperandMajors {
+  Major a = Major::kK;
+  Major b = Major::kK;
+
+  bool operator==(const OperandMajors&) const = default;
+};
+
 struct MatmulSm100Config {
+  std::uint32_t tile_m = kSm100TileM;  // 64: for few rows, with cta_group 1 and a plain epilogue
   std::uint32_t tile_n = 128;
   std::uint32_t stages = 4;
   ClusterShape cluster = {};
@@ -148,20 +158,12 @@ struct KBlocks {
   }
 };
 
-// An operand's tile whose rows are along M or N, K contiguous: `sharers` CTAs hold it, and each copies an equal
-// part of its rows to all of them. In a pair the bytes count on the leader's barrier, wherever the tile lands.
-template <std::uint32_t cta_group, std::uint32_t sharers, class Tile>
-HEDDLE_DEVICE void load_operand(Tile tile, const isa::TensorMap* map, std::int32_t k, std::uint32_t first_row,
-                                std::uint32_t batch, std::uint32_t part, std::uint16_t mask, MbarPtr full) {
-  static_assert(Tile::panels() == 1, "a stage is one swizzle span deep");
-  static_assert(Tile::rows() % (8 * sharers) == 0, "each sharer copies whole repeats of the swizzle, 8 rows");
-  constexpr std::uint32_t rows = Tile::rows() / sharers;
-  auto* const to = tile.data() + part * rows * Tile::cols();
-  const std::int32_t at[3] = {k, static_cast<std::int32_t>(first_row + part * rows),
-                              static_cast<std::int32_t>(batch)};
-  if constexpr (sharers > 1 && cta_group == 2) {
+template <std::uint32_t cta_group, bool is_multicast, class T>
+HEDDLE_DEVICE void load_box(T* to, const isa::TensorMap* map, const std::int32_t (&at)[3], std::uint16_t mask,
+                            MbarPtr full) {
+  if constexpr (is_multicast && cta_group == 2) {
     isa::cp_async_bulk_tensor_load_multicast_cta_group_2(to, map, at, full, mask);
-  } else if constexpr (sharers > 1) {
+  } else if constexpr (is_multicast) {
     isa::cp_async_bulk_tensor_load_multicast(to, map, at, full, mask);
   } else if constexpr (cta_group == 2) {
     isa::cp_async_bulk_tensor_load_cta_group_2(to, map, at, full);
@@ -170,24 +172,45 @@ HEDDLE_DEVICE void load_operand(Tile tile, const isa::TensorMap* map, std::int32
   }
 }
 
+// An operand's tile, from a row and column of its matrix on: `sharers` CTAs hold it, and each copies an equal part of
+// its rows to all of them. In a pair the bytes count on the leader's barrier, wherever the tile lands.
+template <std::uint32_t cta_group, std::uint32_t sharers, class Tile>
+HEDDLE_DEVICE void load_operand(Tile tile, const isa::TensorMap* map, std::uint32_t first_col,
+                                std::uint32_t first_row, std::uint32_t batch, std::uint32_t part,
+                                std::uint16_t mask, MbarPtr full) {
+  static_assert(Tile::rows() % (8 * sharers) == 0, "each sharer copies whole repeats of the swizzle, 8 rows");
+  constexpr Layout layout = Tile::layout;
+  constexpr std::uint32_t rows = Tile::rows() / sharers;
+  HEDDLE_UNROLL
+  for (std::uint32_t panel = 0; panel < Tile::panels(); ++panel) {
+    load_box<cta_group, (sharers > 1)>(
+        tile.panel_data(panel) + part * rows * layout.stride_bytes[0] / layout.element_bytes, map,
+        {static_cast<std::int32_t>(first_col + panel * layout.panel_elems),
+         static_cast<std::int32_t>(first_row + part * rows), static_cast<std::int32_t>(batch)},
+        mask, full);
+  }
+}
+
 // The tiles of A and of B that a CTA has for its work, from `k` on.
-template <MatmulSm100Config config, class Tile, class Context>
+template <MatmulSm100Config config, Major major = Major::kK, class Tile, class Context>
 HEDDLE_DEVICE void load_a(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work,
                           std::uint32_t k, MbarPtr full) {
-  load_operand<config.cta_group, config.sharers_of_a()>(tile, map, static_cast<std::int32_t>(k),
-                                                        work.m * kSm100TileM, work.batch, ctx.cluster_n(),
+  const std::uint32_t m = work.m * config.tile_m;
+  load_operand<config.cta_group, config.sharers_of_a()>(tile, map, major == Major::kK ? k : m,
+                                                        major == Major::kK ? m : k, work.batch, ctx.cluster_n(),
                                                         ctx.a_multicast_mask(), full);
 }
-template <MatmulSm100Config config, class Tile, class Context>
+template <MatmulSm100Config config, Major major = Major::kK, class Tile, class Context>
 HEDDLE_DEVICE void load_b(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work,
                           std::uint32_t k, MbarPtr full) {
   const std::uint32_t half = ctx.cta_rank() % config.cta_group;  // of a pair's columns
+  const std::uint32_t n = work.n * config.tile_n + half * (config.tile_n / config.cta_group);
   load_operand<config.cta_group, config.sharers_of_b()>(
-      tile, map, static_cast<std::int32_t>(k), work.n * config.tile_n + half * Tile::rows(), work.batch,
+      tile, map, major == Major::kK ? k : n, major == Major::kK ? n : k, work.batch,
       ctx.cluster_m() / config.cta_group, ctx.b_multicast_mask(), full);
 }
 
-// Where C goes. `map` has boxes of 32 rows; with `ragged_out`, rows end inside of 16 bytes, where the copy engine
+// Where C goes. `map` has boxes of a warp's rows; with `ragged_out`, rows end inside of 16 bytes, where the copy engine
 // would write past them: the chunks at that edge are stored element by element.
 struct OutputTarget {
   isa::TensorMap map;
@@ -227,18 +250,22 @@ HEDDLE_DEVICE std::uint32_t packed_pair(float first, float second) requires(size
   return isa::cvt_rn_f16x2_f32(second, first);
 }
 
-// Tiles of 32 rows x 128 bytes, `store_tiles` for each of the four epilogue warps.
+// Tiles of 32 rows x 128 bytes, `store_tiles` for each of the four epilogue warps, which have a quarter of the rows
+// each.
 inline constexpr std::uint32_t kStoreTileRows = 32;
 template <std::uint32_t store_tiles>
 using StoreTiles = SMemArray<unsigned char, 4 * store_tiles * kStoreTileRows * 128, 1024>;
 
-// How one epilogue warp stores its 32 rows: chunk by chunk through small tiles of shared memory that only it
-// uses, which the copy engine stores while the next chunk is prepared.
-template <Element Out, std::uint32_t tile_n, std::uint32_t store_tiles>
+// How one epilogue warp stores its rows: chunk by chunk through small tiles of shared memory that only it uses,
+// which the copy engine stores while the next chunk is prepared. A lane has a row of the chunk, or with 16 rows half
+// of one: lane t and lane t + 16 have row t.
+template <Element Out, std::uint32_t tile_n, std::uint32_t store_tiles, std::uint32_t tile_m = kSm100TileM>
 class OutputWriter {
  public:
-  static constexpr std::uint32_t rows = kStoreTileRows;
+  static constexpr std::uint32_t rows = tile_m / 4;
+  static_assert(rows == 32 || rows == 16, "a warp has 32 rows of C or 16: make tile_m 128 or 64");
   static constexpr std::uint32_t chunk_cols = output_chunk_cols<Out, tile_n>();
+  static constexpr std::uint32_t lane_cols = chunk_cols * rows / 32;
   static constexpr std::uint32_t chunks = tile_n / chunk_cols;
   static constexpr Layout layout = k_major_tile<Out>(rows, chunk_cols, Swizzle::k128B);
 
@@ -252,9 +279,11 @@ class OutputWriter {
     batch_ = batch;
   }
   HEDDLE_DEVICE std::uint32_t column(std::uint32_t chunk) const { return col_ + chunk * chunk_cols; }
+  // The first column of a chunk that this lane has.
+  HEDDLE_DEVICE std::uint32_t lane_column(std::uint32_t chunk) const { return column(chunk) + first_col(); }
 
-  // Lane t has row t of the chunk. By the whole warp.
-  HEDDLE_DEVICE void store(std::uint32_t chunk, const float (&values)[chunk_cols]) {
+  // By the whole warp.
+  HEDDLE_DEVICE void store(std::uint32_t chunk, const float (&values)[lane_cols]) {
     const std::uint32_t col = column(chunk);
     const bool is_elected = isa::elect_sync();
     if (is_elected) isa::cp_async_bulk_wait_group_read<static_cast<int>(store_tiles) - 1>();
@@ -294,11 +323,13 @@ class OutputWriter {
   static constexpr std::uint32_t per_16_bytes = 16 / sizeof(Out);
 
   HEDDLE_DEVICE auto tile() const { return tiles_[first_tile_ + turn_]; }
+  HEDDLE_DEVICE static std::uint32_t lane_row() { return isa::laneid() % rows; }
+  HEDDLE_DEVICE static std::uint32_t first_col() { return isa::laneid() / rows * lane_cols; }
 
-  HEDDLE_DEVICE void fill_tile(const float (&values)[chunk_cols]) const {
+  HEDDLE_DEVICE void fill_tile(const float (&values)[lane_cols]) const {
     const auto to = tile();
     HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < chunk_cols; i += per_16_bytes) {
+    for (std::uint32_t i = 0; i < lane_cols; i += per_16_bytes) {
       isa::Bytes16 bytes;
       HEDDLE_UNROLL
       for (std::uint32_t w = 0; w < 4; ++w) {
@@ -308,17 +339,17 @@ class OutputWriter {
           bytes.word[w] = __builtin_bit_cast(std::uint32_t, values[i + w]);
         }
       }
-      to.store_bytes16(bytes, isa::laneid(), i);
+      to.store_bytes16(bytes, lane_row(), first_col() + i);
     }
   }
 
-  HEDDLE_DEVICE void store_elements(std::uint32_t chunk, const float (&values)[chunk_cols]) const {
-    if (row_ + isa::laneid() >= target_->m) return;
-    const std::uint32_t first = column(chunk);
+  HEDDLE_DEVICE void store_elements(std::uint32_t chunk, const float (&values)[lane_cols]) const {
+    if (row_ + lane_row() >= target_->m) return;
+    const std::uint32_t first = lane_column(chunk);
     Out* const row = static_cast<Out*>(target_->ragged_out) + batch_ * target_->batch_stride +
-                     (row_ + isa::laneid()) * target_->pitch;
+                     (row_ + lane_row()) * target_->pitch;
     HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < chunk_cols; ++i) {
+    for (std::uint32_t i = 0; i < lane_cols; ++i) {
       if (first + i >= target_->n) return;
       if constexpr (sizeof(Out) == 2) {
         isa::st_global(row + first + i, Out{static_cast<std::uint16_t>(packed_pair<Out>(values[i], 0.0f))});
@@ -369,9 +400,14 @@ HEDDLE_DEVICE void add_row(Tile tile, std::uint32_t row, float (&values)[count])
   }
 }
 
-template <Element In>
-HEDDLE_HOST_DEVICE constexpr MmaKind mma_kind() {
-  return sizeof(In) == 2 ? MmaKind::kF16 : sizeof(In) == 4 ? MmaKind::kTf32 : MmaKind::kF8f6f4;
+// Sums in tensor memory to a lane's registers, in the order of OutputWriter.
+template <std::uint32_t tile_m, std::uint32_t count>
+HEDDLE_DEVICE void load_sums(std::uint32_t (&sums)[count], std::uint32_t from) {
+  if constexpr (tile_m == 64) {
+    isa::tcgen05_ld_16x32bx2<count>(sums, from);
+  } else {
+    isa::tcgen05_ld_32x32b(sums, from);
+  }
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET

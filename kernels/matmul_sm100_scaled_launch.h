@@ -25,6 +25,23 @@ RunOutcome launch_blockwise_fp8(Device& device, const MatmulScaledCall& call);
 
 namespace sm100 {
 
+struct ScaledOperandTypes {
+  OperandType a;
+  OperandType b;
+};
+inline ScaledOperandTypes operand_types_of(ScaledFormat format) {
+  switch (format) {
+    case ScaledFormat::kMxfp8E4m3:
+    case ScaledFormat::kBlockwiseE4m3:
+      return {OperandType::kE4m3, OperandType::kE4m3};
+    case ScaledFormat::kMxfp8E5m2:
+    case ScaledFormat::kBlockwiseE5m2:
+      return {OperandType::kE5m2, OperandType::kE5m2};
+    default:
+      return {OperandType::kE2m1, OperandType::kE2m1};
+  }
+}
+
 // Operands are rows of bytes.
 inline isa::TensorMap bytes_map(const void* address, std::int64_t rows, std::uint64_t row_bytes,
                                 std::uint64_t pitch_bytes, std::uint32_t box_rows) {
@@ -48,6 +65,8 @@ typename Kernel::Params scaled_params(const MatmulScaledCall& call) {
   if (p.k > 0) {
     params.operands.a =
         bytes_map(call.a, p.m, plan.row_bytes, plan.a_pitch_bytes, kSm100TileM / config.sharers_of_a());
+    params.operands.instruction =
+        Family::instruction(operand_types_of(p.format).a, operand_types_of(p.format).b);
     params.operands.b = bytes_map(call.b, p.n, plan.row_bytes, plan.b_pitch_bytes,
                                   Family::Payload::BTile::rows() / config.sharers_of_b());
   }
@@ -56,7 +75,7 @@ typename Kernel::Params scaled_params(const MatmulScaledCall& call) {
                         .cols = p.n,
                         .pitch = plan.out_pitch,
                         .batch_stride = plan.out_pitch * static_cast<std::uint64_t>(p.m)};
-  params.c = output_target<config.tile_n>(out, p.output, plan.is_ragged ? call.out : nullptr);
+  params.c = output_target<config.tile_n>(out, p.out_type, plan.is_ragged ? call.out : nullptr);
   params.k_blocks.all = tiles_along(static_cast<std::int64_t>(plan.row_bytes), Family::kTileK);
   params.k_blocks.share = params.k_blocks.all;
   params.scheduler = scheduler_params<Kernel>(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matmul_sm100_checks.h"
+#include "matmul_checks.h"
 #include "matmul_sm100_scaled_configs.h"
 #include "matmul_sm100_scaled_host.h"
 
@@ -68,7 +68,13 @@ std::uint32_t scale_vector_of(ScaledFormat format) {
   return is_blockwise(format) ? 128 : format == ScaledFormat::kNvfp4 ? 16 : 32;
 }
 
-std::vector<std::string> matmul_scaled_configs(ScaledFormat format) {
+ScaleShapes scale_shapes_of(const MatmulScaledProblem& problem) {
+  return {.a_rows = problem.m,
+          .b_rows = is_blockwise(problem.format) ? rounded_up(problem.n, 128) : problem.n,
+          .cols = rounded_up(problem.k, scale_vector_of(problem.format))};
+}
+
+std::vector<std::string> matmul_scaled_sm100_configs(ScaledFormat format) {
   std::vector<std::string> names;
   if (is_blockwise(format)) {
     for (const MatmulScaledNamed& named : kBlockwiseConfigs) names.emplace_back(named.name);
@@ -82,10 +88,7 @@ MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulSc
   check_extent("m", p.m);
   check_extent("n", p.n);
   check_extent("k", p.k);
-  const bool is_output =
-      p.output == MatmulElement::kBf16 || p.output == MatmulElement::kFp16 || p.output == MatmulElement::kFp32;
-  require(is_output, fmt::format("{} to {} is not a supported pair of types; the output is bf16, fp16 or fp32",
-                                 name_of(p.format), name_of(p.output)));
+  check_output_type(name_of(p.format), p.out_type);
   const std::uint32_t bits = bits_of_element(p.format);
   require(bits == 8 || p.k % 2 == 0,
           fmt::format("k is {}; two numbers of {} share a byte, so k is even. {} would pass", p.k,
@@ -96,7 +99,7 @@ MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulSc
   plan.a_pitch_bytes = checked_operand_pitch("a", p.a_pitch, p.k, bits);
   plan.b_pitch_bytes = checked_operand_pitch("b", p.b_pitch, p.k, bits);
   plan.row_bytes = static_cast<std::uint64_t>(p.k) * bits / 8;
-  const std::uint32_t out = element_bytes_of(p.output);
+  const std::uint32_t out = element_bytes_of(p.out_type);
   plan.out_pitch = checked_pitch("out", p.out_pitch, p.n, out);
   const auto row_bytes = static_cast<std::int64_t>(plan.row_bytes);
   plan.a_bytes = checked_bytes("a", p.m, row_bytes, plan.a_pitch_bytes,
@@ -105,9 +108,9 @@ MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulSc
                                plan.b_pitch_bytes * static_cast<std::uint64_t>(p.n), 1, 1);
   plan.out_bytes =
       checked_bytes("out", p.m, p.n, plan.out_pitch, plan.out_pitch * static_cast<std::uint64_t>(p.m), 1, out);
-  const std::int64_t scales = rounded_up(p.k, scale_vector_of(p.format));
-  check_scales("a_scales", tensors.a_scales, p.m, scales);
-  check_scales("b_scales", tensors.b_scales, is_blockwise(p.format) ? rounded_up(p.n, 128) : p.n, scales);
+  const ScaleShapes shapes = scale_shapes_of(p);
+  check_scales("a_scales", tensors.a_scales, shapes.a_rows, shapes.cols);
+  check_scales("b_scales", tensors.b_scales, shapes.b_rows, shapes.cols);
   if (plan.out_bytes != 0) {
     check_address("a", tensors.a, plan.a_bytes);
     check_address("b", tensors.b, plan.b_bytes);
@@ -125,7 +128,7 @@ MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulSc
   }
   plan.is_ragged = p.n * out % 16 != 0;
 
-  const std::vector<std::string> names = matmul_scaled_configs(p.format);
+  const std::vector<std::string> names = matmul_scaled_sm100_configs(p.format);
   const auto found = p.config.empty() ? names.begin() : std::find(names.begin(), names.end(), p.config);
   require(found != names.end(), fmt::format("no configuration for {} is called '{}'; there are {}",
                                             name_of(p.format), p.config, fmt::join(names, ", ")));

@@ -3,9 +3,8 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-template <>
-RunOutcome launch_matmul_sm100<tf32>(Device& device, const MatmulSm100Call& call) {
-  return sm100::launch_any<tf32>(device, call);
+RunOutcome launch_sm100_tf32(Device& device, const MatmulSm100Call& call) {
+  return sm100::launch_any<MmaKind::kTf32>(device, call);
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET

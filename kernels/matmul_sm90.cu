@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "matmul_families.h"
+#include "matmul_on_device.h"
 #include "matmul_sm90_launch.h"
 #include "split_k_reduce.h"
 
-#include <heddle/host/error.h>
 #include <heddle/isa/gpu_list.h>
-
-#include <memory>
-#include <string>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -25,62 +23,33 @@ const MatmulSm90Launches& all_launches() {
   return all;
 }
 
-const GpuList& all_gpus() {
-  static const GpuList list = find_gpus();
-  return list;
-}
-
-// Of the current device.
-std::string_view gpu_name() {
-  if constexpr (!kIsSimulated) {
-    const int ordinal = current_device();
-    for (const GpuDescription& gpu : all_gpus().gpus) {
-      if (gpu.ordinal == ordinal) return gpu.name;
-    }
-  }
-  return {};
-}
-
-void check_gpu(int ordinal) {
-  if constexpr (!kIsSimulated) check_matmul_sm90_gpu(all_gpus(), ordinal);
-}
-
-// Where a device's launches run: the GPU's name decides which choices of a tune file are for it.
-MatmulSm90Place place_of(const Device&) { return {.is_simulated = kIsSimulated, .gpu = gpu_name()}; }
-
 RunOutcome add_up_parts(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors,
                         const MatmulSm90Plan& plan, void* stream) {
   const SplitKReduce::Params params{.partial = static_cast<const float*>(tensors.workspace),
                                     .partial_pitch = plan.partial_pitch,
                                     .partial_rows = plan.partial_rows,
                                     .out = tensors.out,
-                                    .output = static_cast<MatmulElement>(problem.output),
+                                    .output = problem.out_type,
                                     .out_pitch = plan.out_pitch,
                                     .out_batch_stride = 0,
                                     .residual_batch_stride = 0,
-                                    .m = problem.m,
-                                    .n = problem.n,
+                                    .m = static_cast<std::uint32_t>(problem.m),
+                                    .n = static_cast<std::uint32_t>(problem.n),
                                     .batches = 1,
                                     .splits = plan.choice.splits,
                                     .epilogue = matmul_epilogue(problem, tensors, plan)};
-  return device.enqueue<SplitKReduce>({.grid = {std::min(problem.m, 4096u), 1, (problem.n - 1) / SplitKReduce::kCols + 1},
+  return device.enqueue<SplitKReduce>({.grid = {std::min(params.m, 4096u), 1, (params.n - 1) / SplitKReduce::kCols + 1},
                                        .is_dependent = problem.is_dependent},
                                       params, stream);
 }
 
-RunOutcome enqueue(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
-  const MatmulSm90Plan plan = plan_matmul_sm90(problem, tensors, place_of(device));
-  const auto& launches = problem.input == MatmulType::kBf16 ? all_launches().bf16 : all_launches().fp16;
-  RunOutcome outcome =
+RunOutcome enqueue(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors, const MatmulSm90Plan& plan,
+                   void* stream) {
+  const auto& launches = problem.a_type == MatmulElement::kBf16 ? all_launches().bf16 : all_launches().fp16;
+  const RunOutcome outcome =
       launches[plan.choice.instance](device, {.problem = &problem, .tensors = &tensors, .plan = &plan, .stream = stream});
   if (!outcome.ok() || plan.choice.splits == 1) return outcome;
   return add_up_parts(device, problem, tensors, plan, stream);
-}
-
-std::unique_ptr<DeviceBuffer> upload(Device& device, const char* name, const std::vector<unsigned char>& host) {
-  auto buffer = std::make_unique<DeviceBuffer>(device, name, host.size());
-  buffer->upload(host.data());
-  return buffer;
 }
 
 }  // namespace
@@ -90,39 +59,31 @@ std::unique_ptr<DeviceBuffer> upload(Device& device, const char* name, const std
 namespace heddle {
 
 template <>
-void matmul<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
-  if constexpr (kIsSimulated) {
-    throw InputError("matmul: the simulated SM reads host memory; give the data as MatmulData");
-  } else {
-    const int ordinal = current_device();
-    check_gpu(ordinal);
-    check_matmul_stream(device_of_stream(stream), ordinal);
-    Device device({.kernel = "matmul", .ordinal = ordinal});
-    const RunOutcome outcome = enqueue(device, problem, tensors, stream);
-    if (!outcome.ok()) throw DriverError(outcome.report, 0);
+void enqueue_matmul_sm90<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
+  const std::uint64_t workspace_bytes = tensors.workspace == nullptr ? 0 : tensors.workspace_bytes;
+  const MatmulSm90Plan plan = plan_matmul_sm90(problem, tensors, kIsSimulated, workspace_bytes, current_gpu_name());
+  if (plan.out_bytes == 0) return;
+  if (workspace_bytes < plan.partial_bytes) {
+    throw InputError("matmul: the workspace has " + std::to_string(workspace_bytes) + " bytes; K in " +
+                     std::to_string(plan.choice.splits) + " parts takes " + std::to_string(plan.partial_bytes));
   }
+  enqueue_on_current_gpu(problem, tensors, 9, [&](Device& device) {
+    check_stream(stream);
+    return enqueue(device, problem, tensors, plan, stream);
+  });
 }
 
 template <>
-RunOutcome matmul<kTarget>(const MatmulProblem& problem, MatmulData& data, const RunOptions& options) {
-  check_gpu(options.ordinal);
+RunOutcome matmul_sm90<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors,
+                                const RunOptions& options) {
+  const MatmulSm90Plan plan = plan_matmul_sm90(problem, tensors, kIsSimulated);
+  if (plan.out_bytes == 0) return {};
+  check_gpu(options.ordinal, 9);
   Device device(options);
-  const auto a = upload(device, "a", data.a);
-  const auto b = upload(device, "b", data.b);
-  const auto out = upload(device, "out", data.out);
-  const auto bias = upload(device, "bias", data.bias);
-  const auto residual = upload(device, "residual", data.residual);
-  DeviceBuffer workspace(device, "workspace", kMatmulWorkspaceBytes);
-  const MatmulTensors tensors{.a = a->data(),
-                              .b = b->data(),
-                              .out = out->data(),
-                              .bias = bias->data(),
-                              .residual = residual->data(),
-                              .workspace = workspace.data(),
-                              .workspace_bytes = workspace.bytes()};
-  check_matmul_data(problem, plan_matmul_sm90(problem, tensors, place_of(device)), data);
-  RunOutcome outcome = enqueue(device, problem, tensors, nullptr);
-  if (outcome.ok()) out->download(data.out.data());
+  const MatmulOnDevice on_device(device, tensors, plan, plan.partial_bytes);
+  const RunOutcome outcome =
+      device.finish([&] { return enqueue(device, problem, on_device.tensors(), plan, nullptr); });
+  if (outcome.ok()) on_device.download(tensors);
   return outcome;
 }
 

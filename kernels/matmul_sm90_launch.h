@@ -80,21 +80,21 @@ isa::TensorMap operand_map(const void* address, std::uint64_t rows, std::uint64_
 
 // What the kernel stores to: the output, or the workspace of a split K.
 struct OutputMatrix {
-  MatmulType type;
+  MatmulElement type;
   void* address;
   std::uint64_t rows;
   std::uint64_t cols;
   std::uint64_t pitch;
 
-  std::uint32_t panel_cols() const { return type == MatmulType::kFp32 ? 32 : 64; }
+  std::uint32_t panel_cols() const { return type == MatmulElement::kFp32 ? 32 : 64; }
   isa::TensorMap map(std::uint32_t box_cols) const {
-    return tensor_map_2d({.type = type == MatmulType::kFp32   ? TensorType::kF32
-                                  : type == MatmulType::kBf16 ? TensorType::kBF16
+    return tensor_map_2d({.type = type == MatmulElement::kFp32   ? TensorType::kF32
+                                  : type == MatmulElement::kBf16 ? TensorType::kBF16
                                                               : TensorType::kF16,
                           .address = address,
                           .rows = rows,
                           .cols = cols,
-                          .row_bytes = pitch * (type == MatmulType::kFp32 ? 4 : 2),
+                          .row_bytes = pitch * (type == MatmulElement::kFp32 ? 4 : 2),
                           .box_rows = 16,
                           .box_cols = box_cols,
                           .swizzle = Swizzle::k128B});
@@ -104,12 +104,17 @@ struct OutputMatrix {
 inline OutputMatrix output_matrix(const MatmulSm90Call& call) {
   const MatmulProblem& problem = *call.problem;
   const MatmulSm90Plan& plan = *call.plan;
-  if (plan.choice.splits == 1) return {problem.output, call.tensors->out, problem.m, problem.n, plan.out_pitch};
-  return {MatmulType::kFp32, call.tensors->workspace, std::uint64_t{plan.choice.splits} * plan.partial_rows, plan.partial_pitch,
+  if (plan.choice.splits == 1) {
+    return {problem.out_type, call.tensors->out, static_cast<std::uint64_t>(problem.m), static_cast<std::uint64_t>(problem.n),
+            plan.out_pitch};
+  }
+  return {MatmulElement::kFp32, call.tensors->workspace, std::uint64_t{plan.choice.splits} * plan.partial_rows, plan.partial_pitch,
           plan.partial_pitch};
 }
 
-constexpr std::uint32_t tiles_along(std::uint32_t elems, std::uint32_t tile) { return (elems + tile - 1) / tile; }
+constexpr std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
+  return static_cast<std::uint32_t>((elems + tile - 1) / tile);
+}
 
 template <std::uint32_t instance, Element In>
 RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
@@ -121,30 +126,33 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
   const MatmulProblem& problem = *call.problem;
   const MatmulTensors& tensors = *call.tensors;
   const MatmulSm90Plan& plan = *call.plan;
+  const auto m = static_cast<std::uint32_t>(problem.m);
+  const auto n = static_cast<std::uint32_t>(problem.n);
+  const auto k = static_cast<std::uint32_t>(problem.k);
 
   typename Kernel::Params params{};
-  const std::uint32_t m_tiles = tiles_along(problem.m, config.tile_m * config.cluster_m);
-  const std::uint32_t n_tiles = tiles_along(problem.n, config.tile_n * config.cluster_n);
-  const std::uint32_t last_m = (problem.m - 1) / config.tile_m * config.tile_m;
-  const std::uint32_t last_n = (problem.n - 1) / config.tile_n * config.tile_n;
-  const std::uint32_t a_left = Kernel::rows_inside(last_m, problem.m, config.tile_m);
-  const std::uint32_t b_left = Kernel::b_inside(last_n, problem.n);
+  const std::uint32_t m_tiles = tiles_along(m, config.tile_m * config.cluster_m);
+  const std::uint32_t n_tiles = tiles_along(n, config.tile_n * config.cluster_n);
+  const std::uint32_t last_m = (m - 1) / config.tile_m * config.tile_m;
+  const std::uint32_t last_n = (n - 1) / config.tile_n * config.tile_n;
+  const std::uint32_t a_left = Kernel::rows_inside(last_m, m, config.tile_m);
+  const std::uint32_t b_left = Kernel::b_inside(last_n, n);
   params.a_kept = m_tiles * config.cluster_m * config.tile_m > last_m + config.tile_m ? 0 : a_left;
   params.b_kept = n_tiles * config.cluster_n * config.tile_n > last_n + config.tile_n ? 0 : b_left;
   params.a_is_short = m_tiles * config.cluster_m == 1 && a_left < config.tile_m;
   const auto map_a = [&](std::uint32_t box_rows) {
-    return operand_map<In>(tensors.a, problem.m, problem.k, plan.a_pitch, box_rows);
+    return operand_map<In>(tensors.a, m, k, plan.a_pitch, box_rows);
   };
   params.a = map_a(Kernel::kRowsOfA);
   params.a_edge = a_left % Kernel::kRowsOfA == 0 ? params.a : map_a(a_left % Kernel::kRowsOfA);
   if constexpr (config.b_major == Major::kK) {
     const auto map_b = [&](std::uint32_t box_rows) {
-      return operand_map<In>(tensors.b, problem.n, problem.k, plan.b_pitch, box_rows);
+      return operand_map<In>(tensors.b, n, k, plan.b_pitch, box_rows);
     };
     params.b = map_b(Kernel::kRowsOfB);
     params.b_edge = b_left % Kernel::kRowsOfB == 0 ? params.b : map_b(b_left % Kernel::kRowsOfB);
   } else {
-    params.b = operand_map<In>(tensors.b, problem.k, problem.n, plan.b_pitch, config.tile_k);
+    params.b = operand_map<In>(tensors.b, k, n, plan.b_pitch, config.tile_k);
     params.b_edge = params.b;
   }
   const OutputMatrix out = output_matrix(call);
@@ -157,10 +165,10 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
                                   .group = plan.choice.group,
                                   .bands_along_m = plan.choice.bands_along_m});
   // The parts of a split K are equal: the last one multiplies zeros behind the end of K.
-  params.k_blocks = tiles_along(tiles_along(problem.k, config.tile_k), plan.choice.splits);
+  params.k_blocks = tiles_along(tiles_along(k, config.tile_k), plan.choice.splits);
   params.split_rows = plan.choice.splits == 1 ? 0 : plan.partial_rows;
-  params.m = problem.m;
-  params.n = problem.n;
+  params.m = m;
+  params.n = n;
   params.output = static_cast<MatmulOutput>(out.type);
   if constexpr (has_epilogue) {
     if (plan.choice.splits == 1) params.epilogue = matmul_epilogue(problem, tensors, plan);

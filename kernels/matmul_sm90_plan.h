@@ -4,13 +4,17 @@
 // targets.
 #pragma once
 
-#include "matmul.h"
+#include "matmul_extents.h"
+#include "matmul_problem.h"
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace heddle {
 
-// What a configuration's name says: "64x128x64_8_2x1_single@m8/2".
+// What a configuration's name says: "64x128x64_8_2x1_single@m8/2" is an instance, bands of 8 tiles along M, and K in
+// two parts.
 struct MatmulSm90Choice {
   std::uint32_t instance = 0;  // index in kMatmulSm90Instances
   std::uint32_t group = 8;     // clusters' tiles across a band
@@ -18,43 +22,30 @@ struct MatmulSm90Choice {
   std::uint32_t splits = 1;    // parts of K
 };
 
-struct MatmulSm90Plan {
+struct MatmulSm90Plan : MatmulExtents {
   MatmulSm90Choice choice;
-  std::uint64_t a_pitch = 0;
-  std::uint64_t b_pitch = 0;
-  std::uint64_t out_pitch = 0;
-  std::uint64_t residual_pitch = 0;
   std::uint32_t partial_rows = 0;  // of each part of K in the workspace
   std::uint64_t partial_pitch = 0;
-  bool is_fused = false;           // has more of an epilogue than storing the sums
-  bool is_ragged = false;          // rows of the output do not end on a multiple of 16 bytes
+  std::uint64_t partial_bytes = 0;
 };
-
-// Where a problem is run, and with what.
-struct MatmulSm90Place {
-  bool is_simulated = false;
-  std::string_view gpu = {};  // its name; empty: any
-};
-
-// Throws InputError for what cannot be run.
-MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, const MatmulSm90Place& place);
-
-// Throws DriverError where there is no such GPU, and InputError where it is none that the kernels are for.
-void check_matmul_sm90_gpu(const GpuList& list, int ordinal);
-
-// Throws InputError for a stream of another GPU than the current one.
-void check_matmul_stream(int stream_device, int current_device);
-
-// Throws InputError where the data are smaller than the problem's matrices.
-void check_matmul_data(const MatmulProblem& problem, const MatmulSm90Plan& plan, const MatmulData& data);
 
 // What a choice must allow for.
 struct MatmulSm90Needs {
   bool is_fused = false;
   bool is_simulated = false;
   std::uint64_t workspace_bytes = 0;
-  std::string_view gpu = {};
+  std::string_view gpu = {};  // its name
 };
+
+// The configurations that can run this problem, by name, and the one that is taken where it names none. "@m8" or
+// "@n8" behind a name says in which order tiles are visited, "/2" behind it that K is in two parts.
+std::vector<std::string> matmul_sm90_configs(const MatmulProblem& problem, bool is_fused, bool is_simulated);
+std::string matmul_sm90_choice(const MatmulProblem& problem, bool is_fused, bool is_simulated,
+                               std::uint64_t workspace_bytes = kMatmulWorkspaceBytes, std::string_view gpu = {});
+
+// Throws InputError for what cannot be run. A choice of the library takes at most `workspace_bytes`.
+MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated,
+                                std::uint64_t workspace_bytes = kMatmulWorkspaceBytes, std::string_view gpu = {});
 
 // From the tune file, the table of tuned shapes or the cost model, in this order.
 MatmulSm90Choice choose_matmul_sm90(const MatmulProblem& problem, const MatmulSm90Needs& needs);

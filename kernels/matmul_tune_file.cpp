@@ -45,11 +45,12 @@ Value value_called(std::string_view name, const std::array<std::pair<std::string
   throw InputError(fmt::format("{} '{}'; known are {}", what, name, names));
 }
 
-constexpr std::array<std::pair<std::string_view, MatmulType>, 2> kInputs = {
-    {{"bf16", MatmulType::kBf16}, {"fp16", MatmulType::kFp16}}};
-constexpr std::array<std::pair<std::string_view, MatmulType>, 3> kOutputs = {
-    {{"bf16", MatmulType::kBf16}, {"fp16", MatmulType::kFp16}, {"fp32", MatmulType::kFp32}}};
-constexpr std::array<std::pair<std::string_view, BLayout>, 2> kLayouts = {{{"nk", BLayout::kNK}, {"kn", BLayout::kKN}}};
+constexpr std::array<std::pair<std::string_view, MatmulElement>, 2> kInputs = {
+    {{"bf16", MatmulElement::kBf16}, {"fp16", MatmulElement::kFp16}}};
+constexpr std::array<std::pair<std::string_view, MatmulElement>, 3> kOutputs = {
+    {{"bf16", MatmulElement::kBf16}, {"fp16", MatmulElement::kFp16}, {"fp32", MatmulElement::kFp32}}};
+constexpr std::array<std::pair<std::string_view, OperandLayout>, 2> kLayouts = {
+    {{"nk", OperandLayout::kKMajor}, {"kn", OperandLayout::kMnMajor}}};
 
 template <class Value, std::size_t count>
 std::string_view name_in(const std::array<std::pair<std::string_view, Value>, count>& known, Value of) {
@@ -61,7 +62,7 @@ std::string_view name_in(const std::array<std::pair<std::string_view, Value>, co
 
 void read_shape(std::string_view text, MatmulProblem& problem) {
   const std::vector<std::string_view> numbers = fields_of(text, ',');
-  std::uint32_t* const to[] = {&problem.m, &problem.n, &problem.k};
+  std::int64_t* const to[] = {&problem.m, &problem.n, &problem.k};
   bool is_shape = numbers.size() == 3;
   for (std::size_t i = 0; is_shape && i < 3; ++i) {
     const char* const last = numbers[i].data() + numbers[i].size();
@@ -82,8 +83,9 @@ MatmulTuned read_line(std::string_view line) {
   if (fields[0].empty()) throw InputError("the GPU has no name; 'NVIDIA H200' is one");
   MatmulTuned tuned{.gpu = std::string(fields[0]), .problem = {}};
   read_shape(fields[1], tuned.problem);
-  tuned.problem.input = value_called(fields[2], kInputs, "type of the inputs");
-  tuned.problem.output = value_called(fields[3], kOutputs, "type of the output");
+  tuned.problem.a_type = value_called(fields[2], kInputs, "type of the inputs");
+  tuned.problem.b_type = tuned.problem.a_type;
+  tuned.problem.out_type = value_called(fields[3], kOutputs, "type of the output");
   tuned.problem.b_layout = value_called(fields[4], kLayouts, "layout of B");
   tuned.problem.config = std::string(fields[5]);
   (void)read_matmul_sm90_choice(tuned.problem, {}, tuned.problem.config);
@@ -103,7 +105,8 @@ Library& library() {
 }
 
 bool is_same(const MatmulProblem& x, const MatmulProblem& y) {
-  return x.m == y.m && x.n == y.n && x.k == y.k && x.input == y.input && x.output == y.output && x.b_layout == y.b_layout;
+  return x.m == y.m && x.n == y.n && x.k == y.k && x.a_type == y.a_type && x.out_type == y.out_type &&
+         x.b_layout == y.b_layout;
 }
 
 }  // namespace
@@ -130,8 +133,8 @@ void add_to_matmul_tune_file(const std::string& path, const std::vector<MatmulTu
   std::ofstream file(path, std::ios::app);
   for (const MatmulTuned& tuned : lines) {
     const MatmulProblem& p = tuned.problem;
-    file << fmt::format("{}; {},{},{}; {}; {}; {}; {}\n", tuned.gpu, p.m, p.n, p.k, name_in(kInputs, p.input),
-                        name_in(kOutputs, p.output), name_in(kLayouts, p.b_layout), p.config);
+    file << fmt::format("{}; {},{},{}; {}; {}; {}; {}\n", tuned.gpu, p.m, p.n, p.k, name_in(kInputs, p.a_type),
+                        name_in(kOutputs, p.out_type), name_in(kLayouts, p.b_layout), p.config);
   }
   file.close();
   if (!file) throw InputError(fmt::format("matmul: tune file '{}' cannot be written: {}", path, std::strerror(errno)));

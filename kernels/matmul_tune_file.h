@@ -32,6 +32,9 @@ std::vector<MatmulTuned> read_matmul_tune_file(const std::string& path);
 // Puts lines behind those of the file, or makes it. Throws InputError where it cannot be written.
 void add_to_matmul_tune_file(const std::string& path, const std::vector<MatmulTuned>& lines);
 
+// Instead of the file that HEDDLE_TUNE_FILE names; "" for none. Throws InputError as reading does.
+void matmul_use_tune_file(const std::string& path);
+
 // What the library's tune file says about a problem. Throws InputError as reading does.
 std::optional<MatmulSm90Choice> tuned_matmul_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs);
 

@@ -2,7 +2,7 @@
 //
 // The Blackwell matmuls under a thousand random schedules for each configuration, and for each format with
 // scales.
-#include "../support/matmul_scaled_reference.h"
+#include "../support/matmul_cases.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ class MatmulSm100Slow : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(MatmulSm100Slow, IsExactUnderAThousandSchedules) {
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
-    test::MatmulSm100Case matmul = test::some_tiles(GetParam(), seed);
-    ASSERT_TRUE(test::runs_right(matmul, test::few_sms(GetParam(), seed), seed));
+    test::MatmulCase matmul = test::some_tiles(GetParam(), seed);
+    ASSERT_TRUE(test::runs_right_on_sm100(matmul, test::few_sms(GetParam(), seed), seed));
   }
 }
 
@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(All, MatmulSm100Slow, ::testing::ValuesIn(matmul_sm100_
 class MatmulScaledSlow : public ::testing::TestWithParam<ScaledFormat> {};
 
 TEST_P(MatmulScaledSlow, IsExactUnderAThousandSchedules) {
-  const std::vector<std::string> configs = matmul_scaled_configs(GetParam());
+  const std::vector<std::string> configs = matmul_scaled_sm100_configs(GetParam());
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     const std::string& config = configs[seed % configs.size()];
     test::MatmulScaledCase matmul = test::some_scaled_tiles(GetParam(), config, seed);

@@ -2,7 +2,8 @@
 //
 // Kernels of this repository as nvcc compiles them, in the simulated SM: the results are those of the same
 // kernels as C++, under several schedules, and there is nothing to report.
-#include "../support/matmul_reference.h"
+#include "matmul_families.h"
+#include "matmul_reference.h"
 #include "matmul_sm100_scaled_host.h"
 #include "tile_copy_host.h"
 
@@ -107,16 +108,17 @@ TEST(PtxKernels, MatmulGivesWhatTheCppKernelGives) {
   for (const char* config :
        {"128x24x64_3_2x1_coop_fused", "64x40x64_2_1x2_pingpong_fused", "64x16x128_2_1x1_single_fused"}) {
     for (const char* schedule : {"rr", "3", "5eed"}) {
-      const MatmulProblem problem{.m = 150, .n = 92, .k = 200, .output = MatmulType::kFp32, .config = config};
-      test::MatmulCase one(problem, true, false, 1, 5);
-      test::MatmulCase other = one;
+      const MatmulProblem problem{.m = 150, .n = 92, .k = 200, .out_type = MatmulElement::kFp32, .config = config};
+      reference::MatmulCase one{.problem = problem, .seed = 5, .more = 1, .has_bias = true};
+      one.prepare();
+      reference::MatmulCase other = one;
       const RunOptions options{.kernel = "matmul", .schedule = schedule};
-      const RunOutcome expected = matmul<Target::kSim>(one.problem, one.data, options);
+      const RunOutcome expected = matmul_sm90<Target::kSim>(one.problem, one.tensors(), options);
       ASSERT_TRUE(expected.ok()) << expected.report;
       const sim::PtxInstead instead(module);
-      const RunOutcome outcome = matmul<Target::kSim>(other.problem, other.data, options);
+      const RunOutcome outcome = matmul_sm90<Target::kSim>(other.problem, other.tensors(), options);
       ASSERT_TRUE(outcome.ok()) << config << " " << schedule << "\n" << outcome.report;
-      EXPECT_TRUE(other.data.out == one.data.out) << config << " " << schedule;
+      EXPECT_TRUE(other.out.bytes == one.out.bytes) << config << " " << schedule;
       EXPECT_EQ(instead.launches(), 1u);
     }
   }
@@ -144,7 +146,7 @@ TEST(PtxKernels, BlockScaledMatmulGivesWhatTheCppKernelGives) {
       std::vector<unsigned char> expected(kSize * kSize * 2, 0xEE);
       std::vector<unsigned char> result = expected;
       const auto run = [&](std::vector<unsigned char>& out) {
-        return matmul_scaled<Target::kSim>(problem,
+        return matmul_scaled_sm100<Target::kSim>(problem,
                                            {.a = a.data(),
                                             .b = b.data(),
                                             .a_scales = {a_scales.data(), kSize, scales},

@@ -32,57 +32,34 @@ constexpr std::uintptr_t kOther = 0x400000;
 MatmulProblem problem_of_16() { return {.m = 16, .n = 16, .k = 16}; }
 
 std::string refusal_of(const MatmulTensors& tensors, const MatmulProblem& problem = problem_of_16()) {
-  return refusal([&] { (void)plan_matmul_sm90(problem, tensors, {}); });
+  return refusal([&] { (void)plan_matmul_sm90(problem, tensors, false); });
 }
 
 TEST(MatmulSm90Plan, AddressesOffSixteenBytesAreRefused) {
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = at(kB), .out = at(kOut)}), "");
-  EXPECT_EQ(refusal_of({.a = at(kA + 8), .b = at(kB), .out = at(kOut)}),
-            "matmul: a is at 0x100008; its address is a multiple of 16, and 0x100000 would pass");
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = at(kB + 2), .out = at(kOut)}),
-            "matmul: b is at 0x200002; its address is a multiple of 16, and 0x200000 would pass");
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = at(kB), .out = at(kOut + 4)}),
-            "matmul: out is at 0x300004; its address is a multiple of 16, and 0x300000 would pass");
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = at(kB), .out = at(kOut), .bias = at(kOther + 1)}),
-            "matmul: bias is at 0x400001; its address is a multiple of 2, and 0x400000 would pass");
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = at(kB), .out = at(kOut), .bias = at(kOther + 2)}), "");
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = nullptr, .out = at(kOut)}), "matmul: b is null");
-}
-
-TEST(MatmulSm90Plan, OutputThatOverlapsAnInputIsRefused) {
-  // A, B and the output have 512 bytes each.
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = at(kB), .out = at(kA + 512)}), "");
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = at(kB), .out = at(kA + 496)}),
-            "matmul: out (0x1001f0, 512 bytes) overlaps a (0x100000, 512 bytes); 0x100200 would pass");
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = at(kB), .out = at(kB)}),
-            "matmul: out (0x200000, 512 bytes) overlaps b (0x200000, 512 bytes); 0x200200 would pass");
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = at(kB), .out = at(kOut), .bias = at(kOut + 64)}),
-            "matmul: out (0x300000, 512 bytes) overlaps bias (0x300040, 32 bytes); 0x300060 would pass");
-}
-
-TEST(MatmulSm90Plan, ResidualMayBeTheOutputItself) {
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = at(kB), .out = at(kOut), .residual = at(kOut)}), "");
-  EXPECT_EQ(refusal_of({.a = at(kA), .b = at(kB), .out = at(kOut), .residual = at(kOut + 32)}),
-            "matmul: out (0x300000, 512 bytes) overlaps residual (0x300020, 512 bytes); 0x300220 would pass");
+  const auto with = [](const MatmulTensors& tensors) { return refusal([&] { check_alignment(problem_of_16(), tensors); }); };
+  EXPECT_EQ(with({.a = at(kA), .b = at(kB), .out = at(kOut)}), "");
+  EXPECT_EQ(with({.a = at(kA + 8), .b = at(kB), .out = at(kOut)}),
+            "matmul: a is at 0x100008; addresses are multiples of 16, and 0x100000 would pass");
+  EXPECT_EQ(with({.a = at(kA), .b = at(kB), .out = at(kOut), .bias = at(kOther + 2)}), "");
+  EXPECT_EQ(with({.a = at(kA), .b = at(kB), .out = at(kOut), .bias = at(kOther + 1)}),
+            "matmul: bias is at 0x400001; addresses are multiples of 2, and 0x400000 would pass");
 }
 
 TEST(MatmulSm90Plan, PartsOfKTakeAWorkspaceOfTheirSize) {
-  MatmulProblem problem{.m = 16, .n = 16, .k = 256};
+  MatmulProblem problem{.m = 17, .n = 18, .k = 256};
+  problem.out_pitch = 24;
+  const MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut)};
   problem.config = "64x64x64_13_1x1_single@m1/2";
-  MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut), .workspace = at(kOther), .workspace_bytes = 2048};
-  EXPECT_EQ(refusal_of(tensors, problem), "");
-  tensors.workspace_bytes = 2047;
-  EXPECT_EQ(refusal_of(tensors, problem), "matmul: the workspace has 2047 bytes; K in 2 parts takes 2048");
-  tensors.workspace = nullptr;
-  EXPECT_EQ(refusal_of(tensors, problem), "matmul: the workspace has 0 bytes; K in 2 parts takes 2048");
-  tensors = {.a = at(kA), .b = at(kB), .out = at(kOut), .workspace = at(kOut), .workspace_bytes = 2048};
-  EXPECT_EQ(refusal_of(tensors, problem),
-            "matmul: the workspace (0x300000, 2048 bytes) overlaps out (0x300000, 512 bytes); 0x300200 would pass");
+  EXPECT_EQ(plan_matmul_sm90(problem, tensors, false).partial_bytes, 2u * 32 * 20 * 4);  // rows in 16s, columns in 4s
   problem.config = "64x64x64_13_1x1_single@m1/x";
   EXPECT_EQ(refusal_of(tensors, problem), "matmul: the parts of K '/x' of a configuration; '/4' is an example");
   problem.config = "64x64x64_13_1x1_single@m1/3";
   EXPECT_EQ(refusal_of(tensors, problem),
             "matmul: K in 3 equal parts, of its 4 blocks of 64: one would be empty. 2 would pass");
+  problem.config = "";
+  problem.splits = 3;
+  EXPECT_EQ(refusal_of(tensors, problem),
+            "matmul: splits is 3; the parts of K are equal and multiples of 64, and one would be empty. 2 would pass");
 }
 
 TEST(MatmulSm90Plan, ConfigurationsOfTheOtherTargetAreRefused) {
@@ -93,13 +70,13 @@ TEST(MatmulSm90Plan, ConfigurationsOfTheOtherTargetAreRefused) {
             "matmul: configuration '64x16x128_2_1x1_single_fused' cannot run this problem: it is for the simulated SM only");
   problem.config = "64x128x64_8_2x1_single";
   EXPECT_EQ(refusal_of(tensors, problem), "");
-  EXPECT_EQ(refusal([&] { (void)plan_matmul_sm90(problem, tensors, {.is_simulated = true}); }),
+  EXPECT_EQ(refusal([&] { (void)plan_matmul_sm90(problem, tensors, true); }),
             "matmul: configuration '64x128x64_8_2x1_single' cannot run this problem: it is for GPUs only");
 }
 
 TEST(MatmulSm90Plan, CardsThatCannotRunTheKernelsAreRefused) {
   const auto with = [](const GpuList& list, int ordinal) {
-    return refusal([&] { check_matmul_sm90_gpu(list, ordinal); });
+    return refusal([&] { check_matmul_gpu(list, ordinal, 9); });
   };
   const GpuList two{{{0, "one", 9, 0}, {1, "another", 10, 0}}, ""};
   EXPECT_EQ(with(two, 0), "");

@@ -46,7 +46,7 @@ class MatmulTuneFile : public testing::Test {
   }
 
   static std::string choice(const MatmulProblem& problem, const std::string& gpu = kCard, std::uint64_t workspace = 0) {
-    return matmul_choice(problem, false, false, workspace, gpu);
+    return matmul_sm90_choice(problem, false, false, workspace, gpu);
   }
 
   std::string path_;
@@ -55,13 +55,13 @@ class MatmulTuneFile : public testing::Test {
 TEST_F(MatmulTuneFile, ChoicesOfTheFileAreTaken) {
   write("# a comment\n\n NVIDIA H200 ; 300,304,640; bf16; fp32; nk; 64x64x64_13_1x1_single@n5\r\n");
   matmul_use_tune_file(path_);
-  const MatmulProblem problem{.m = 300, .n = 304, .k = 640, .output = MatmulType::kFp32};
+  const MatmulProblem problem{.m = 300, .n = 304, .k = 640, .out_type = MatmulElement::kFp32};
   EXPECT_EQ(choice(problem), "64x64x64_13_1x1_single@n5");
 }
 
 TEST_F(MatmulTuneFile, OtherProblemsAndOtherCardsAreNotConcerned) {
   write("NVIDIA H200; 300,304,640; bf16; fp32; nk; 256x192x64_3_1x2_coop@n5\n");
-  const MatmulProblem problem{.m = 300, .n = 304, .k = 640, .output = MatmulType::kFp32};
+  const MatmulProblem problem{.m = 300, .n = 304, .k = 640, .out_type = MatmulElement::kFp32};
   const MatmulProblem other{.m = 300, .n = 304, .k = 640};
   const std::string before = choice(problem, "NVIDIA H100");
   const std::string before_other = choice(other);
@@ -88,20 +88,20 @@ TEST_F(MatmulTuneFile, PartsOfKNeedTheirWorkspace) {
 }
 
 TEST_F(MatmulTuneFile, WhatIsWrittenIsRead) {
-  const MatmulProblem problem{.m = 7, .n = 8, .k = 16, .input = MatmulType::kFp16, .output = MatmulType::kFp32,
-                              .b_layout = BLayout::kKN, .config = "128x256x64_4_2x1_coop_kn@m8"};
+  const MatmulProblem problem{.m = 7, .n = 8, .k = 16, .a_type = MatmulElement::kFp16, .b_type = MatmulElement::kFp16, .out_type = MatmulElement::kFp32,
+                              .b_layout = OperandLayout::kMnMajor, .config = "128x256x64_4_2x1_coop_kn@m8"};
   add_to_matmul_tune_file(path_, {{kCard, problem}});
   add_to_matmul_tune_file(path_, {{"another card", problem}});
   const std::vector<MatmulTuned> lines = read_matmul_tune_file(path_);
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].gpu, kCard);
   EXPECT_EQ(lines[1].gpu, "another card");
-  EXPECT_EQ(lines[1].problem.m, 7u);
-  EXPECT_EQ(lines[1].problem.n, 8u);
-  EXPECT_EQ(lines[1].problem.k, 16u);
-  EXPECT_EQ(lines[1].problem.input, MatmulType::kFp16);
-  EXPECT_EQ(lines[1].problem.output, MatmulType::kFp32);
-  EXPECT_EQ(lines[1].problem.b_layout, BLayout::kKN);
+  EXPECT_EQ(lines[1].problem.m, 7);
+  EXPECT_EQ(lines[1].problem.n, 8);
+  EXPECT_EQ(lines[1].problem.k, 16);
+  EXPECT_EQ(lines[1].problem.a_type, MatmulElement::kFp16);
+  EXPECT_EQ(lines[1].problem.out_type, MatmulElement::kFp32);
+  EXPECT_EQ(lines[1].problem.b_layout, OperandLayout::kMnMajor);
   EXPECT_EQ(lines[1].problem.config, problem.config);
 }
 

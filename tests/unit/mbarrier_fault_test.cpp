@@ -265,6 +265,38 @@ TEST(MbarrierFault, WideStoreThatTouchesALiveBarrierIsReported) {
   EXPECT_TRUE(is_silent(store_to(2)));
 }
 
+TEST(MbarrierFault, LoadOfALiveBarrierIsReported) {
+  const auto load_from = [](std::uint32_t which) {
+    return with_barrier(1, [which](Shared& shared) {
+      isa::st_shared(&shared.bar[1].opaque, 0u);
+      isa::ld_shared(&shared.bar[which].opaque);
+    });
+  };
+  EXPECT_TRUE(faults_with(load_from(0), "barrier_read",
+                          "[barrier_read] ld.shared of 8 bytes at 0x400 reads the barrier at shared address 0x400, "
+                          "which is initialised"));
+  EXPECT_TRUE(is_silent(load_from(1)));
+}
+
+TEST(MbarrierFault, CopyOverALiveBarrierIsReported) {
+  alignas(16) unsigned char source[16] = {};
+  sim::GlobalMemory memory;
+  memory.add_read_only("source", source, sizeof source);
+  const auto copy_to = [&](std::uint32_t which) {
+    return run_kernel<Shared>({.threads = 1, .memory = &memory}, [&, which](Shared& shared) {
+      init_barrier(shared.bar + 1, 1);
+      isa::mbarrier_arrive_expect_tx(shared.bar + 1, sizeof source);
+      isa::cp_async_bulk_load(reinterpret_cast<unsigned char*>(shared.bar + which), source, sizeof source,
+                              shared.bar + 1);
+      wait_parity(shared.bar + 1, 0);
+    });
+  };
+  EXPECT_TRUE(faults_with(copy_to(0), "barrier_overwritten",
+                          "[barrier_overwritten] cp.async.bulk load of 16 bytes at 0x400 writes over the barrier at "
+                          "shared address 0x408, which is initialised"));
+  EXPECT_TRUE(is_silent(copy_to(2)));
+}
+
 TEST(MbarrierFault, InvalidationUnderAWaitingThreadIsReported) {
   const auto invalidate = [](std::uint32_t which) {
     return run_kernel<Shared>({.threads = 64}, [which](Shared& shared) {

@@ -75,14 +75,41 @@ TEST(PtxModule, RefusesBadTextWithItsLine) {
             "bad.ptx:4: 2 operands where 3 are wanted: 'add.s32 %r1, %r2;'");
 }
 
-TEST(PtxModule, StopsAtUnsupportedInstructionsWhenLoaded) {
-  EXPECT_EQ(error_of(std::string(kHeader) + ".entry k() {\n.reg .b64 %rd<2>;\n  tex.1d.v4.s32.s32 {%rd0}, [%rd1];\n}"),
+// What the launch of the entry k says.
+std::string refusal_of(const std::string& text) {
+  const sim::PtxModule module = sim::PtxModule::load(text, "bad.ptx");
+  try {
+    module.launch("k", {}, {}, nullptr, 0);
+  } catch (const InputError& error) {
+    EXPECT_EQ(module.find("k")->unsupported, error.what());
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(PtxModule, RefusesEntriesWithUnsupportedInstructionsBeforeTheyRun) {
+  EXPECT_EQ(refusal_of(std::string(kHeader) + ".entry k() {\n.reg .b64 %rd<2>;\n  tex.1d.v4.s32.s32 {%rd0}, [%rd1];\n}"),
             "bad.ptx:6: [unsupported] the instruction 'tex.1d.v4.s32.s32 {%rd0}, [%rd1];'");
-  EXPECT_EQ(error_of(std::string(kHeader) + ".entry k() {\n.reg .b32 %r<3>;\n  add.b32 %r0, %r1, %r2;\n}"),
+  EXPECT_EQ(refusal_of(std::string(kHeader) + ".entry k() {\n.reg .b32 %r<3>;\n  add.b32 %r0, %r1, %r2;\n}"),
             "bad.ptx:6: [unsupported] the instruction 'add.b32 %r0, %r1, %r2;'");
-  EXPECT_EQ(error_of(std::string(kHeader) + ".extern .func malloc(.param .b64 a);\n.entry k() { .param .b64 p;\n"
+  EXPECT_EQ(refusal_of(std::string(kHeader) + ".extern .func malloc(.param .b64 a);\n.entry k() { .param .b64 p;\n"
                                             "call malloc, (p); }"),
             "bad.ptx:6: [unsupported] 'malloc' is declared but not part of the module: 'call malloc, (p);'");
+}
+
+TEST(PtxModule, UnsupportedInstructionsConcernOnlyEntriesThatReachThem) {
+  const sim::PtxModule module = sim::PtxModule::load(
+      std::string(kHeader) + ".func deep() {\n.reg .b64 %rd<2>;\n  tex.1d.v4.s32.s32 {%rd0}, [%rd1];\n}\n"
+                             ".func calls() { call deep; ret; }\n.entry well() { ret; }\n.entry bad() { call calls; ret; }\n"
+                             ".entry late() { ret; }\n",
+      "m.ptx");
+  ASSERT_EQ(module.entries().size(), 3u);
+  EXPECT_EQ(module.find("well")->unsupported, "");
+  EXPECT_EQ(module.find("late")->unsupported, "");
+  EXPECT_EQ(module.find("bad")->unsupported,
+            "m.ptx:6: [unsupported] the instruction 'tex.1d.v4.s32.s32 {%rd0}, [%rd1];'");
+  EXPECT_TRUE(module.launch("well", {}, {}, nullptr, 0).ok());
+  EXPECT_THROW(module.launch("bad", {}, {}, nullptr, 0), InputError);
 }
 
 TEST(PtxModule, SystemFunctionsTakeTheirParameters) {

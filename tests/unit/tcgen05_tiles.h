@@ -232,7 +232,9 @@ Outcome run(const Problem& problem, const Prepared& prepared, const Words& words
     isa::syncthreads();
     const std::uint32_t base = isa::ld_shared(&shared.base) + problem.d_column;
     const std::uint32_t own = base + (32 * isa::warp_idx() << 16);
-    if (problem.has_d) {
+    // With 64 rows in one CTA, the loads below find lanes that no multiplication writes.
+    const bool leaves_lanes = cta_group == 1 && f.m == 64;
+    if (problem.has_d || leaves_lanes) {
       for (std::uint32_t c = 0; c < 256; c += 32) {
         std::uint32_t r[32];
         for (std::uint32_t i = 0; i < 32; ++i) {

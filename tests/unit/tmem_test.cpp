@@ -420,6 +420,9 @@ sim::Report load_at(std::uint32_t warp, std::uint32_t distance, bool is_16_lanes
   return run_kernel<Shared>(on_sm100(128), [&](Shared& shared) {
     with_tmem(shared, 32, [&](std::uint32_t base) {
       if (isa::warp_idx() != warp) return;
+      const std::uint32_t all[32] = {};
+      isa::tcgen05_st_32x32b(base + quarter(), all);
+      isa::tcgen05_wait_st();
       std::uint32_t r[8];
       if (is_16_lanes) {
         isa::tcgen05_ld_16x256b(r, base + distance);
@@ -517,7 +520,9 @@ TEST(TmemWait, MustComeBeforeTheEndOfTheThread) {
   const auto kernel = [](bool waits) {
     return [waits](Shared& shared) {
       isa::tcgen05_alloc<1>(&shared.base[0], 32);
-      std::uint32_t r[1];
+      std::uint32_t r[1] = {};
+      isa::tcgen05_st_32x32b(0, r);
+      isa::tcgen05_wait_st();
       isa::tcgen05_ld_32x32b(r, 0);
       if (waits) isa::tcgen05_wait_ld();
       if (waits) isa::tcgen05_dealloc<1>(0, 32);

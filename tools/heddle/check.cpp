@@ -34,7 +34,7 @@ int check(const CheckOptions& options) {
   if (options.kernel != "tile_copy") {
     throw InputError(fmt::format("kernel '{}': there is tile_copy", options.kernel));
   }
-  const DeviceChoice device = parse_device(options.device);
+  const DeviceId device = find_device(options.device);
   TileCopyProblem problem{.rank = 2,
                           .element_bytes = 2,
                           .dims = {200, 300},
@@ -58,7 +58,7 @@ int check(const CheckOptions& options) {
       schedules.push_back(sim::Schedule::random(options.seed + s).name());
     }
   }
-  if (device.is_gpu) schedules = {"rr"};  // a GPU has a schedule of its own
+  if (device.is_gpu()) schedules = {"rr"};  // a GPU has a schedule of its own
 
   std::string again = "heddle check tile_copy";
   if (!options.mistake.empty()) again += " --mistake " + options.mistake;
@@ -94,7 +94,7 @@ int check(const CheckOptions& options) {
     fmt::print("{}\n", json.dump(2));
   } else {
     fmt::print("{}tile_copy on {}: {} schedules, {} with a report, {} with a wrong output\n",
-               tally.first.empty() ? "" : tally.first + "\n", device.is_gpu ? options.device : "the simulated SM",
+               tally.first.empty() ? "" : tally.first + "\n", device.name(),
                tally.runs, tally.reports, tally.wrong);
   }
   return well ? kWell : kFailed;

@@ -7,6 +7,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace heddle::tool {
 
@@ -36,7 +41,53 @@ struct CheckOptions {
 };
 int check(const CheckOptions& options);
 
+struct MatmulOptions {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t batches = 1;
+  std::int64_t splits = 1;
+  std::string a_type = "bf16";
+  std::string b_type;  // empty: as a_type
+  std::string out_type = "bf16";
+  std::string a_layout = "mk";
+  std::string b_layout = "nk";
+  std::string scaled;  // empty: no scales
+  float alpha = 1;
+  float beta = 0;
+  bool bias = false;
+  std::string activation = "none";
+  bool residual = false;
+  std::string device = "auto";
+  std::string config;  // empty: chosen
+  bool list_configs = false;
+  bool integers = false;
+  std::uint64_t seed = 1;
+  std::uint32_t schedules = 0;  // random ones, after round robin
+  std::string schedule;         // one only
+  std::uint32_t sms = 8;
+  bool json = false;
+};
+CLI::App* add_matmul(CLI::App& app, MatmulOptions& options);
+int matmul(const MatmulOptions& options);
+
+CLI::App* add_bench(CLI::App& app, bench::MatmulBenchOptions& options);
 // Throws InputError where there is no GPU, or no part of the program for one.
 int bench(const bench::MatmulBenchOptions& options);
+
+struct ExecOptions {
+  std::string arch = "sm90";
+  std::uint32_t sms = 16;
+  std::string schedule;            // empty: round robin
+  std::uint32_t schedules = 0;     // random ones after it, each a run of the program
+  std::uint64_t seed = 1;          // of the first random schedule
+  std::uint64_t budget = 0;        // instructions of a launch; 0: as many as it takes
+  bool no_races = false;
+  bool stats = false;
+  std::vector<std::string> command;  // the program and its arguments
+};
+CLI::App* add_exec(CLI::App& app, ExecOptions& options);
+// Ends with the program's own status.
+int exec(const ExecOptions& options);
 
 }  // namespace heddle::tool

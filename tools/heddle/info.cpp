@@ -17,7 +17,7 @@ int info(const InfoOptions& options) {
   const std::string version =
       fmt::format("{}.{}.{}", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR, HEDDLE_VERSION_PATCH);
   if (options.json) {
-    nlohmann::json json{{"version", version}, {"built_with_cuda", HEDDLE_WITH_CUDA != 0}};
+    nlohmann::json json{{"version", version}, {"built_with_cuda", is_built_with_cuda()}};
     json["devices"] = nlohmann::json::array({"sim:sm90", "sim:sm100"});
     for (const GpuDescription& gpu : list.gpus) json["devices"].push_back(fmt::format("cuda:{}", gpu.ordinal));
     nlohmann::json map = nlohmann::json::array();
@@ -29,7 +29,7 @@ int info(const InfoOptions& options) {
     return kWell;
   }
   fmt::print("heddle {}, built {} CUDA\n\ndevices\n  sim:sm90, sim:sm100   simulated SM\n", version,
-             HEDDLE_WITH_CUDA != 0 ? "with" : "without");
+             is_built_with_cuda() ? "with" : "without");
   for (const GpuDescription& gpu : list.gpus) {
     fmt::print("  cuda:{:<16}  {}, compute capability {}.{}\n", gpu.ordinal, gpu.name, gpu.major, gpu.minor);
   }

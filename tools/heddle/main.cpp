@@ -46,22 +46,12 @@ int run(int argc, char** argv) {
   check_command->add_option("--cluster", check_options.cluster, "CTAs in a cluster, 1 or 2")->capture_default_str();
   check_command->add_flag("--json", check_options.json, "Print JSON");
 
+  MatmulOptions matmul_options;
+  CLI::App* matmul_command = add_matmul(app, matmul_options);
   heddle::bench::MatmulBenchOptions bench_options;
-  CLI::App* bench_command = app.add_subcommand(
-      "bench", "Time the Hopper matmul on a GPU, against cublasLt where it can be loaded; exit status 2 without a GPU");
-  bench_command->add_option("shape", bench_options.shapes, "M,N,K, one or more; without any, those of docs/results");
-  bench_command->add_flag("--tune", bench_options.is_tuning,
-                          "Try every configuration that could be fast, and several orders of tiles");
-  bench_command->add_option("--write", bench_options.write,
-                            "With --tune: add the fastest to this file, which HEDDLE_TUNE_FILE can name");
-  bench_command->add_option("--config", bench_options.config, "A configuration by name instead of the library's choice");
-  bench_command->add_option("--rounds", bench_options.rounds, "Bursts of each kernel")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  bench_command->add_option("--sustained", bench_options.sustained_s, "Seconds of sustained load for each kernel; 0: none")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  bench_command->add_flag("--json", bench_options.prints_json, "Print JSON");
+  CLI::App* bench_command = add_bench(app, bench_options);
+  ExecOptions exec_options;
+  CLI::App* exec_command = add_exec(app, exec_options);
 
   try {
     app.parse(argc, argv);
@@ -70,7 +60,12 @@ int run(int argc, char** argv) {
   }
   if (info_command->parsed()) return info(info_options);
   if (check_command->parsed()) return check(check_options);
-  if (bench_command->parsed()) return bench(bench_options);
+  if (matmul_command->parsed()) return matmul(matmul_options);
+  if (bench_command->parsed()) return heddle::tool::bench(bench_options);
+  if (exec_command->parsed()) {
+    exec_options.command = exec_command->remaining();
+    return exec(exec_options);
+  }
   return main_job();
 }
 

@@ -33,7 +33,7 @@ std::vector<unsigned char> random_bytes(std::size_t count) {
   return bytes;
 }
 
-bool run_on(const DeviceChoice& device, const std::string& where, const std::vector<unsigned char>& source) {
+bool run_on(const DeviceId& device, const std::string& where, const std::vector<unsigned char>& source) {
   const auto start = std::chrono::steady_clock::now();
   const TileCopyResult result = run_tile_copy(device, matrix(), {.kernel = "tile_copy"}, source);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -45,7 +45,7 @@ bool run_on(const DeviceChoice& device, const std::string& where, const std::vec
   for (std::size_t i = 0; i < source.size(); ++i) different += result.outputs[0][i] != source[i] ? 1 : 0;
   fmt::print("{}: {} of {} bytes arrived unchanged ({:.2f} s)\n", where, source.size() - different, source.size(),
              took.count());
-  if (!device.is_gpu) {
+  if (!device.is_gpu()) {
     fmt::print("  {} copies, {} instructions, {} thread switches\n", result.outcome.copies,
                result.outcome.instructions, result.outcome.thread_switches);
   }
@@ -63,9 +63,10 @@ int main_job() {
              problem.ctas, 32 * (1 + problem.consumer_warps));
   if (!run_on({}, "simulated SM", source)) return kFailed;
   const GpuList list = gpus();
-  if (list.gpus.empty()) {
-    fmt::print("GPU: skipped, {}\n", list.why);
-  } else if (!run_on({.is_gpu = true}, list.gpus[0].name, source)) {
+  const DeviceId gpu = find_device("auto");
+  if (!gpu.is_gpu()) {
+    fmt::print("GPU: skipped, {}\n", list.gpus.empty() ? list.why : "none is a Hopper or Blackwell");
+  } else if (!run_on(gpu, list.gpus[static_cast<std::size_t>(gpu.ordinal)].name, source)) {
     return kFailed;
   }
 

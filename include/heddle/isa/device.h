@@ -82,6 +82,29 @@ class Device {
     return outcome;
   }
 
+  // Waits for what `work` enqueues in the default stream, and times it.
+  template <class Work>
+  RunOutcome finish(const Work& work) {
+    cudaEvent_t begin = nullptr;
+    cudaEvent_t end = nullptr;
+    detail::check_cuda(cudaEventCreate(&begin), "cudaEventCreate");
+    detail::check_cuda(cudaEventCreate(&end), "cudaEventCreate");
+    cudaEventRecord(begin);
+    RunOutcome outcome = work();
+    cudaEventRecord(end);
+    const cudaError_t error = cudaDeviceSynchronize();
+    if (outcome.ok() && error != cudaSuccess) {
+      outcome.report = options_.kernel + ": " + cudaGetErrorString(error) + "\n";
+    }
+    float ms = 0;
+    if (outcome.ok() && cudaEventElapsedTime(&ms, begin, end) == cudaSuccess) {
+      outcome.kernel_ms = static_cast<double>(ms);
+    }
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+    return outcome;
+  }
+
   // How many clusters of `cluster` CTAs run at the same time.
   template <Kernel K>
   std::uint32_t resident_clusters(std::uint32_t cluster) const {
@@ -157,6 +180,11 @@ class Device {
   template <Kernel K>
   RunOutcome enqueue(const LaunchShape& shape, const typename K::Params& params, void* /*stream*/) {
     return launch<K>(shape, params);
+  }
+
+  template <class Work>
+  RunOutcome finish(const Work& work) {
+    return work();
   }
 
   // One CTA to an SM.

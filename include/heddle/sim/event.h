@@ -64,7 +64,8 @@ enum class EventKind : std::uint8_t {
   kClusterCancel,    // copy: the request, cta that asked, value: linear index of the cancelled cluster's first CTA,
                      // or ~0: refused
   kRegisterCount,    // thread: lane 0 of the warp, value: registers that each thread has now
-  kMmaTouchTmem,     // copy: the operation, cta, address: in tensor memory, bytes: columns, value: TmemTouch
+  kMmaTouchTmem,     // copy: the operation, cta, address: in tensor memory, bytes: columns, value: TmemTouch,
+                     // text: which operand it is
   kMmaTell,          // copy: the commit, thread: tcgen05.commit, for what this thread has issued so far
   kTmemAlloc,        // thread: lane 0 of the warp, address: in tensor memory, bytes: columns
   kTmemDealloc,      // likewise
@@ -86,11 +87,13 @@ enum class FenceKind : std::uint8_t {
   kTcgen05After
 };
 
-// How tensor memory is touched: bit i stands for lanes 16 * i to 16 * i + 15.
+// How tensor memory is touched: bit i stands for lanes 16 * i to 16 * i + 15, and bit kLaneShift + j for lane j of each
+// of these groups; none of the latter for all.
 struct TmemTouch {
   static constexpr std::uint64_t kLanes = 0xFF;
   static constexpr std::uint64_t kWrites = 0x100;
   static constexpr std::uint64_t kNeedsOld = 0x200;  // what was there decides the result
+  static constexpr int kLaneShift = 16;
 };
 
 enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer, kClcResponse };

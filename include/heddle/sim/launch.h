@@ -30,7 +30,7 @@ struct LaunchOptions {
   Arch arch = Arch::kSm90;
   std::uint32_t sms = 4;             // CTAs resident at once, one to an SM; at least one cluster fits
   std::string kernel = "kernel";     // what reports call it
-  std::string again = {};            // the command that shows the run again; empty: the schedule alone is printed
+  std::string again = {};            // the command that shows the run again, {} in it for the schedule; may be empty
   std::uint64_t max_steps = std::uint64_t{1} << 40;  // instructions before the run is stopped with a report
   bool check_races = true;           // judge accesses by what happens before what, not by luck of the schedule
   std::vector<Observer*> observers = {};

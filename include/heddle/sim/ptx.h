@@ -67,6 +67,9 @@ struct PtxEntry {
   std::size_t static_shared_bytes = 0;
   std::size_t local_bytes = 0;
   std::size_t instructions = 0;
+  // Why it cannot run: the first instruction, in it or in what it calls, that is not supported, with its line. Empty
+  // if it can.
+  std::string unsupported;
 };
 
 // A variable of a module, in global or constant memory. Its bytes live as long as the module.
@@ -79,8 +82,8 @@ struct PtxVariable {
 
 class PtxModule {
  public:
-  // Throws InputError "name:line: ..." for text that is not PTX, or that has an instruction which is not
-  // supported. `name` is what reports call it.
+  // Throws InputError "name:line: ..." for text that is not PTX. An instruction that is not supported is no such
+  // error: the entries that could come to it say so, and cannot be launched. `name` is what reports call it.
   static PtxModule load(std::string text, std::string name = "module.ptx");
 
   PtxModule(PtxModule&&) noexcept;
@@ -92,7 +95,7 @@ class PtxModule {
   const std::vector<PtxVariable>& variables() const;
   std::string target() const;  // such as sm_90a
 
-  // Throws InputError for an entry that does not exist, parameters that do not fit, or a launch that no GPU of
+  // Throws InputError for an entry that does not exist or is not supported, parameters that do not fit, or a launch that no GPU of
   // the architecture would take; nothing is written then.
   Report launch(std::string_view entry, const LaunchOptions& options, const PtxLaunch& launch, const void* parameters,
                 std::size_t parameter_bytes) const;

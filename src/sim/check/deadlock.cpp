@@ -390,9 +390,13 @@ Diagnosis make_diagnosis(const std::string& code, const std::string& headline,
     const std::size_t end = line.find_last_not_of(' ');
     text += "  " + line.substr(0, end + 1) + "\n";
   }
-  text += options.again.empty()
-              ? fmt::format("  again: {} with schedule {}\n", options.kernel, options.schedule.name())
-              : fmt::format("  again: {} --schedule {}\n", options.again, options.schedule.name());
+  const std::string schedule = options.schedule.name();
+  if (const std::size_t slot = options.again.find("{}"); slot != std::string::npos) {
+    text += "  again: " + std::string(options.again).replace(slot, 2, schedule) + "\n";
+  } else {
+    text += options.again.empty() ? fmt::format("  again: {} with schedule {}\n", options.kernel, schedule)
+                                  : fmt::format("  again: {} --schedule {}\n", options.again, schedule);
+  }
   return {code, text};
 }
 

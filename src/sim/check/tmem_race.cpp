@@ -6,12 +6,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <string_view>
 
 namespace heddle::sim::check {
 
 namespace {
 
 constexpr std::uint32_t kLaneGroups = kTmemLanes / 16;
+
+std::uint32_t first_lane(std::uint32_t group, std::uint32_t lanes) {
+  return 16 * group + static_cast<std::uint32_t>(std::countr_zero(lanes));
+}
 
 }  // namespace
 
@@ -22,7 +28,7 @@ EventMask TmemChecker::wants() {
 
 TmemChecker::Memory& TmemChecker::memory_of(std::uint32_t cta) {
   Memory& memory = memories_[cta];
-  if (memory.empty()) memory.resize(std::size_t{kTmemCols} * kLaneGroups);
+  if (memory.granules.empty()) memory.granules.resize(std::size_t{kTmemCols} * kLaneGroups);
   return memory;
 }
 
@@ -43,7 +49,8 @@ std::optional<Finding> TmemChecker::on_event(const Event& event) {
       return dealloc(event);
     default: {  // an allocation
       Memory& memory = memory_of(event.cta);
-      std::fill_n(memory.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
+      std::fill_n(memory.granules.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
+      memory.allocations.push_back({event.address, event.bytes, &order_.thread(event), event.site});
       return std::nullopt;
     }
   }
@@ -53,15 +60,16 @@ std::optional<Finding> TmemChecker::touch(const Event& event, Actor actor, const
   Memory& memory = memory_of(event.cta);
   const std::uint32_t first = event.address & 0xFFFF;
   const bool is_write = (event.value & TmemTouch::kWrites) != 0;
+  const bool needs_old = (event.value & TmemTouch::kNeedsOld) != 0;
+  const auto some_lanes = static_cast<std::uint16_t>(event.value >> TmemTouch::kLaneShift);
+  const std::uint16_t lanes = some_lanes == 0 ? 0xFFFF : some_lanes;
   for (std::uint32_t column = first; column < first + event.bytes; ++column) {
     for (std::uint32_t group = 0; group < kLaneGroups; ++group) {
       if ((event.value >> group & 1) == 0) continue;
-      Granule& granule = memory[std::size_t{column} * kLaneGroups + group];
-      if ((event.value & TmemTouch::kNeedsOld) != 0 && granule.write == 0) {
-        return Finding{
-            .code = "uninitialised_read",
-            .headline = fmt::format("a {} reads {}, which nobody has written", deed(actor), where(event)),
-            .details = {line(actor), "likely: the first multiplication of a tile must not accumulate"}};
+      Granule& granule = memory.granules[std::size_t{column} * kLaneGroups + group];
+      const auto unwritten = static_cast<std::uint16_t>(lanes & ~granule.written);
+      if (needs_old && unwritten != 0) {
+        return unwritten_read(event, actor, column, first_lane(group, unwritten), event.text);
       }
       const auto check = [&](const Read& before, bool before_writes) -> std::optional<Finding> {
         if (before.actor == 0 || before.actor == actor) return std::nullopt;
@@ -75,8 +83,16 @@ std::optional<Finding> TmemChecker::touch(const Event& event, Actor actor, const
         if (auto found = check(read, false)) return found;
       }
       if (auto found = check({granule.write}, true)) return found;
+      if (is_write && granule.unwritten_load != 0) {
+        return unwritten_read(event, granule.unwritten_load, column, first_lane(group, granule.unwritten), "");
+      }
+      if (!is_write && unwritten != 0 && granule.unwritten_load == 0) {
+        granule.unwritten = unwritten;
+        granule.unwritten_load = actor;
+      }
       if (is_write) {
-        if ((event.value & TmemTouch::kNeedsOld) == 0) {
+        granule.written |= lanes;
+        if (!needs_old) {
           granule.write_before = granule.write;
           granule.reads_before = granule.reads;
         }
@@ -156,8 +172,8 @@ std::optional<Finding> TmemChecker::dealloc(const Event& event) {
   const Clock known = order_.known_to(warp);
   const View view{&known, &known, &warp, warp.tmem_waited, 0, true};
   Memory& memory = memory_of(event.cta);
-  for (std::size_t i = event.address * kLaneGroups; i < (event.address + event.bytes) * kLaneGroups; ++i) {
-    const Granule& granule = memory[i];
+  for (std::uint32_t i = event.address * kLaneGroups; i < (event.address + event.bytes) * kLaneGroups; ++i) {
+    const Granule& granule = memory.granules[i];
     for (const Actor actor :
          {granule.reads[0].actor, granule.reads[1].actor, granule.reads[2].actor, granule.write}) {
       if (actor == 0) continue;
@@ -174,8 +190,13 @@ std::optional<Finding> TmemChecker::dealloc(const Event& event) {
                              : "likely: the warp that frees does not wait for those who still read or multiply"};
       return finding;
     }
+    if (granule.unwritten_load != 0) {
+      return unwritten_read(event, granule.unwritten_load, i / kLaneGroups,
+                            first_lane(i % kLaneGroups, granule.unwritten), "");
+    }
   }
-  std::fill_n(memory.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
+  std::fill_n(memory.granules.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
+  std::erase_if(memory.allocations, [&](const Allocation& taken) { return taken.column == event.address; });
   return std::nullopt;
 }
 
@@ -198,6 +219,35 @@ std::string TmemChecker::where(const Event& event) const {
   const std::uint32_t first = event.address & 0xFFFF;
   return fmt::format("columns {} to {} of the tensor memory{}", first, first + event.bytes - 1,
                      report_.has_one_cta() ? std::string() : " of " + report_.block(event.cta));
+}
+
+Finding TmemChecker::unwritten_read(const Event& event, Actor actor, std::uint32_t column, std::uint32_t lane,
+                                    const char* operand) const {
+  const std::string_view what = operand;
+  const std::string from = report_.has_one_cta() ? std::string() : " of " + report_.block(event.cta);
+  Finding finding;
+  finding.code = "uninitialised_read";
+  finding.headline = fmt::format(
+      "a {} reads {}lane {}, column {} of the tensor memory{}, which nobody has written since its allocation",
+      deed(actor), what.empty() ? std::string() : fmt::format("{} from ", what), lane, column, from);
+  finding.details = {line(actor)};
+  const std::vector<Allocation>& allocations = memories_.at(event.cta).allocations;
+  const auto taken = std::find_if(allocations.begin(), allocations.end(), [&](const Allocation& a) {
+    return a.column <= column && column < a.column + a.cols;
+  });
+  if (taken != allocations.end()) {
+    finding.details.push_back(report_.line(
+        *taken->by, fmt::format("tcgen05.alloc of columns {} to {}", taken->column, taken->column + taken->cols - 1),
+        taken->site));
+  }
+  finding.details.emplace_back(
+      what == "its accumulator" ? "likely: the first multiplication of a tile accumulates; it must overwrite"
+      : what == "A"             ? "likely: A was not stored here: 8 columns for each K step, in the lanes of D"
+      : !what.empty()
+          ? "likely: the scales were not copied here; tcgen05_cp_32x128b_warpx4() fills 4 columns in all lanes"
+          : "likely: nothing was multiplied or stored here; a multiplication writes N columns, all lanes for M = 128 "
+            "and 256, lanes 0 to 15 of each 32 for M = 64");
+  return finding;
 }
 
 Finding TmemChecker::conflict(const Granule& granule, const Read& earlier, bool before_writes, Actor now,

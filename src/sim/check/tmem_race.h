@@ -4,7 +4,13 @@
 // stores, and either against a deallocation. For tensor memory it is not enough that a barrier leads from one to
 // the other: a load or store must have been waited for, and tcgen05.fence stands on both sides of the barrier.
 //
-// Model: cells are told apart by column and by 16 lanes, which is what one instruction touches as a whole.
+// Finds reads of cells that nobody has written since their allocation. A multiplication's is reported at once; a
+// load's when the cells are next written or freed in order behind it: where the write is not ordered, the load came
+// before a write that it was to wait for, and that is the report.
+//
+// Model: conflicts are told apart by column and by 16 lanes, which is what one instruction touches as a whole but
+// for tcgen05.cp.4x256b and the last scales; what is written, by cells. A load whose registers nobody uses is
+// reported like any other.
 // PTX: tcgen05 Memory Consistency Model Semantics.
 #pragma once
 
@@ -41,12 +47,24 @@ class TmemChecker {
   };
   using Reads = std::array<Read, 3>;
   struct Granule {
+    std::uint16_t written = 0;      // lanes, since the allocation
+    std::uint16_t unwritten = 0;    // lanes that `unwritten_load` found as the allocation left them
+    Actor unwritten_load = 0;
     Actor write = 0;
     Reads reads = {};         // since that write
     Actor write_before = 0;   // the last of the fill before this one
     Reads reads_before = {};  // and who read it
   };
-  using Memory = std::vector<Granule>;
+  struct Allocation {
+    std::uint32_t column;
+    std::uint32_t cols;
+    const ThreadOrder* by;
+    CallSite site;
+  };
+  struct Memory {
+    std::vector<Granule> granules;  // column by column, in each by groups of lanes
+    std::vector<Allocation> allocations;
+  };
 
   // Who makes an access, and what it knows.
   struct View {
@@ -73,6 +91,8 @@ class TmemChecker {
   std::string deed(Actor actor) const;
   std::string line(Actor actor) const;
   std::string where(const Event& event) const;
+  Finding unwritten_read(const Event& event, Actor actor, std::uint32_t column, std::uint32_t lane,
+                         const char* operand) const;
   Finding conflict(const Granule& granule, const Read& before, bool before_writes, Actor now, const Event& event,
                    Verdict verdict) const;
 

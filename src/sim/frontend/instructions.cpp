@@ -271,7 +271,11 @@ void bar_arrive(std::uint32_t id, std::uint32_t threads, CallSite site) {
   instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.bar_arrive(t, id, threads, site); });
 }
 
-void syncthreads(CallSite site) { bar_sync(0, (ntid_x() + 31) / 32 * 32, site); }
+void syncthreads(CallSite site) {
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    if (!m.bar_sync_all(t, 0, site)) e.suspend();
+  });
+}
 
 void barrier_cluster_arrive(CallSite site) {
   instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.cluster_arrive(t, true, site); });
@@ -300,7 +304,7 @@ std::uint32_t meet(WarpOp op, std::uint32_t mask, std::uint32_t value, std::uint
 
 }  // namespace
 
-bool elect_sync(std::uint32_t mask, CallSite site) { return meet(WarpOp::kElect, mask, 0, 0, site) != 0; }
+bool elect_sync(std::uint32_t mask, CallSite site) { return meet(WarpOp::kElect, mask, 0, 0, site) == laneid(); }
 void syncwarp(std::uint32_t mask, CallSite site) { meet(WarpOp::kSync, mask, 0, 0, site); }
 
 std::uint32_t shfl_sync_idx(std::uint32_t value, std::uint32_t source_lane, std::uint32_t mask, CallSite site) {

@@ -131,7 +131,8 @@ void Machine::start_cluster(Cluster& cluster, std::uint32_t index) {
     for (std::uint32_t w = 0; w < cta->warps.size(); ++w) {
       const std::uint32_t lanes = std::min(32u, threads_per_cta_ - 32 * w);
       cta->warps[w].meetings.clear();
-      cta->warps[w].live = lanes == 32 ? 0xffffffffu : (1u << lanes) - 1;
+      cta->warps[w].exist = lanes == 32 ? 0xffffffffu : (1u << lanes) - 1;
+      cta->warps[w].live = cta->warps[w].exist;
     }
     for (std::uint32_t t = 0; t < threads_per_cta_; ++t) {
       Thread& thread = cta->threads[t];
@@ -194,7 +195,9 @@ void Machine::thread_exit(Thread& thread) {
   if (wants(EventKind::kThreadExit)) {
     emit({.kind = EventKind::kThreadExit, .cta = cta.linear, .thread = thread.tid});
   }
-  // Exited threads do not take part in the cluster barrier any more.
+  // Exited threads do not take part in barriers and meetings any more.
+  exit_meetings(thread);
+  exit_named_barriers(thread);
   if (thread.cluster_arrivals > thread.cluster_waits && thread.cluster_arrivals == cluster.round + 1) {
     --cluster.arrived;
   }

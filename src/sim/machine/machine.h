@@ -231,6 +231,7 @@ class Machine {
 
   // Other barriers.
   bool bar_sync(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site);
+  bool bar_sync_all(Thread& thread, std::uint32_t id, CallSite site);  // all threads that have not exited
   void bar_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site);
   void cluster_arrive(Thread& thread, bool releases, CallSite site);
   bool cluster_wait(Thread& thread, CallSite site);
@@ -371,12 +372,18 @@ class Machine {
   Barrier& own_barrier(const Thread& thread, SharedAddress address, CallSite site, const char* instruction);
   void check(MbarrierFault mistake, const Thread& thread, const Barrier& barrier, std::uint64_t value,
              CallSite site, const char* instruction) const;
-  void named_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site);
+  std::uint32_t whole_cta() const { return (threads_per_cta_ + 31) / 32 * 32; }  // as barriers count it
+  void finish_meeting(const Thread& thread, const Rendezvous& meeting, CallSite site);
+  void exit_meetings(const Thread& thread);
+  bool named_wait(Thread& thread, std::uint32_t id, std::uint32_t threads, bool is_of_all, CallSite site);
+  void named_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, bool is_of_all, CallSite site);
+  void finish_named_round(Cta& cta, std::uint32_t id, const Thread& last, CallSite site);
+  void exit_named_barriers(const Thread& thread);
   void check_named_operands(const Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site) const;
   std::byte* shared_bytes(const Thread& thread, SharedAddress address, std::uint32_t bytes, CallSite site,
                           const char* instruction) const;
   void check_not_barrier(const Thread& thread, const Cta& cta, std::uint32_t offset, std::uint32_t bytes,
-                         CallSite site) const;
+                         CallSite site, const char* instruction, bool writes = true) const;
   void issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const TensorMapSpec& spec,
                    std::span<const std::int32_t> coords, std::uint32_t offset, CallSite site);
   Warpgroup& whole_warpgroup(const Thread& thread, CallSite site, const char* instruction) const;
@@ -415,7 +422,9 @@ class Machine {
   void run_tcgen05_cp(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
   void tell_operand(const Cta& cta, const Tcgen05Operation& operation, const std::vector<SharedRange>& ranges);
   void touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation, std::uint32_t taddr,
-                  std::uint32_t cols, std::uint64_t how, const char* name);
+                  std::uint32_t cols, std::uint64_t how, const char* operand);
+  void touch_scales(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation, char side,
+                    std::uint32_t rows);
   std::vector<Scale> read_scales(const Tcgen05Queue& queue, Cta& cta, const Tcgen05Operation& operation, char side,
                                  std::uint32_t rows);
   void run_tcgen05_commit(const Tcgen05Queue& queue, const Tcgen05Operation& operation);

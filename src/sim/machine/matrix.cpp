@@ -37,9 +37,8 @@ bool Machine::meet_at_matrix(Thread& thread, WarpOp op, const MatrixOperands& op
                         operands.row >> kRankShift, thread.cta->rank));
     }
     shared_bytes(thread, operands.row, kRowBytes, site, instruction);
-    if (op == WarpOp::kStmatrix) {
-      check_not_barrier(thread, *thread.cta, operands.row & kOffsetMask, kRowBytes, site);
-    }
+    check_not_barrier(thread, *thread.cta, operands.row & kOffsetMask, kRowBytes, site, instruction,
+                      op == WarpOp::kStmatrix);
   }
   thread.matrix = &operands;
   if (!warp_meet(thread, op, isa::kFullMask, 0, 0, site)) return false;

@@ -26,21 +26,25 @@ std::byte* Machine::shared_bytes(const Thread& thread, SharedAddress address, st
   return cta.shared + offset;
 }
 
+// PTX: mbarrier: only mbarrier operations may touch an object that is initialised.
 void Machine::check_not_barrier(const Thread& thread, const Cta& cta, std::uint32_t offset, std::uint32_t bytes,
-                                CallSite site) const {
+                                CallSite site, const char* instruction, bool writes) const {
+  if (bytes == 0) return;
   for (std::uint32_t word = offset / 8; word <= (offset + bytes - 1) / 8; ++word) {
     const std::uint32_t index = cta.barrier_at[word];
-    if (index != 0 && barriers_[index - 1].live) {
-      fault(&thread, site, "barrier_overwritten",
-            fmt::format("st.shared of {} bytes at {:#x} writes over {}, which is initialised", bytes, offset,
-                        describe(barriers_[index - 1])));
-    }
+    if (index == 0 || !barriers_[index - 1].live) continue;
+    fault(&thread, site, writes ? "barrier_overwritten" : "barrier_read",
+          fmt::format("{} of {} bytes at {:#x} {} {}, which is initialised", instruction, bytes, offset,
+                      writes ? "writes over" : "reads", describe(barriers_[index - 1])));
   }
 }
 
 void Machine::ld_shared(Thread& thread, SharedAddress address, void* registers, std::uint32_t bytes,
                         CallSite site) {
-  std::memcpy(registers, shared_bytes(thread, address, bytes, site, "ld.shared"), bytes);
+  const std::byte* source = shared_bytes(thread, address, bytes, site, "ld.shared");
+  check_not_barrier(thread, cta_of(thread, address, site, "ld.shared"), address & kOffsetMask, bytes, site,
+                    "ld.shared", false);
+  std::memcpy(registers, source, bytes);
   if (wants(EventKind::kSharedRead)) {
     emit({.kind = EventKind::kSharedRead,
           .cta = thread.cta->linear,
@@ -54,7 +58,8 @@ void Machine::ld_shared(Thread& thread, SharedAddress address, void* registers, 
 void Machine::st_shared(Thread& thread, SharedAddress address, const void* registers, std::uint32_t bytes,
                         CallSite site) {
   std::byte* target = shared_bytes(thread, address, bytes, site, "st.shared");
-  check_not_barrier(thread, cta_of(thread, address, site, "st.shared"), address & kOffsetMask, bytes, site);
+  check_not_barrier(thread, cta_of(thread, address, site, "st.shared"), address & kOffsetMask, bytes, site,
+                    "st.shared");
   check_stored_value(thread, registers, bytes, site);
   std::memcpy(target, registers, bytes);
   changed();
@@ -123,7 +128,8 @@ void Machine::st_global(Thread& thread, std::uint64_t address, const void* regis
 void Machine::atom_shared(Thread& thread, SharedAddress address, std::uint32_t bytes, const char* instruction,
                           CallSite site, const Update& update) {
   std::byte* target = shared_bytes(thread, address, bytes, site, instruction);
-  check_not_barrier(thread, cta_of(thread, address, site, instruction), address & kOffsetMask, bytes, site);
+  check_not_barrier(thread, cta_of(thread, address, site, instruction), address & kOffsetMask, bytes, site,
+                    instruction);
   std::array<std::byte, 16> before;
   std::memcpy(before.data(), target, bytes);
   update(target);

@@ -10,6 +10,26 @@
 
 namespace heddle::sim::machine {
 
+namespace {
+
+// The hardware counts warps: one whose lanes are all here is 32 threads, also if some have exited or never existed.
+std::uint32_t counted(std::uint32_t here, std::uint32_t live) {
+  if (here == 0) return 0;
+  return (live & ~here) == 0 ? 32 : static_cast<std::uint32_t>(std::popcount(here));
+}
+
+// How many a round waits for. A barrier of the whole CTA does not wait for warps that have exited.
+std::uint32_t needed(const Cta& cta, const NamedBarrier& barrier) {
+  if (!barrier.is_of_all) return barrier.threads;
+  std::uint32_t warps = 0;
+  for (std::size_t w = 0; w < cta.warps.size(); ++w) {
+    if (cta.warps[w].live != 0 || barrier.lanes[w] != 0) ++warps;
+  }
+  return 32 * warps;
+}
+
+}  // namespace
+
 void Machine::check_named_operands(const Thread& thread, std::uint32_t id, std::uint32_t threads,
                                    CallSite site) const {
   if (id >= 16) {
@@ -21,7 +41,7 @@ void Machine::check_named_operands(const Thread& thread, std::uint32_t id, std::
           fmt::format("named barrier {} with {} threads; the count is a multiple of 32, {} would pass", id, threads,
                       (threads / 32 + 1) * 32));
   }
-  if (threads > (threads_per_cta_ + 31) / 32 * 32) {
+  if (threads > whole_cta()) {
     fault(&thread, site, "named_barrier",
           fmt::format("named barrier {} waits for {} threads, but the CTA has {}", id, threads, threads_per_cta_));
   }
@@ -40,23 +60,31 @@ void Machine::check_named_operands(const Thread& thread, std::uint32_t id, std::
   }
 }
 
-void Machine::named_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site) {
+void Machine::named_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, bool is_of_all, CallSite site) {
   check_named_operands(thread, id, threads, site);
   Cta& cta = *thread.cta;
   NamedBarrier& barrier = cta.named[id];
   barrier.threads = threads;
-  const std::uint32_t lanes = barrier.lanes[thread.warp()] |= 1u << thread.lane();
-  // The hardware counts warps, so one that is not full is 32 threads all the same.
-  const std::uint32_t exist = std::min(32u, threads_per_cta_ - 32 * thread.warp());
-  barrier.arrived += static_cast<std::uint32_t>(std::popcount(lanes)) == exist ? 33 - exist : 1;
+  barrier.is_of_all = barrier.is_of_all || is_of_all;
+  std::uint32_t& here = barrier.lanes[thread.warp()];
+  const std::uint32_t live = cta.warps[thread.warp()].live;
+  barrier.arrived -= counted(here, live);
+  here |= 1u << thread.lane();
+  barrier.arrived += counted(here, live);
   changed();
   if (wants(EventKind::kNamedArrive)) {
     emit({.kind = EventKind::kNamedArrive, .cta = cta.linear, .thread = thread.tid, .value = id, .site = site});
   }
-  if (barrier.arrived < threads) return;
+  finish_named_round(cta, id, thread, site);
+}
+
+// Ends the round if all that it waits for have come.
+void Machine::finish_named_round(Cta& cta, std::uint32_t id, const Thread& last, CallSite site) {
+  NamedBarrier& barrier = cta.named[id];
+  if (barrier.arrived < needed(cta, barrier)) return;
   for (std::size_t w = 0; w < cta.warps.size(); ++w) {
     if (barrier.lanes[w] != 0 && (barrier.lanes[w] & cta.warps[w].live) != cta.warps[w].live) {
-      fault(&thread, site, "divergence",
+      fault(&last, site, "divergence",
             fmt::format("named barrier {} was reached by {} of {} lanes of warp {}; a warp arrives as a whole", id,
                         std::popcount(barrier.lanes[w]), std::popcount(cta.warps[w].live), w));
     }
@@ -66,20 +94,38 @@ void Machine::named_arrive(Thread& thread, std::uint32_t id, std::uint32_t threa
     Thread& waiter = cta.threads[t];
     if (waiter.state == ThreadState::kBlocked && waiter.wait.kind == WaitKind::kNamedBarrier &&
         waiter.wait.id == id) {
+      const CallSite waits_at = waiter.wait.site;
       make_ready(waiter);
       if (wants(EventKind::kNamedPass)) {
-        emit({.kind = EventKind::kNamedPass,
-              .cta = cta.linear,
-              .thread = waiter.tid,
-              .value = id,
-              .site = waiter.wait.site});
+        emit({.kind = EventKind::kNamedPass, .cta = cta.linear, .thread = waiter.tid, .value = id, .site = waits_at});
       }
     }
   }
 }
 
+// PTX: bar, barrier. Threads that have exited are not waited for: the rest of their warp stands for it.
+void Machine::exit_named_barriers(const Thread& thread) {
+  Cta& cta = *thread.cta;
+  const std::uint32_t live = cta.warps[thread.warp()].live;
+  for (std::uint32_t id = 0; id < cta.named.size(); ++id) {
+    NamedBarrier& barrier = cta.named[id];
+    if (barrier.threads == 0) continue;
+    const std::uint32_t here = barrier.lanes[thread.warp()];
+    barrier.arrived += counted(here, live) - counted(here, live | 1u << thread.lane());
+    if (barrier.is_of_all || here != 0) finish_named_round(cta, id, thread, {});
+  }
+}
+
 bool Machine::bar_sync(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site) {
-  named_arrive(thread, id, threads, site);
+  return named_wait(thread, id, threads, false, site);
+}
+
+bool Machine::bar_sync_all(Thread& thread, std::uint32_t id, CallSite site) {
+  return named_wait(thread, id, whole_cta(), true, site);
+}
+
+bool Machine::named_wait(Thread& thread, std::uint32_t id, std::uint32_t threads, bool is_of_all, CallSite site) {
+  named_arrive(thread, id, threads, is_of_all, site);
   if (thread.cta->named[id].arrived != 0) {
     block(thread, {.kind = WaitKind::kNamedBarrier, .id = id, .site = site});
     return false;
@@ -95,7 +141,7 @@ bool Machine::bar_sync(Thread& thread, std::uint32_t id, std::uint32_t threads, 
 }
 
 void Machine::bar_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site) {
-  named_arrive(thread, id, threads, site);
+  named_arrive(thread, id, threads, false, site);
 }
 
 }  // namespace heddle::sim::machine

@@ -51,7 +51,8 @@ void Machine::tell_operand(const Cta& cta, const Tcgen05Operation& operation,
 }
 
 void Machine::touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation,
-                         std::uint32_t taddr, std::uint32_t cols, std::uint64_t how, const char* name) {
+                         std::uint32_t taddr, std::uint32_t cols, std::uint64_t how, const char* operand) {
+  const char* name = operation.kind == Tcgen05Operation::Kind::kCopy ? "tcgen05.cp" : "tcgen05.mma";
   check_not_freed(queue.cta->threads[queue.tid], true, cta, tmem_column(taddr), cols, name, operation.site);
   if (!wants(EventKind::kMmaTouchTmem)) return;
   emit({.kind = EventKind::kMmaTouchTmem,
@@ -60,7 +61,23 @@ void Machine::touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen0
         .bytes = cols,
         .value = how,
         .copy = operation.id,
+        .text = operand,
         .site = operation.site});
+}
+
+// Scales of 32 rows fill a column, in each quarter of the lanes; the last rows may fill a part of one.
+void Machine::touch_scales(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation, char side,
+                           std::uint32_t rows) {
+  const char* operand = side == 'A' ? "scales of A" : "scales of B";
+  const std::uint32_t taddr = side == 'A' ? operation.operands.sfa : operation.operands.sfb;
+  const std::uint32_t whole = rows / 32;
+  if (whole != 0) touch_tmem(queue, cta, operation, taddr, whole, TmemTouch::kLanes | TmemTouch::kNeedsOld, operand);
+  for (std::uint32_t half = 0; half < 2; ++half) {
+    if (rows % 32 <= 16 * half) break;
+    const std::uint64_t lanes = (std::uint64_t{1} << std::min(rows % 32 - 16 * half, 16u)) - 1;
+    touch_tmem(queue, cta, operation, taddr + whole, 1,
+               std::uint64_t{0x55} << half | TmemTouch::kNeedsOld | lanes << TmemTouch::kLaneShift, operand);
+  }
 }
 
 // Four scales for each row, one for each 16 numbers, or one for all if the kind has one.
@@ -70,8 +87,7 @@ std::vector<Scale> Machine::read_scales(const Tcgen05Queue& queue, Cta& cta, con
   const Tcgen05Fields fields = fields_of(operands);
   const std::uint32_t taddr = side == 'A' ? operands.sfa : operands.sfb;
   const std::uint32_t id = side == 'A' ? fields.sfa_id : fields.sfb_id;
-  touch_tmem(queue, cta, operation, taddr, scale_cols(rows), TmemTouch::kLanes | TmemTouch::kNeedsOld,
-             "tcgen05.mma");
+  touch_scales(queue, cta, operation, side, rows);
   const auto vec = static_cast<std::uint32_t>(operands.scale_vec);
   const std::uint32_t groups = is_packed_fp4(operands.kind) ? Fp4Operand::kGroups : 1;
   std::vector<Scale> scales;
@@ -101,12 +117,17 @@ void Machine::run_tcgen05_cp(const Tcgen05Queue& queue, const Tcgen05Operation& 
   const Tcgen05Copy& copy = operation.copy;
   const std::vector<SharedRange> ranges = copy_ranges(copy);
   std::uint64_t groups = 0;
+  std::uint64_t lanes = 0;
   for (std::uint32_t row = 0; row < copy.rows(); ++row) {
-    for (const std::uint32_t lane : copy.lanes_of(row)) groups |= std::uint64_t{1} << lane / 16;
+    for (const std::uint32_t lane : copy.lanes_of(row)) {
+      groups |= std::uint64_t{1} << lane / 16;
+      lanes |= std::uint64_t{1} << lane % 16;
+    }
   }
   for (Cta* cta : ctas_of(queue, copy.cta_group)) {
     if (wants(EventKind::kMmaReadShared)) tell_operand(*cta, operation, ranges);
-    touch_tmem(queue, *cta, operation, copy.taddr, copy.cols(), groups | TmemTouch::kWrites, "tcgen05.cp");
+    touch_tmem(queue, *cta, operation, copy.taddr, copy.cols(),
+               groups | TmemTouch::kWrites | lanes << TmemTouch::kLaneShift, "");
     const std::uint32_t pieces = copy.row_bytes() / 16;
     for (std::uint32_t i = 0; i < ranges.size(); ++i) {
       for (const std::uint32_t lane : copy.lanes_of(i / pieces)) {
@@ -135,10 +156,10 @@ void Machine::run_tcgen05_mma(const Tcgen05Queue& queue, const Tcgen05Operation&
       tell_operand(*cta, operation, operand_ranges(b_fields, fields.b_major, fields.b_type, fields.n / group));
     }
     if (operands.a_in_tmem) {
-      touch_tmem(queue, *cta, operation, operands.a, kTmemACols, lanes | TmemTouch::kNeedsOld, "tcgen05.mma");
+      touch_tmem(queue, *cta, operation, operands.a, kTmemACols, lanes | TmemTouch::kNeedsOld, "A");
     }
     touch_tmem(queue, *cta, operation, operands.d, layout.cols(),
-               lanes | TmemTouch::kWrites | (operands.accumulate ? TmemTouch::kNeedsOld : 0), "tcgen05.mma");
+               lanes | TmemTouch::kWrites | (operands.accumulate ? TmemTouch::kNeedsOld : 0), "its accumulator");
     const std::vector<std::byte> rows =
         read_operand(cta->shared, b_fields, fields.b_major, fields.b_type, fields.n / group);
     b_rows.insert(b_rows.end(), rows.begin(), rows.end());

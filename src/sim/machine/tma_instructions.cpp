@@ -173,7 +173,10 @@ void Machine::tensor_load(Thread& thread, int cta_group, SharedAddress destinati
   copy->barrier = barrier & kOffsetMask;
   if (is_pair) copy->pair = at & 1u;
   for (std::uint32_t target = 0; target < cluster_size_; ++target) {
-    if ((targets & 1u << target) != 0) cut(*copy, thread.cta->cluster->ctas[target]);
+    if ((targets & 1u << target) == 0) continue;
+    Cta* cta = thread.cta->cluster->ctas[target];
+    check_not_barrier(thread, *cta, offset, copy->bytes, site, kLoad);
+    cut(*copy, cta);
   }
   changed();
   tma_.issue(std::move(copy));
@@ -236,6 +239,7 @@ void Machine::bulk_load(Thread& thread, SharedAddress destination, std::uint64_t
           fmt::format("{} into rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the bytes",
                       kInstruction, destination >> kRankShift, barrier >> kRankShift));
   }
+  check_not_barrier(thread, target, destination & kOffsetMask, bytes, site, kInstruction);
   auto copy = std::make_unique<Copy>();
   copy->kind = CopyKind::kLoad;
   copy->issuer = &thread;
@@ -285,6 +289,7 @@ void Machine::bulk_to_peer(Thread& thread, SharedAddress destination, SharedAddr
           fmt::format("{} to rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the bytes",
                       kInstruction, destination >> kRankShift, barrier >> kRankShift));
   }
+  check_not_barrier(thread, target, destination & kOffsetMask, bytes, site, kInstruction);
   if (bytes == 0) return;
   auto copy = std::make_unique<Copy>();
   copy->kind = CopyKind::kSharedToPeer;

@@ -3,6 +3,8 @@
 // PTX: bar.warp.sync, elect.sync, shfl.sync, vote.sync.
 #include "sim/machine/machine.h"
 
+#include <heddle/isa/warp.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +43,27 @@ const char* name_of(WarpOp op) {
   return "";
 }
 
+bool is_aligned(WarpOp op) {
+  switch (op) {
+    case WarpOp::kSync:
+    case WarpOp::kElect:
+    case WarpOp::kShflIdx:
+    case WarpOp::kShflUp:
+    case WarpOp::kShflDown:
+    case WarpOp::kShflBfly:
+    case WarpOp::kBallot:
+    case WarpOp::kShfl:
+    case WarpOp::kVote:
+    case WarpOp::kMatch:
+    case WarpOp::kRedux: return false;
+    default: return true;
+  }
+}
+
 namespace {
+
+// What a shuffle reads of a lane that has exited. Not zero: a kernel that relies on zeros must show it.
+constexpr std::uint32_t kNoValue = 0xA5A5A5A5;
 
 // The lane whose register a shuffle reads; the own one where that lane does not exist.
 std::uint32_t source_lane(WarpOp op, std::uint32_t lane, std::uint32_t operand) {
@@ -59,15 +81,18 @@ std::uint32_t Rendezvous::result(std::uint32_t lane) const {
   switch (op) {
     case WarpOp::kSync: return 0;
     // The lowest lane of the mask, as an H200 elects.
-    case WarpOp::kElect: return static_cast<std::uint32_t>(std::countr_zero(mask)) == lane ? 1 : 0;
+    case WarpOp::kElect: return static_cast<std::uint32_t>(std::countr_zero(arrived));
     case WarpOp::kBallot: {
       std::uint32_t ballot = 0;
       for (std::uint32_t l = 0; l < 32; ++l) {
-        if ((mask & 1u << l) != 0 && value[l] != 0) ballot |= 1u << l;
+        if ((arrived & 1u << l) != 0 && value[l] != 0) ballot |= 1u << l;
       }
       return ballot;
     }
-    default: return value[source_lane(op, lane, operand[lane])];
+    default: {
+      const std::uint32_t from = source_lane(op, lane, operand[lane]);
+      return (arrived & 1u << from) != 0 ? value[from] : kNoValue;
+    }
   }
 }
 
@@ -81,7 +106,13 @@ bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint
           fmt::format("{} with mask {:#010x}, which does not name the lane that executes it", sim::machine::name_of(op),
                       mask));
   }
-  if ((mask & ~warp.live) != 0 && threads_per_cta_ % 32 == 0) {
+  if (is_aligned(op) && warp.exist != isa::kFullMask) {
+    fault(&thread, site, "divergence",
+          fmt::format("{} in a warp of {} threads; all 32 must execute it", sim::machine::name_of(op),
+                      std::popcount(warp.exist)),
+          {fmt::format("likely: a CTA of {} threads; {} would fill its last warp", threads_per_cta_, whole_cta())});
+  }
+  if (is_aligned(op) && (mask & ~warp.live) != 0) {
     fault(&thread, site, "divergence",
           fmt::format("{} with mask {:#010x}, but of these lanes only {:#010x} have not exited",
                       sim::machine::name_of(op), mask, warp.live & mask),
@@ -108,26 +139,55 @@ bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint
   meeting->value[lane] = value;
   meeting->operand[lane] = operand;
   changed();
-  if ((meeting->arrived | ~warp.live) != (mask | ~warp.live)) {
+  if ((mask & warp.live & ~meeting->arrived) != 0) {
     block(thread, {.kind = WaitKind::kWarp, .mask = mask, .site = site});
     return false;
   }
+  finish_meeting(thread, *meeting, site);
+  warp.meetings.erase(meeting);
+  return true;
+}
+
+// `thread` is the last one to come; if that is one that exits, the others wait.
+void Machine::finish_meeting(const Thread& thread, const Rendezvous& meeting, CallSite site) {
+  Cta& cta = *thread.cta;
   for (std::uint32_t l = 0; l < 32; ++l) {
-    if ((meeting->arrived & 1u << l) == 0) continue;
+    if ((meeting.arrived & 1u << l) == 0) continue;
     Thread& other = cta.threads[thread.warp() * 32 + l];
-    other.result = meeting->result(l);
-    if (&other != &thread) make_ready(other);
+    other.result = meeting.result(l);
+    if (other.state == ThreadState::kBlocked) make_ready(other);
   }
   if (wants(EventKind::kWarpMeet)) {
     emit({.kind = EventKind::kWarpMeet,
-          .orders = op == WarpOp::kSync,
+          .orders = meeting.op == WarpOp::kSync,
           .cta = cta.linear,
-          .thread = thread.tid,
-          .value = meeting->arrived,
+          .thread = thread.warp() * 32 + static_cast<std::uint32_t>(std::countr_zero(meeting.arrived)),
+          .value = meeting.arrived,
           .site = site});
   }
-  warp.meetings.erase(meeting);
-  return true;
+}
+
+// Lanes that wait for this one go on without it, unless all 32 are needed.
+void Machine::exit_meetings(const Thread& thread) {
+  Warp& warp = thread.cta->warps[thread.warp()];
+  for (auto meeting = warp.meetings.begin(); meeting != warp.meetings.end();) {
+    if ((meeting->mask & 1u << thread.lane()) == 0) {
+      ++meeting;
+      continue;
+    }
+    if (is_aligned(meeting->op)) {
+      fault(&thread, {}, "divergence",
+            fmt::format("a lane exits, while lanes {:#010x} of its warp wait at {}, which all 32 must execute",
+                        meeting->arrived, sim::machine::name_of(meeting->op)),
+            {fmt::format("{:<62} {}", "the others", place(meeting->site))});
+    }
+    if ((meeting->mask & warp.live & ~meeting->arrived) != 0) {
+      ++meeting;
+      continue;
+    }
+    finish_meeting(thread, *meeting, meeting->site);
+    meeting = warp.meetings.erase(meeting);
+  }
 }
 
 }  // namespace heddle::sim::machine

@@ -41,6 +41,9 @@ enum class WarpOp : std::uint8_t {
 
 const char* name_of(WarpOp op);
 
+// Whether the whole warp must execute it. The others wait for the lanes of their mask that have not exited.
+bool is_aligned(WarpOp op);
+
 // Lanes of one warp that wait for the rest of their mask.
 struct Rendezvous {
   WarpOp op;
@@ -56,6 +59,7 @@ struct Rendezvous {
 
 struct Warp {
   std::vector<Rendezvous> meetings;  // more than one where disjoint masks have diverged
+  std::uint32_t exist = 0;           // fewer than 32 lanes only in the last warp of a CTA
   std::uint32_t live = 0;            // lanes that exist and have not exited
 };
 

@@ -21,48 +21,46 @@ std::uint32_t each(std::uint32_t mask, F&& body) {
 
 // Barriers of threads.
 
-std::uint32_t thread_count(const Warp& warp, const Instruction& i, std::uint32_t lane) {
-  if (i.b != kNone) return static_cast<std::uint32_t>(warp.rows[i.b][lane]);
-  return (warp.machine->threads_per_cta() + 31) / 32 * 32;
+// Without a count, it is for all threads that have not exited.
+bool sync_lane(Warp& warp, const Instruction& i, std::uint32_t lane) {
+  const auto id = static_cast<std::uint32_t>(warp.rows[i.a][lane]);
+  if (i.b == kNone) return warp.machine->bar_sync_all(warp.thread(lane), id, i.site);
+  return warp.machine->bar_sync(warp.thread(lane), id, static_cast<std::uint32_t>(warp.rows[i.b][lane]), i.site);
 }
 
 std::uint32_t bar_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return meet(
       warp, mask,
-      [&](std::uint32_t l) {
-        warp.machine->bar_sync(warp.thread(l), static_cast<std::uint32_t>(warp.rows[i.a][l]),
-                               thread_count(warp, i, l), i.site);
-      },
+      [&](std::uint32_t l) { sync_lane(warp, i, l); },
       [](std::uint32_t) { return true; });
 }
 
 std::uint32_t bar_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
-    warp.machine->bar_arrive(warp.thread(l), static_cast<std::uint32_t>(warp.rows[i.a][l]), thread_count(warp, i, l),
-                             i.site);
+    warp.machine->bar_arrive(warp.thread(l), static_cast<std::uint32_t>(warp.rows[i.a][l]),
+                             static_cast<std::uint32_t>(warp.rows[i.b][l]), i.site);
   });
 }
 
 // flags: 0 popc, 1 and, 2 or; 4: the predicate is negated. What a round has found is read before the next round
-// can end, since that needs all its threads again.
+// can end, since that needs all its threads again; so two rounds are kept.
 std::uint32_t bar_red(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  const auto votes_of = [&](std::uint32_t l) -> BarrierVotes& {
-    return warp.interpreter->votes(*warp.thread(l).cta, static_cast<std::uint32_t>(warp.rows[i.a][l]) & 15);
-  };
+  const auto id_of = [&](std::uint32_t l) { return static_cast<std::uint32_t>(warp.rows[i.a][l]) & 15; };
   return meet(
       warp, mask,
       [&](std::uint32_t l) {
-        BarrierVotes& votes = votes_of(l);
+        const std::uint64_t round = warp.thread(l).cta->named[id_of(l)].round;
+        BarrierVotes& votes = warp.interpreter->votes(*warp.thread(l).cta, id_of(l), round);
+        if (votes.round != round) votes = {.round = round};
+        warp.given[l] = round;
         ++votes.cast;
         votes.yes += (warp.rows[i.c][l] != 0) != ((i.flags & 4) != 0) ? 1 : 0;
-        const auto id = static_cast<std::uint32_t>(warp.rows[i.a][l]);
-        if (!warp.machine->bar_sync(warp.thread(l), id, thread_count(warp, i, l), i.site)) return;
-        votes.result = {votes.yes, votes.yes == votes.cast ? 1u : 0u, votes.yes != 0 ? 1u : 0u};
-        votes.yes = 0;
-        votes.cast = 0;
+        sync_lane(warp, i, l);
       },
       [&](std::uint32_t l) {
-        warp.rows[i.d][l] = votes_of(l).result[i.flags & 3];
+        const BarrierVotes& votes = warp.interpreter->votes(*warp.thread(l).cta, id_of(l), warp.given[l]);
+        const std::uint32_t mode = i.flags & 3;
+        warp.rows[i.d][l] = mode == 0 ? votes.yes : put(mode == 1 ? votes.yes == votes.cast : votes.yes != 0);
         return true;
       });
 }

@@ -82,7 +82,7 @@ void decode_call(Build& b) {
   }
   const FunctionText& text = *b.module().functions[found->second];
   if (!text.has_body && system_call(text.name) == SystemCall::kUnknown) {
-    b.fail(fmt::format("[unsupported] '{}' is declared but not part of the module", text.name));
+    b.unsupported(fmt::format("'{}' is declared but not part of the module", text.name));
   }
   check_lists(b, text, out.rows, text.parameters);
   check_lists(b, text, out.more, text.results);

@@ -128,6 +128,10 @@ void Build::fail(const std::string& what) const {
   refuse(module_.name, statement_.line, fmt::format("{}: '{}'", what, statement_.text));
 }
 
+void Build::unsupported(const std::string& what) const {
+  refuse_unsupported(module_.name, statement_.line, fmt::format("{}: '{}'", what, statement_.text));
+}
+
 const Operand& Build::operand(std::size_t index) const {
   if (index >= statement_.operands.size()) fail(fmt::format("operand {} is missing", index + 1));
   return statement_.operands[index];
@@ -415,7 +419,7 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
     out.guard_negated = statement.guard_negated;
     const Form* form = FormTable::get().find(statement.mnemonic, chosen);
     if (form == nullptr) {
-      refuse(module.name, statement.line, fmt::format("[unsupported] the instruction '{}'", statement.text));
+      refuse_unsupported(module.name, statement.line, fmt::format("the instruction '{}'", statement.text));
     }
     Build build(module, function, statement, chosen, out, constants);
     form->decode(build);

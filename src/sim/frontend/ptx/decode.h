@@ -7,7 +7,8 @@
 //   add[.rn,.rz,.rm,.rp][.ftz].f32  none or one of these
 //   wgmma{.m64n*k16}                * stands for a number
 //
-// An instruction that no pattern fits is refused when the module is loaded.
+// An instruction that no pattern fits is found when the module is loaded, and the kernels that could come to it are
+// refused.
 #pragma once
 
 #include "sim/frontend/ptx/program.h"
@@ -119,6 +120,7 @@ class Build {
   void simple(std::size_t sources_wanted, std::string_view type, Handler handler);
 
   [[noreturn]] void fail(const std::string& what) const;
+  [[noreturn]] void unsupported(const std::string& what) const;
 
  private:
   std::uint32_t constant_row(ConstantKind kind, std::uint64_t value);

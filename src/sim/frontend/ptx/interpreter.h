@@ -39,11 +39,11 @@ struct Program {
 enum class SystemCall : std::uint32_t { kUnknown, kVprintf, kAssertFail };
 SystemCall system_call(std::string_view name);
 
-// What the threads of a CTA have said at a barrier that counts.
+// What the threads of a CTA have said in a round of a barrier that counts.
 struct BarrierVotes {
+  std::uint64_t round = ~std::uint64_t{0};
   std::uint32_t cast = 0;
   std::uint32_t yes = 0;
-  std::array<std::uint32_t, 3> result = {};  // of the last round: how many, all, any
 };
 
 class Interpreter final : public frontend::Run {
@@ -60,7 +60,9 @@ class Interpreter final : public frontend::Run {
   const std::byte* params() const { return params_; }
   std::uint64_t param_bytes() const { return program_.entry->text->parameter_bytes; }
   std::uint64_t clock() { return machine_.stats().instructions / 32; }
-  BarrierVotes& votes(const machine::Cta& cta, std::uint32_t id) { return votes_[cta.slot * 16 + id]; }
+  BarrierVotes& votes(const machine::Cta& cta, std::uint32_t id, std::uint64_t round) {
+    return votes_[(cta.slot * 16 + id) * 2 + (round & 1)];
+  }
   void print(const std::string& text) const;
 
  private:
@@ -89,7 +91,7 @@ class Interpreter final : public frontend::Run {
   std::size_t shared_bytes_;
   std::vector<std::unique_ptr<Warp>> warps_;  // by slot of their first thread / 32, CTA by CTA
   std::uint32_t warps_per_cta_;
-  std::map<std::uint32_t, BarrierVotes> votes_;
+  std::map<std::uint64_t, BarrierVotes> votes_;
 };
 
 // Handlers that the interpreter knows by name: a copy of a register may be one of an accumulator in flight.

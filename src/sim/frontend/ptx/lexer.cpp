@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/frontend/ptx/lexer.h"
 
-#include <heddle/host/error.h>
-
 #include <fmt/format.h>
 
 #include <bit>
@@ -13,6 +11,10 @@ namespace heddle::sim::ptx {
 
 void refuse(const std::string& name, std::uint32_t line, const std::string& what) {
   throw InputError(fmt::format("{}:{}: {}", name, line, what));
+}
+
+void refuse_unsupported(const std::string& name, std::uint32_t line, const std::string& what) {
+  throw Unsupported(fmt::format("{}:{}: [unsupported] {}", name, line, what));
 }
 
 namespace {

@@ -4,6 +4,8 @@
 // token, and so is a directive.
 #pragma once
 
+#include <heddle/host/error.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,5 +29,13 @@ struct Token {
 std::vector<Token> tokenize(std::string_view text, const std::string& name);
 
 [[noreturn]] void refuse(const std::string& name, std::uint32_t line, const std::string& what);
+
+// PTX that is well formed, but that the simulated GPU does not have. It concerns the kernels that would run it, not
+// the module.
+class Unsupported : public InputError {
+ public:
+  using InputError::InputError;
+};
+[[noreturn]] void refuse_unsupported(const std::string& name, std::uint32_t line, const std::string& what);
 
 }  // namespace heddle::sim::ptx

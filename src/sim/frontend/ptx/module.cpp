@@ -78,7 +78,11 @@ void PtxModule::State::decode() {
     functions.push_back(nullptr);
     if (!one->has_body) continue;
     functions.back() = std::make_unique<Function>();
-    decode_function(*text, *one, *functions.back(), strings);
+    try {
+      decode_function(*text, *one, *functions.back(), strings);
+    } catch (const Unsupported& error) {
+      functions.back()->unsupported = error.what();
+    }
   }
 }
 
@@ -196,7 +200,11 @@ void PtxModule::State::list_entries() {
                    .required_cluster = function.required_cluster,
                    .static_shared_bytes = program.static_shared_bytes,
                    .local_bytes = program.local_bytes,
-                   .instructions = function.statements.size()};
+                   .instructions = function.statements.size(),
+                   .unsupported = {}};
+    for (const std::uint32_t one : reachable(number)) {
+      if (entry.unsupported.empty()) entry.unsupported = functions[one]->unsupported;
+    }
     for (const Parameter& parameter : function.parameters) {
       entry.parameter_offsets.push_back(parameter.offset);
       entry.parameter_sizes.push_back(parameter.bytes);
@@ -271,6 +279,7 @@ Report PtxModule::launch(std::string_view entry, const LaunchOptions& options, c
     for (const PtxEntry& one : state_->entries) names += (names.empty() ? "" : ", ") + one.name;
     throw InputError(fmt::format("{} has no entry '{}'; it has {}", module, entry, names.empty() ? "none" : names));
   }
+  if (!known->unsupported.empty()) throw InputError(known->unsupported);
   check_ptx_launch(module, *known, asked, parameter_bytes);
   PtxLaunch launch = asked;
   if (is_zero(launch.cluster)) launch.cluster = is_zero(known->required_cluster) ? isa::Dim3{} : known->required_cluster;

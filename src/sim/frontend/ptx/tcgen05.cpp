@@ -233,7 +233,7 @@ void decode_accumulate(Build& b, std::size_t at) {
   bool negated = false;
   b.out().e = b.predicate(at, negated);
   b.out().target = negated ? 1 : 0;
-  if (at + 1 != b.operands()) b.fail("[unsupported] an operand that scales D");
+  if (at + 1 != b.operands()) b.unsupported("an operand that scales D");
 }
 
 void decode_mma(Build& b) {

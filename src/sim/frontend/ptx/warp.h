@@ -72,6 +72,7 @@ struct Warp {
   std::uint32_t accumulators_in_flight = 0;
   // What lanes exchange in a warp-wide instruction.
   std::array<std::uint64_t, 32> given = {}, operand = {}, received = {};
+  std::uint32_t open = 0;  // lanes that have given something, and whose result is not yet known
   std::array<std::uint32_t, 32> clamp = {};
   std::array<machine::WgmmaOperands, 32> wgmma = {};
   std::array<machine::MatrixOperands, 32> matrix = {};

@@ -18,7 +18,8 @@ namespace {
 
 using machine::WarpOp;
 
-// An exchange: each lane hands over two words, and the last one to come works out what each of them gets.
+// An exchange: each lane hands over two words, and once all of them have come, the first to go on works out what each
+// of them gets. `result` gets a lane, and those that have come.
 template <class Result>
 std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, WarpOp op, std::uint32_t members_row,
                        std::uint32_t operand_row, Result&& result) {
@@ -27,20 +28,24 @@ std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, War
       [&](std::uint32_t l) {
         warp.given[l] = warp.rows[i.a][l];
         warp.operand[l] = warp.rows[operand_row][l];
+        warp.open |= 1u << l;
         const auto members = static_cast<std::uint32_t>(warp.rows[members_row][l]);
-        if (!warp.machine->warp_meet(warp.thread(l), op, members, 0, 0, i.site)) return;
-        const std::uint32_t all = members & warp.exist;
-        for_lanes(all, [&](std::uint32_t k) {
-          if (warp.threads[k].state == machine::ThreadState::kExited) return;
-          warp.received[k] = result(k, members);
-        });
+        warp.machine->warp_meet(warp.thread(l), op, members, 0, 0, i.site);
       },
       [&](std::uint32_t l) {
+        if ((warp.open >> l & 1) != 0) {
+          const std::uint32_t came = static_cast<std::uint32_t>(warp.rows[members_row][l]) & warp.open;
+          warp.open &= ~came;
+          for_lanes(came, [&](std::uint32_t k) { warp.received[k] = result(k, came); });
+        }
         if (i.d != kNone) warp.rows[i.d][l] = warp.received[l];
         if (i.d2 != kNone) warp.rows[i.d2][l] = warp.received[l] >> 32 & 1;
         return true;
       });
 }
+
+// What a shuffle reads of a lane that has exited. Not zero: a kernel that relies on zeros must show it.
+constexpr std::uint64_t kNoValue = 0xA5A5A5A5;
 
 enum ShflMode : std::uint32_t { kIdx, kUp, kDown, kBfly };
 
@@ -50,7 +55,8 @@ std::uint32_t shfl(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     if (warp.step[l] == 0) warp.clamp[l] = static_cast<std::uint32_t>(warp.rows[i.c][l]);
   });
-  return exchange(warp, i, mask, WarpOp::kShfl, i.e, i.b, [&](std::uint32_t l, std::uint32_t members) {
+  return exchange(warp, i, mask, WarpOp::kShfl, i.e, i.b, [&](std::uint32_t l, std::uint32_t came) {
+    const auto members = static_cast<std::uint32_t>(warp.rows[i.e][l]);
     const std::uint32_t clamp = warp.clamp[l] & 31;
     const std::uint32_t segment = warp.clamp[l] >> 8 & 31;
     const auto b = static_cast<std::uint32_t>(warp.operand[l]) & 31;
@@ -80,7 +86,8 @@ std::uint32_t shfl(Warp& warp, const Instruction& i, std::uint32_t mask) {
       warp.machine->fault(&warp.thread(l), i.site, "divergence",
                           fmt::format("shfl.sync reads lane {}, which is not in its mask {:#010x}", from, members));
     }
-    return (warp.given[from] & 0xffffffffu) | std::uint64_t{in_range} << 32;
+    const std::uint64_t value = (came >> from & 1) != 0 ? warp.given[from] & 0xffffffffu : kNoValue;
+    return value | std::uint64_t{in_range} << 32;
   });
 }
 
@@ -91,8 +98,7 @@ std::uint32_t vote(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const std::uint64_t flip = i.flags >> 2 & 1;
   return exchange(warp, i, mask, WarpOp::kVote, i.b, i.a, [&](std::uint32_t, std::uint32_t members) {
     std::uint32_t ballot = 0;
-    for_lanes(members & warp.exist, [&](std::uint32_t k) {
-      if (warp.threads[k].state == machine::ThreadState::kExited) return;
+    for_lanes(members, [&](std::uint32_t k) {
       if ((warp.given[k] != 0 ? 1u : 0u) != flip) ballot |= 1u << k;
     });
     switch (i.flags & 3) {
@@ -109,7 +115,7 @@ std::uint32_t match(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const std::uint64_t ones = (i.flags & 2) != 0 ? ~std::uint64_t{0} : 0xffffffffu;
   return exchange(warp, i, mask, WarpOp::kMatch, i.b, i.a, [&](std::uint32_t l, std::uint32_t members) {
     std::uint32_t same = 0;
-    for_lanes(members & warp.exist, [&](std::uint32_t k) {
+    for_lanes(members, [&](std::uint32_t k) {
       if (((warp.given[k] ^ warp.given[l]) & ones) == 0) same |= 1u << k;
     });
     if ((i.flags & 1) == 0) return std::uint64_t{same};
@@ -123,7 +129,7 @@ std::uint32_t redux(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return exchange(warp, i, mask, WarpOp::kRedux, i.b, i.a, [&](std::uint32_t, std::uint32_t members) {
     bool is_first = true;
     std::uint32_t result = 0;
-    for_lanes(members & warp.exist, [&](std::uint32_t k) {
+    for_lanes(members, [&](std::uint32_t k) {
       const auto value = static_cast<std::uint32_t>(warp.given[k]);
       const auto left = static_cast<std::int32_t>(result);
       const auto right = static_cast<std::int32_t>(value);
@@ -164,9 +170,8 @@ std::uint32_t elect(Warp& warp, const Instruction& i, std::uint32_t mask) {
         warp.machine->warp_meet(warp.thread(l), WarpOp::kElect, members, 0, 0, i.site);
       },
       [&](std::uint32_t l) {
-        const auto members = static_cast<std::uint32_t>(warp.rows[i.a][l]);
-        warp.rows[i.d][l] = static_cast<std::uint64_t>(std::countr_zero(members));
-        if (i.d2 != kNone) warp.rows[i.d2][l] = warp.threads[l].result != 0 ? 1 : 0;
+        warp.rows[i.d][l] = warp.threads[l].result;
+        if (i.d2 != kNone) warp.rows[i.d2][l] = put(warp.threads[l].result == l);
         return true;
       });
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host checks before a Blackwell matmul runs: each function throws an InputError that names the rule,
-// the value and, where there is one, the nearest value that passes.
+// What the host checks before a matmul runs. Each function throws an InputError that names the rule, the value
+// and, where there is one, the nearest value that passes.
 #pragma once
+
+#include "matmul_extents.h"
 
 #include <heddle/host/error.h>
 
@@ -21,8 +23,15 @@ inline void require(bool holds, const std::string& message) {
   if (!holds) throw InputError("matmul: " + message);
 }
 
-inline void check_extent(const char* what, std::int64_t value) {
-  require(value >= 0 && value < kMaxExtent, fmt::format("{} is {}; 0 to {}", what, value, kMaxExtent - 1));
+inline void check_extent(const char* what, std::int64_t value, std::int64_t most = kMaxExtent - 1) {
+  require(value >= 0 && value <= most, fmt::format("{} is {}; 0 to {}", what, value, most));
+}
+
+// What matmuls can store.
+inline void check_output_type(const char* from, MatmulElement out) {
+  require(out == MatmulElement::kBf16 || out == MatmulElement::kFp16 || out == MatmulElement::kFp32,
+          fmt::format("{} to {} is not a supported pair of types; the output is bf16, fp16 or fp32", from,
+                      name_of(out)));
 }
 
 inline std::uint64_t checked_pitch(const char* what, std::int64_t pitch, std::int64_t cols,
@@ -45,6 +54,8 @@ inline std::uint64_t checked_batch_stride(const char* what, std::int64_t stride,
   if (stride == 0 || batches <= 1) return least;
   require(stride > 0 && static_cast<std::uint64_t>(stride) >= least,
           fmt::format("{}_batch_stride is {} elements, less than the {} of a matrix", what, stride, least));
+  require(static_cast<std::uint64_t>(stride) <= kMaxTensorBytes,
+          fmt::format("{}_batch_stride is {} elements; at most {}", what, stride, kMaxTensorBytes));
   require(
       stride * element_bytes % 16 == 0,
       fmt::format("matrices of {} are {} elements apart, {} bytes; the copy engine takes multiples of 16 bytes",
@@ -76,6 +87,12 @@ inline void check_apart(const char* what, const void* in, std::size_t in_bytes, 
   require(in_first + in_bytes <= out_first || out_first + out_bytes <= in_first,
           fmt::format("out overlaps {}: out is 0x{:x} to 0x{:x}, {} is 0x{:x} to 0x{:x}; they must be apart",
                       what, out_first, out_first + out_bytes, what, in_first, in_first + in_bytes));
+}
+
+// Whether a problem has more of an epilogue than storing the sums.
+inline bool is_fused(const MatmulProblem& p, const MatmulTensors& tensors) {
+  return p.alpha != 1 || p.beta != 0 || p.activation != Activation::kNone || tensors.bias != nullptr ||
+         tensors.residual != nullptr;
 }
 
 }  // namespace heddle::matmul_checks

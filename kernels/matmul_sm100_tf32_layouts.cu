@@ -3,9 +3,8 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-template <>
-RunOutcome launch_matmul_sm100<fp16>(Device& device, const MatmulSm100Call& call) {
-  return sm100::launch_any<fp16>(device, call);
+RunOutcome launch_sm100_tf32_layouts(Device& device, const MatmulSm100Call& call) {
+  return sm100::launch_layouts<MmaKind::kTf32>(device, call);
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -1,0 +1,18 @@
+# The libraries that fat binaries are unpacked with, as targets heddle_lz4 and heddle_zstd. Archives are taken before
+# shared libraries, as in HeddleDependencies.cmake. Adds what was not found to heddle_missing.
+foreach(item "lz4|LZ4|lz4.h" "zstd|zstd|zstd.h")
+  string(REPLACE "|" ";" item "${item}")
+  list(GET item 0 name)
+  list(GET item 1 title)
+  list(GET item 2 header)
+  find_library(HEDDLE_LIB_${name} NAMES lib${name}.a ${name})
+  find_path(HEDDLE_INCLUDE_${name} NAMES ${header})
+  mark_as_advanced(HEDDLE_LIB_${name} HEDDLE_INCLUDE_${name})
+  if(HEDDLE_LIB_${name} AND HEDDLE_INCLUDE_${name})
+    add_library(heddle_${name} INTERFACE)
+    target_link_libraries(heddle_${name} INTERFACE "${HEDDLE_LIB_${name}}")
+    target_include_directories(heddle_${name} SYSTEM INTERFACE "${HEDDLE_INCLUDE_${name}}")
+  else()
+    list(APPEND heddle_missing "${title} (Debian package: lib${name}-dev)")
+  endif()
+endforeach()

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul.h"
+
+#include "gpus.h"
+#include "matmul_checks.h"
+#include "matmul_families.h"
+#include "matmul_sm100_host.h"
+#include "matmul_sm100_scaled_host.h"
+#include "matmul_sm90_plan.h"
+
+#include <fmt/format.h>
+
+namespace heddle {
+
+using matmul_checks::require;
+
+namespace {
+
+// Which parts for a GPU this library holds.
+constexpr bool kHasCuda = HEDDLE_WITH_CUDA != 0;
+constexpr bool kHasSm90 = HEDDLE_WITH_SM90 != 0;
+constexpr bool kHasSm100 = HEDDLE_WITH_SM100 != 0;
+
+RunOptions on(const DeviceId& device, RunOptions options) {
+  options.arch = device.arch;
+  options.ordinal = device.ordinal;
+  return options;
+}
+
+[[noreturn]] void refuse(const std::string& device, Arch arch) {
+  throw InputError(
+      fmt::format("matmul: device '{}': this program was built without device code for {}; sim:{} "
+                  "would pass",
+                  device, limits_of(arch).name, limits_of(arch).name));
+}
+
+// Addresses so far apart that no tensors overlap, to check problems whose tensors are nowhere yet.
+void* place(std::uintptr_t number) {
+  return reinterpret_cast<void*>(number * 4 * matmul_checks::kMaxTensorBytes);
+}
+
+// Everything that does not depend on where the tensors are.
+void check(const MatmulProblem& problem, const MatmulTensors& tensors, const DeviceId& device) {
+  const MatmulTensors apart{.a = place(1),
+                            .b = place(2),
+                            .out = place(3),
+                            .bias = tensors.bias != nullptr ? place(4) : nullptr,
+                            .residual = tensors.residual != nullptr ? place(5) : nullptr};
+  if (device.arch == Arch::kSm90) {
+    plan_matmul_sm90(problem, apart, !device.is_gpu());
+  } else {
+    plan_matmul_sm100(problem, apart);
+  }
+}
+
+void check_scaled(const MatmulScaledProblem& problem, const DeviceId& device) {
+  require(device.arch == Arch::kSm100,
+          fmt::format(
+              "the format is {} and the device {}; kernels with scales are for sm100, and sim:sm100 would pass",
+              name_of(problem.format), device.name()));
+}
+
+}  // namespace
+
+RunOutcome matmul(const MatmulProblem& problem, const MatmulTensors& tensors, const DeviceId& device,
+                  const RunOptions& options) {
+  const RunOptions run = on(device, options);
+  if (device.arch == Arch::kSm90) {
+    if (!device.is_gpu()) return matmul_sm90<Target::kSim>(problem, tensors, run);
+    if constexpr (kHasSm90) return matmul_sm90<Target::kCuda>(problem, tensors, run);
+  } else {
+    if (!device.is_gpu()) return matmul_sm100<Target::kSim>(problem, tensors, run);
+    if constexpr (kHasSm100) return matmul_sm100<Target::kCuda>(problem, tensors, run);
+  }
+  refuse(device.name(), device.arch);
+}
+
+RunOutcome matmul_scaled(const MatmulScaledProblem& problem, const MatmulScaledTensors& tensors,
+                         const DeviceId& device, const RunOptions& options) {
+  check_scaled(problem, device);
+  const RunOptions run = on(device, options);
+  if (!device.is_gpu()) return matmul_scaled_sm100<Target::kSim>(problem, tensors, run);
+  if constexpr (kHasSm100) return matmul_scaled_sm100<Target::kCuda>(problem, tensors, run);
+  refuse(device.name(), device.arch);
+}
+
+void matmul(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
+  if constexpr (kHasCuda) {
+    static const GpuList list = gpus();
+    const DeviceId device = parse_device(fmt::format("cuda:{}", current_gpu<Target::kCuda>()), list);
+    if (device.arch == Arch::kSm90) {
+      if constexpr (kHasSm90) return enqueue_matmul_sm90<Target::kCuda>(problem, tensors, stream);
+    } else {
+      if constexpr (kHasSm100) return enqueue_matmul_sm100<Target::kCuda>(problem, tensors, stream);
+    }
+    refuse(device.name(), device.arch);
+  } else {
+    (void)stream;
+    enqueue_matmul_sm90<Target::kSim>(problem, tensors, stream);
+  }
+}
+
+std::vector<std::string> matmul_configs(const MatmulProblem& problem, const MatmulTensors& tensors,
+                                        const DeviceId& device) {
+  MatmulProblem any = problem;
+  any.config.clear();
+  check(any, tensors, device);
+  const bool is_fused = matmul_checks::is_fused(problem, tensors);
+  if (device.arch == Arch::kSm90) return matmul_sm90_configs(problem, is_fused, !device.is_gpu());
+  std::vector<std::string> names = matmul_sm100_configs();
+  if (is_fused && problem.splits == 1) {
+    std::erase_if(names, [](const std::string& name) { return !name.ends_with("_fused"); });
+  }
+  return names;
+}
+
+std::string matmul_choice(const MatmulProblem& problem, const MatmulTensors& tensors, const DeviceId& device) {
+  check(problem, tensors, device);
+  if (!problem.config.empty()) return problem.config;
+  const bool is_fused = matmul_checks::is_fused(problem, tensors);
+  if (device.arch == Arch::kSm90) return matmul_sm90_choice(problem, is_fused, !device.is_gpu());
+  return matmul_sm100_choice(problem, is_fused);
+}
+
+std::vector<std::string> matmul_scaled_configs(const MatmulScaledProblem& problem, const DeviceId& device) {
+  check_scaled(problem, device);
+  return matmul_scaled_sm100_configs(problem.format);
+}
+
+std::string matmul_scaled_choice(const MatmulScaledProblem& problem, const DeviceId& device) {
+  check_scaled(problem, device);
+  const ScaleShapes shapes = scale_shapes_of(problem);
+  const MatmulScaledTensors apart{.a = place(1),
+                                  .b = place(2),
+                                  .a_scales = {place(3), shapes.a_rows, shapes.cols},
+                                  .b_scales = {place(4), shapes.b_rows, shapes.cols},
+                                  .out = place(5)};
+  return matmul_scaled_sm100_configs(problem.format)[plan_matmul_scaled(problem, apart).config];
+}
+
+DeviceId find_device(std::string_view name, Arch fallback) { return parse_device(name, gpus(), fallback); }
+
+GpuList gpus() {
+  if constexpr (kHasCuda) return gpus_of<Target::kCuda>();
+  return gpus_of<Target::kSim>();
+}
+
+bool is_built_with_cuda() { return kHasCuda; }
+
+}  // namespace heddle

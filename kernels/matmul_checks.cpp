@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul_checks.h"
+
+namespace heddle {
+
+using namespace matmul_checks;
+
+namespace {
+
+// The extents of an operand as it is stored.
+struct Stored {
+  std::int64_t rows;
+  std::int64_t cols;
+};
+
+Stored stored(OperandLayout layout, std::int64_t outer, std::int64_t k) {
+  return layout == OperandLayout::kKMajor ? Stored{outer, k} : Stored{k, outer};
+}
+
+void check_sizes(const MatmulProblem& p, const MatmulRules& rules) {
+  check_extent("m", p.m, rules.max_extent);
+  check_extent("n", p.n, rules.max_extent);
+  check_extent("k", p.k, rules.max_extent);
+  check_extent("batches", p.batches);
+  require(p.k > 0 || rules.has_empty_k, fmt::format("k is 0; {} takes 1 and more", rules.arch));
+  require(p.batches <= 1 || rules.has_batches,
+          fmt::format("batches is {}; {} has no batches, and 1 would pass", p.batches, rules.arch));
+  require(p.splits >= 1 && p.splits <= rules.max_splits,
+          rules.max_splits == 1
+              ? fmt::format("splits is {}; {} does not split K, and 1 would pass", p.splits, rules.arch)
+              : fmt::format("splits is {}; 1 to {}", p.splits, rules.max_splits));
+}
+
+void check_kinds(const MatmulProblem& p, const MatmulRules& rules) {
+  require(rules.has_types(p.a_type, p.b_type),
+          fmt::format("{} times {} is not a supported pair of types on {}; {} would pass", name_of(p.a_type),
+                      name_of(p.b_type), rules.arch, rules.types));
+  check_output_type(name_of(p.a_type), p.out_type);
+  require(p.a_layout == OperandLayout::kKMajor || rules.has_mn_major_a,
+          fmt::format("a_layout is {}: A is [K, M]; {} takes [M, K]", name_of(p.a_layout), rules.arch));
+  require(p.b_layout == OperandLayout::kKMajor || rules.has_mn_major_b,
+          fmt::format("b_layout is {}: B is [K, N]; {} takes [N, K]", name_of(p.b_layout), rules.arch));
+  require(p.beta == 0 || rules.has_beta,
+          fmt::format("beta is {}; {} does not read the output, and 0 would pass", p.beta, rules.arch));
+}
+
+void check_aligned(const char* what, const void* address, std::uintptr_t step) {
+  const auto value = reinterpret_cast<std::uintptr_t>(address);
+  require(value % step == 0, fmt::format("{} is at 0x{:x}; addresses are multiples of {}, and 0x{:x} would pass",
+                                         what, value, step, value / step * step));
+}
+
+}  // namespace
+
+MatmulExtents check_matmul(const MatmulProblem& p, const MatmulTensors& tensors, const MatmulRules& rules) {
+  check_sizes(p, rules);
+  check_kinds(p, rules);
+  const Stored a = stored(p.a_layout, p.m, p.k);
+  const Stored b = stored(p.b_layout, p.n, p.k);
+  const std::uint32_t a_elem = element_bytes_of(p.a_type);
+  const std::uint32_t b_elem = element_bytes_of(p.b_type);
+  const std::uint32_t out_elem = element_bytes_of(p.out_type);
+  MatmulExtents e;
+  e.a_pitch = checked_pitch("a", p.a_pitch, a.cols, a_elem);
+  e.b_pitch = checked_pitch("b", p.b_pitch, b.cols, b_elem);
+  e.out_pitch = checked_pitch("out", p.out_pitch, p.n, out_elem);
+  e.a_batch_stride = checked_batch_stride("a", p.a_batch_stride, e.a_pitch, a.rows, p.batches, a_elem);
+  e.b_batch_stride = checked_batch_stride("b", p.b_batch_stride, e.b_pitch, b.rows, p.batches, b_elem);
+  e.out_batch_stride = checked_batch_stride("out", p.out_batch_stride, e.out_pitch, p.m, p.batches, out_elem);
+  e.a_bytes = checked_bytes("a", a.rows, a.cols, e.a_pitch, e.a_batch_stride, p.batches, a_elem);
+  e.b_bytes = checked_bytes("b", b.rows, b.cols, e.b_pitch, e.b_batch_stride, p.batches, b_elem);
+  e.out_bytes = checked_bytes("out", p.m, p.n, e.out_pitch, e.out_batch_stride, p.batches, out_elem);
+  if (tensors.bias != nullptr) e.bias_bytes = static_cast<std::size_t>(p.n) * out_elem;
+  if (tensors.residual != nullptr) {
+    e.residual_pitch = checked_pitch("residual", p.residual_pitch, p.n, out_elem);
+    e.residual_batch_stride =
+        checked_batch_stride("residual", p.residual_batch_stride, e.residual_pitch, p.m, p.batches, out_elem);
+    e.residual_bytes =
+        checked_bytes("residual", p.m, p.n, e.residual_pitch, e.residual_batch_stride, p.batches, out_elem);
+  }
+  if (e.out_bytes != 0) {
+    check_address("a", tensors.a, e.a_bytes);
+    check_address("b", tensors.b, e.b_bytes);
+    check_address("out", tensors.out, e.out_bytes);
+    check_apart("a", tensors.a, e.a_bytes, tensors.out, e.out_bytes);
+    check_apart("b", tensors.b, e.b_bytes, tensors.out, e.out_bytes);
+    check_apart("bias", tensors.bias, e.bias_bytes, tensors.out, e.out_bytes);
+    check_apart("residual", tensors.residual, e.residual_bytes, tensors.out, e.out_bytes);
+  }
+  e.is_fused = is_fused(p, tensors);
+  e.is_ragged = p.splits == 1 && p.n * out_elem % 16 != 0;
+  return e;
+}
+
+void check_matmul_gpu(const GpuList& list, int ordinal, int major) {
+  if (list.gpus.empty()) throw DriverError("matmul: there is no GPU: " + list.why, 0);
+  for (const GpuDescription& gpu : list.gpus) {
+    if (gpu.ordinal != ordinal) continue;
+    require(gpu.major == major, fmt::format("GPU {} ({}) has compute capability {}.{}; these kernels are for {}.0", ordinal,
+                                            gpu.name, gpu.major, gpu.minor, major));
+    return;
+  }
+  throw DriverError(fmt::format("matmul: there is no GPU {}; 0 to {}", ordinal, list.gpus.size() - 1), 0);
+}
+
+void check_matmul_stream(int stream_device, int current_device) {
+  require(stream_device == current_device,
+          fmt::format("the stream belongs to GPU {}, and GPU {} is the current one; cudaSetDevice({}) would pass",
+                      stream_device, current_device, stream_device));
+}
+
+void check_alignment(const MatmulProblem& problem, const MatmulTensors& tensors) {
+  check_aligned("a", tensors.a, 16);
+  check_aligned("b", tensors.b, 16);
+  check_aligned("out", tensors.out, 16);
+  check_aligned("bias", tensors.bias, element_bytes_of(problem.out_type));
+  check_aligned("residual", tensors.residual, 16);
+  check_aligned("workspace", tensors.workspace, 16);
+}
+
+std::uint32_t element_bytes_of(MatmulElement type) {
+  switch (type) {
+    case MatmulElement::kBf16:
+    case MatmulElement::kFp16:
+      return 2;
+    case MatmulElement::kFp32:
+    case MatmulElement::kTf32:
+      return 4;
+    case MatmulElement::kE4m3:
+    case MatmulElement::kE5m2:
+      return 1;
+  }
+  return 0;
+}
+
+const char* name_of(MatmulElement type) {
+  switch (type) {
+    case MatmulElement::kBf16:
+      return "bf16";
+    case MatmulElement::kFp16:
+      return "fp16";
+    case MatmulElement::kFp32:
+      return "fp32";
+    case MatmulElement::kTf32:
+      return "tf32";
+    case MatmulElement::kE4m3:
+      return "e4m3";
+    case MatmulElement::kE5m2:
+      return "e5m2";
+  }
+  return "unknown";
+}
+
+const char* name_of(OperandLayout layout) { return layout == OperandLayout::kKMajor ? "k-major" : "mn-major"; }
+
+}  // namespace heddle

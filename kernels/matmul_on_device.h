@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the hosts of all matmuls do on a device: asking whether it can run the kernels, and copying tensors to it.
+#pragma once
+
+#include "matmul_extents.h"
+
+#include <heddle/host/error.h>
+#include <heddle/isa/device.h>
+#include <heddle/isa/gpu_list.h>
+
+#include <new>
+#include <string>
+#include <string_view>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+// Those that were there when the program first asked.
+inline const GpuList& all_gpus() {
+  static const GpuList list = find_gpus();
+  return list;
+}
+
+// Throws where a GPU is none or of another architecture than the kernels are for.
+inline void check_gpu(int ordinal, int major) {
+  if constexpr (!kIsSimulated) check_matmul_gpu(all_gpus(), ordinal, major);
+}
+
+// Throws for a stream of another GPU than the current one.
+inline void check_stream(void* stream) { check_matmul_stream(device_of_stream(stream), current_device()); }
+
+// Empty in the simulated SM, and where there is no GPU.
+inline std::string_view current_gpu_name() {
+  if (kIsSimulated || all_gpus().gpus.empty()) return {};
+  const int ordinal = current_device();
+  for (const GpuDescription& gpu : all_gpus().gpus) {
+    if (gpu.ordinal == ordinal) return gpu.name;
+  }
+  return {};
+}
+
+// Calls enqueue(device) for tensors that are on the current GPU.
+template <class Enqueue>
+void enqueue_on_current_gpu(const MatmulProblem& problem, const MatmulTensors& tensors, int major,
+                            const Enqueue& enqueue) {
+  if constexpr (kIsSimulated) {
+    throw InputError("matmul: the simulated SM has no stream; give host memory and a device");
+  } else {
+    const int ordinal = current_device();
+    check_gpu(ordinal, major);
+    check_alignment(problem, tensors);
+    Device device({.kernel = "matmul", .ordinal = ordinal});
+    const RunOutcome outcome = enqueue(device);
+    if (!outcome.ok()) throw DriverError(outcome.report, 0);
+  }
+}
+
+// The tensors of a matmul, copied from host memory, and the workspace that its kernels ask for.
+class MatmulOnDevice {
+ public:
+  // Throws where the device has no room: InputError for the simulated SM, DriverError for a GPU.
+  MatmulOnDevice(Device& device, const MatmulTensors& host, const MatmulExtents& extents,
+                 std::size_t workspace_bytes = 0) try
+      : a_(device, "a", extents.a_bytes),
+        b_(device, "b", extents.b_bytes),
+        out_(device, "out", extents.out_bytes),
+        bias_(device, "bias", extents.bias_bytes),
+        residual_(device, "residual", extents.residual_bytes),
+        workspace_(device, "partial sums", workspace_bytes) {
+    a_.upload(host.a);
+    b_.upload(host.b);
+    out_.upload(host.out);  // for beta, and for what pads its rows
+    bias_.upload(host.bias);
+    residual_.upload(host.residual);
+  } catch (const std::bad_alloc&) {
+    throw InputError("matmul: the tensors take " +
+                     std::to_string(extents.a_bytes + extents.b_bytes + extents.out_bytes + extents.bias_bytes +
+                                    extents.residual_bytes + workspace_bytes) +
+                     " bytes on the device, which has no room for them");
+  }
+
+  MatmulTensors tensors() const {
+    return {.a = a_.data(),
+            .b = b_.data(),
+            .out = out_.data(),
+            .bias = bias_.data(),
+            .residual = residual_.data(),
+            .workspace = workspace_.data(),
+            .workspace_bytes = workspace_.bytes()};
+  }
+
+  void download(const MatmulTensors& host) const { out_.download(host.out); }
+
+ private:
+  DeviceBuffer a_;
+  DeviceBuffer b_;
+  DeviceBuffer out_;
+  DeviceBuffer bias_;
+  DeviceBuffer residual_;
+  DeviceBuffer workspace_;
+};
+
+}  // namespace heddle::inline HEDDLE_TARGET

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul_sm100_launch.h"
+
+namespace heddle::inline HEDDLE_TARGET {
+
+RunOutcome launch_sm100_f16_layouts(Device& device, const MatmulSm100Call& call) {
+  return sm100::launch_layouts<MmaKind::kF16>(device, call);
+}
+
+}  // namespace heddle::inline HEDDLE_TARGET

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The card itself: there is one, number 0.
+#include "runtime/device.h"
+
+#include "runtime/device_properties.h"
+#include "runtime/state.h"
+#include "runtime/version.h"
+
+#include <cstring>
+
+using namespace heddle::runtime;
+
+namespace {
+
+Error check_device(int device) { return device == 0 ? Error::kSuccess : Error::kInvalidDevice; }
+
+Error properties(State& card, void* result, int device, int version) {
+  if (result == nullptr) return Error::kInvalidValue;
+  if (device != 0) return Error::kInvalidDevice;
+  write_properties(result, version, card.memory.total_bytes());
+  return Error::kSuccess;
+}
+
+// As cudaDeviceSetLimit numbers them: stack, printf buffer, malloc heap, and so on.
+constexpr int kLimits = 16;
+std::size_t limits[kLimits] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 128};
+
+}  // namespace
+
+HEDDLE_CUDA_CALL int cudaDeviceSynchronize() {
+  return call("cudaDeviceSynchronize", [](State& card) {
+    show_printed(card);
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+
+// Gives everything back, a broken context included.
+HEDDLE_CUDA_CALL int cudaDeviceReset() {
+  State& card = state();
+  const std::lock_guard lock(card.mutex);
+  show_printed(card);
+  card.memory.free_all();
+  card.failed = Error::kSuccess;
+  take_last_error();
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cudaGetDeviceCount(int* count) {
+  return call("cudaGetDeviceCount", [&](State&) {
+    *count = 1;
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cudaGetDevice(int* device) {
+  return call("cudaGetDevice", [&](State&) {
+    *device = 0;
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cudaSetDevice(int device) {
+  return call("cudaSetDevice", [&](State&) { return check_device(device); });
+}
+
+HEDDLE_CUDA_CALL int cudaInitDevice(int device, unsigned, unsigned) {
+  return call("cudaInitDevice", [&](State&) { return check_device(device); });
+}
+
+HEDDLE_CUDA_CALL int cudaSetValidDevices(int*, int) { return 0; }
+
+HEDDLE_CUDA_CALL int cudaChooseDevice(int* device, const void*) { return cudaGetDevice(device); }
+
+HEDDLE_CUDA_CALL int cudaDeviceGetAttribute(int* value, int attribute, int device) {
+  return call("cudaDeviceGetAttribute", [&](State&) {
+    if (device != 0) return Error::kInvalidDevice;
+    return device_attribute(attribute, *value) ? Error::kSuccess : Error::kInvalidValue;
+  });
+}
+
+// Programs of CUDA 12 ask for the second form of the call and expect its structure; those of 13 have one form again.
+HEDDLE_CUDA_CALL int cudaGetDeviceProperties_v2(void* result, int device) {
+  return call("cudaGetDeviceProperties", [&](State& card) { return properties(card, result, device, 12); });
+}
+
+HEDDLE_CUDA_CALL int cudaGetDeviceProperties(void* result, int device) {
+  return call("cudaGetDeviceProperties", [&](State& card) { return properties(card, result, device, cudart_major()); });
+}
+
+HEDDLE_CUDA_CALL int cudaRuntimeGetVersion(int* version) {
+  *version = cudart_major() == 12 ? 12080 : 13000;
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cudaDriverGetVersion(int* version) {
+  *version = 13000;
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cudaDeviceGetLimit(std::size_t* value, int limit) {
+  return call("cudaDeviceGetLimit", [&](State&) {
+    if (limit < 0 || limit >= kLimits) return Error::kInvalidValue;
+    *value = limits[limit];
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cudaDeviceSetLimit(int limit, std::size_t value) {
+  return call("cudaDeviceSetLimit", [&](State&) {
+    if (limit < 0 || limit >= kLimits) return Error::kInvalidValue;
+    limits[limit] = value;
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cudaGetDeviceFlags(unsigned* flags) {
+  *flags = 8;  // maps host memory
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cudaSetDeviceFlags(unsigned) { return 0; }
+
+HEDDLE_CUDA_CALL int cudaDeviceGetCacheConfig(int* config) {
+  *config = 0;
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cudaDeviceSetCacheConfig(int) { return 0; }
+
+HEDDLE_CUDA_CALL int cudaDeviceGetSharedMemConfig(int* config) {
+  *config = 1;  // banks of four bytes
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cudaDeviceSetSharedMemConfig(int) { return 0; }
+
+HEDDLE_CUDA_CALL int cudaCtxResetPersistingL2Cache() { return 0; }
+
+HEDDLE_CUDA_CALL int cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = -5;
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return call("cudaDeviceCanAccessPeer", [&](State&) {
+    *can = 0;
+    return device == 0 && peer == 0 ? Error::kSuccess : Error::kInvalidDevice;
+  });
+}
+
+HEDDLE_CUDA_CALL int cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  return call("cudaDeviceGetPCIBusId", [&](State&) {
+    constexpr const char* kBus = "0000:00:00.0";
+    if (device != 0) return Error::kInvalidDevice;
+    if (length < 13) return Error::kInvalidValue;
+    std::strcpy(text, kBus);
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cudaProfilerStart() { return 0; }
+
+HEDDLE_CUDA_CALL int cudaProfilerStop() { return 0; }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The driver: set-up, the device, contexts, errors. There is one device and one context.
+#include "runtime/device.h"
+#include "runtime/driver_call.h"
+
+#include <cstring>
+
+using namespace heddle::runtime;
+
+namespace {
+
+char the_context;
+
+template <class T>
+int give(const char* name, T* result, T value) {
+  return driver_call(name, [&](State&) {
+    if (result == nullptr) return Error::kInvalidValue;
+    *result = value;
+    return Error::kSuccess;
+  });
+}
+
+int give_context(const char* name, void** context) { return give<void*>(name, context, &the_context); }
+
+}  // namespace
+
+HEDDLE_CUDA_CALL int cuInit(unsigned flags) { return flags == 0 ? 0 : driver_code(Error::kInvalidValue); }
+
+HEDDLE_CUDA_CALL int cuDriverGetVersion(int* version) { return give("cuDriverGetVersion", version, 13000); }
+
+HEDDLE_CUDA_CALL int cuDeviceGetCount(int* count) { return give("cuDeviceGetCount", count, 1); }
+
+HEDDLE_CUDA_CALL int cuDeviceGet(int* device, int ordinal) {
+  if (ordinal != 0) return driver_code(Error::kInvalidDevice);
+  return give("cuDeviceGet", device, 0);
+}
+
+HEDDLE_CUDA_CALL int cuDeviceGetName(char* name, int length, int device) {
+  return driver_call("cuDeviceGetName", [&](State&) {
+    if (device != 0) return Error::kInvalidDevice;
+    if (name == nullptr || length <= 0) return Error::kInvalidValue;
+    std::strncpy(name, device_name(), static_cast<std::size_t>(length));
+    name[length - 1] = '\0';
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  return driver_call("cuDeviceGetAttribute", [&](State&) {
+    if (device != 0) return Error::kInvalidDevice;
+    return device_attribute(attribute, *value) ? Error::kSuccess : Error::kInvalidValue;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuDeviceComputeCapability(int* major, int* minor, int) {
+  constexpr int kMajor = 75;
+  constexpr int kMinor = 76;
+  return device_attribute(kMajor, *major) && device_attribute(kMinor, *minor) ? 0 : 1;
+}
+
+HEDDLE_CUDA_CALL int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+  return driver_call("cuDeviceTotalMem", [&](State& card) {
+    *bytes = card.memory.total_bytes();
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuDeviceGetUuid_v2(void* uuid, int) {
+  std::memcpy(uuid, "heddle simulated", 16);
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cuDeviceGetUuid(void* uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
+
+HEDDLE_CUDA_CALL int cuDevicePrimaryCtxRetain(void** context, int) {
+  return give_context("cuDevicePrimaryCtxRetain", context);
+}
+
+HEDDLE_CUDA_CALL int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+
+HEDDLE_CUDA_CALL int cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return 0; }
+
+HEDDLE_CUDA_CALL int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
+  *flags = 0;
+  *active = 1;
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cuCtxCreate_v2(void** context, unsigned, int) { return give_context("cuCtxCreate", context); }
+
+HEDDLE_CUDA_CALL int cuCtxCreate_v4(void** context, void*, unsigned, int) { return give_context("cuCtxCreate", context); }
+
+HEDDLE_CUDA_CALL int cuCtxDestroy_v2(void*) { return 0; }
+
+HEDDLE_CUDA_CALL int cuCtxGetCurrent(void** context) { return give_context("cuCtxGetCurrent", context); }
+
+HEDDLE_CUDA_CALL int cuCtxSetCurrent(void*) { return 0; }
+
+HEDDLE_CUDA_CALL int cuCtxPushCurrent_v2(void*) { return 0; }
+
+HEDDLE_CUDA_CALL int cuCtxPopCurrent_v2(void** context) {
+  return context == nullptr ? 0 : give_context("cuCtxPopCurrent", context);
+}
+
+HEDDLE_CUDA_CALL int cuCtxGetDevice(int* device) { return give("cuCtxGetDevice", device, 0); }
+
+HEDDLE_CUDA_CALL int cuCtxSynchronize() {
+  return driver_call("cuCtxSynchronize", [](State& card) {
+    show_printed(card);
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = -5;
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cuCtxSetLimit(int, std::size_t) { return 0; }
+
+HEDDLE_CUDA_CALL int cuProfilerStart() { return 0; }
+
+HEDDLE_CUDA_CALL int cuProfilerStop() { return 0; }
+
+HEDDLE_CUDA_CALL int cuGetErrorName(int code, const char** text) {
+  *text = driver_name_of(code);
+  return *text != nullptr ? 0 : driver_code(Error::kInvalidValue);
+}
+
+HEDDLE_CUDA_CALL int cuGetErrorString(int code, const char** text) {
+  *text = driver_name_of(code) != nullptr ? text_of(code) : nullptr;
+  return *text != nullptr ? 0 : driver_code(Error::kInvalidValue);
+}

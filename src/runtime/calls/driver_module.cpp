@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The driver: modules that the program loads itself, their kernels, and launches.
+#include "runtime/driver_call.h"
+#include "runtime/function_attributes.h"
+#include "runtime/launch_attributes.h"
+#include "runtime/occupancy.h"
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+using namespace heddle::runtime;
+namespace isa = heddle::isa;
+
+namespace {
+
+constexpr std::uint32_t kWrapperMagic = 0x4662'43B1;
+
+// Behind `extra`, until the end: a buffer of parameters, and where its length is.
+void* const kEnd = nullptr;
+void* const kBufferPointer = reinterpret_cast<void*>(1);
+void* const kBufferSize = reinterpret_cast<void*>(2);
+
+Error load(State& card, void** result, const void* image) {
+  if (result == nullptr || image == nullptr) return Error::kInvalidValue;
+  std::uint32_t magic = 0;
+  std::memcpy(&magic, image, sizeof(magic));
+  // The structure that nvcc makes, instead of what it points to.
+  if (magic == kWrapperMagic) std::memcpy(&image, static_cast<const std::byte*>(image) + 8, sizeof(image));
+  Module* module = card.modules.add_copy(image);
+  if (const Error error = module->load(card.memory); error != Error::kSuccess) {
+    card.modules.remove(module, card.memory);
+    return error;
+  }
+  *result = module;
+  return Error::kSuccess;
+}
+
+template <class Body>
+int with_module(const char* name, void* handle, Body&& body) {
+  return driver_call(name, [&](State& card) {
+    auto* module = static_cast<Module*>(handle);
+    return card.modules.has(module) ? body(card, *module) : Error::kInvalidHandle;
+  });
+}
+
+template <class Body>
+int with_kernel(const char* name, void* handle, Body&& body) {
+  return driver_call(name, [&](State& card) {
+    Kernel* kernel = card.modules.find_kernel(handle);
+    return kernel == nullptr ? Error::kInvalidHandle : body(card, *kernel);
+  });
+}
+
+Error give_kernel(State& card, Module& module, void** result, const char* name) {
+  if (result == nullptr || name == nullptr) return Error::kInvalidValue;
+  Kernel* kernel = module.kernel(name);
+  if (kernel == nullptr) return Error::kSymbolNotFound;
+  card.modules.add_kernel(&module, kernel, name);
+  *result = kernel;
+  return Error::kSuccess;
+}
+
+Error add_arguments(LaunchRequest& request, void** arguments, void** extra) {
+  request.arguments = arguments;
+  if (extra == nullptr) return Error::kSuccess;
+  if (arguments != nullptr) return Error::kInvalidValue;
+  for (; *extra != kEnd; extra += 2) {
+    if (extra[0] == kBufferPointer) request.buffer = extra[1];
+    if (extra[0] == kBufferSize) request.buffer_bytes = *static_cast<const std::size_t*>(extra[1]);
+  }
+  return Error::kSuccess;
+}
+
+Error kernel_attribute(State& card, const Kernel& kernel, int attribute, int& value) {
+  FunctionAttributes all;
+  if (const Error error = get_attributes(card, kernel, all); error != Error::kSuccess) return error;
+  const int values[] = {all.max_threads,
+                        static_cast<int>(all.static_shared),
+                        static_cast<int>(all.constant_bytes),
+                        static_cast<int>(all.local_bytes),
+                        all.registers,
+                        all.ptx_version,
+                        all.binary_version,
+                        all.cache_mode,
+                        all.max_dynamic_shared,
+                        all.carveout,
+                        all.must_set_cluster,
+                        all.cluster[0],
+                        all.cluster[1],
+                        all.cluster[2],
+                        all.allows_nonportable_cluster,
+                        all.scheduling_policy};
+  if (attribute < 0 || attribute >= static_cast<int>(std::size(values))) return Error::kInvalidValue;
+  value = values[attribute];
+  return Error::kSuccess;
+}
+
+}  // namespace
+
+HEDDLE_CUDA_CALL int cuModuleLoadData(void** module, const void* image) {
+  return driver_call("cuModuleLoadData", [&](State& card) { return load(card, module, image); });
+}
+
+HEDDLE_CUDA_CALL int cuModuleLoadDataEx(void** module, const void* image, unsigned, void*, void*) {
+  return cuModuleLoadData(module, image);
+}
+
+HEDDLE_CUDA_CALL int cuModuleLoadFatBinary(void** module, const void* image) { return cuModuleLoadData(module, image); }
+
+HEDDLE_CUDA_CALL int cuModuleLoad(void** module, const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return 301;  // file not found
+  const std::string image(std::istreambuf_iterator<char>(file), {});
+  return cuModuleLoadData(module, image.c_str());
+}
+
+HEDDLE_CUDA_CALL int cuModuleUnload(void* module) {
+  return with_module("cuModuleUnload", module, [](State& card, Module& found) {
+    card.modules.remove(&found, card.memory);
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuModuleGetFunction(void** function, void* module, const char* name) {
+  return with_module("cuModuleGetFunction", module, [&](State& card, Module& found) {
+    return give_kernel(card, found, function, name);
+  });
+}
+
+HEDDLE_CUDA_CALL int cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* bytes, void* module, const char* name) {
+  return with_module("cuModuleGetGlobal", module, [&](State&, Module& found) {
+    const heddle::sim::PtxVariable* variable = found.variable(name);
+    if (variable == nullptr) return Error::kSymbolNotFound;
+    if (address != nullptr) *address = reinterpret_cast<std::uint64_t>(variable->address);
+    if (bytes != nullptr) *bytes = variable->bytes;
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuLibraryLoadData(void** library, const void* image, void*, void*, unsigned, void*, void*, unsigned) {
+  return cuModuleLoadData(library, image);
+}
+
+HEDDLE_CUDA_CALL int cuLibraryUnload(void* library) { return cuModuleUnload(library); }
+
+HEDDLE_CUDA_CALL int cuLibraryGetKernel(void** kernel, void* library, const char* name) {
+  return cuModuleGetFunction(kernel, library, name);
+}
+
+HEDDLE_CUDA_CALL int cuLibraryGetModule(void** module, void* library) {
+  *module = library;
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cuKernelGetFunction(void** function, void* kernel) {
+  *function = kernel;
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cuFuncGetAttribute(int* value, int attribute, void* function) {
+  return with_kernel("cuFuncGetAttribute", function, [&](State& card, Kernel& kernel) {
+    return kernel_attribute(card, kernel, attribute, *value);
+  });
+}
+
+HEDDLE_CUDA_CALL int cuFuncSetAttribute(void* function, int attribute, int value) {
+  return with_kernel("cuFuncSetAttribute", function, [&](State& card, Kernel& kernel) {
+    return set_attribute(card, kernel, attribute, value);
+  });
+}
+
+HEDDLE_CUDA_CALL int cuKernelGetAttribute(int* value, int attribute, void* kernel, int) {
+  return cuFuncGetAttribute(value, attribute, kernel);
+}
+
+HEDDLE_CUDA_CALL int cuKernelSetAttribute(int attribute, int value, void* kernel, int) {
+  return cuFuncSetAttribute(kernel, attribute, value);
+}
+
+HEDDLE_CUDA_CALL int cuFuncSetCacheConfig(void*, int) { return 0; }
+
+HEDDLE_CUDA_CALL int cuFuncGetName(const char** text, void* function) {
+  return with_kernel("cuFuncGetName", function, [&](State&, Kernel& kernel) {
+    *text = kernel.name.c_str();
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                    unsigned block_y, unsigned block_z, unsigned shared, void*, void** arguments,
+                                    void** extra) {
+  return with_kernel("cuLaunchKernel", function, [&](State& card, Kernel& kernel) {
+    LaunchRequest request{.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .dynamic_shared = shared};
+    const Error error = add_arguments(request, arguments, extra);
+    return error == Error::kSuccess ? launch(card, kernel, request) : error;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** arguments, void** extra) {
+  return with_kernel("cuLaunchKernelEx", function, [&](State& card, Kernel& kernel) {
+    if (config == nullptr) return Error::kInvalidValue;
+    LaunchRequest request = request_of(*config);
+    request.dynamic_shared &= 0xFFFF'FFFF;  // the driver's field has 32 bits
+    const Error error = add_arguments(request, arguments, extra);
+    return error == Error::kSuccess ? launch(card, kernel, request) : error;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                               void*, void** arguments) {
+  return with_kernel("cuLaunchCooperativeKernel", function, [&](State& card, Kernel& kernel) {
+    return launch(card, kernel, {.grid = {grid_x, grid_y, grid_z},
+                                 .block = {block_x, block_y, block_z},
+                                 .dynamic_shared = shared,
+                                 .is_cooperative = true,
+                                 .arguments = arguments});
+  });
+}
+
+HEDDLE_CUDA_CALL int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads,
+                                                                 std::size_t shared) {
+  return with_kernel("cuOccupancyMaxActiveBlocksPerMultiprocessor", function, [&](State& card, Kernel& kernel) {
+    return max_active_blocks(card, kernel, threads, shared, *blocks);
+  });
+}
+
+HEDDLE_CUDA_CALL int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void* function, int threads,
+                                                                          std::size_t shared, unsigned) {
+  return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared);
+}
+
+HEDDLE_CUDA_CALL int cuOccupancyMaxActiveClusters(int* clusters, void* function, const LaunchConfig* config) {
+  return with_kernel("cuOccupancyMaxActiveClusters", function, [&](State& card, Kernel& kernel) {
+    return max_active_clusters(card, kernel, request_of(*config), *clusters);
+  });
+}
+
+HEDDLE_CUDA_CALL int cuOccupancyMaxPotentialClusterSize(int* size, void* function, const LaunchConfig* config) {
+  return with_kernel("cuOccupancyMaxPotentialClusterSize", function, [&](State& card, Kernel& kernel) {
+    return max_cluster_size(card, kernel, request_of(*config), *size);
+  });
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The driver: streams and events.
+#include "runtime/driver_call.h"
+
+#include <chrono>
+
+using namespace heddle::runtime;
+
+namespace {
+
+template <class Body>
+int with_stream(const char* name, void* stream, Body&& body) {
+  return driver_call(name, [&](State& card) {
+    if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
+    return body(card);
+  });
+}
+
+}  // namespace
+
+HEDDLE_CUDA_CALL int cuStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
+  return driver_call("cuStreamCreate", [&](State& card) {
+    *stream = card.streams.create(flags, priority);
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuStreamCreate(void** stream, unsigned flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
+
+HEDDLE_CUDA_CALL int cuStreamDestroy_v2(void* stream) {
+  return driver_call("cuStreamDestroy", [&](State& card) {
+    return card.streams.destroy(stream) ? Error::kSuccess : Error::kInvalidHandle;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuStreamSynchronize(void* stream) {
+  return with_stream("cuStreamSynchronize", stream, [](State& card) {
+    show_printed(card);
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuStreamQuery(void* stream) { return cuStreamSynchronize(stream); }
+
+HEDDLE_CUDA_CALL int cuStreamWaitEvent(void* stream, void* event, unsigned) {
+  return with_stream("cuStreamWaitEvent", stream, [&](State& card) {
+    return card.streams.find_event(event) != nullptr ? Error::kSuccess : Error::kInvalidHandle;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuStreamIsCapturing(void* stream, int* status) {
+  return with_stream("cuStreamIsCapturing", stream, [&](State&) {
+    *status = 0;
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuEventCreate(void** event, unsigned flags) {
+  return driver_call("cuEventCreate", [&](State& card) {
+    *event = card.streams.create_event(flags);
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuEventDestroy_v2(void* event) {
+  return driver_call("cuEventDestroy", [&](State& card) {
+    return card.streams.destroy_event(event) ? Error::kSuccess : Error::kInvalidHandle;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuEventRecord(void* event, void* stream) {
+  return with_stream("cuEventRecord", stream, [&](State& card) {
+    Event* found = card.streams.find_event(event);
+    if (found == nullptr) return Error::kInvalidHandle;
+    found->recorded = std::chrono::steady_clock::now();
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuEventSynchronize(void* event) {
+  return driver_call("cuEventSynchronize", [&](State& card) {
+    show_printed(card);
+    return card.streams.find_event(event) != nullptr ? Error::kSuccess : Error::kInvalidHandle;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuEventQuery(void* event) { return cuEventSynchronize(event); }
+
+HEDDLE_CUDA_CALL int cuEventElapsedTime_v2(float* milliseconds, void* begin, void* end) {
+  return driver_call("cuEventElapsedTime", [&](State& card) {
+    const Event* first = card.streams.find_event(begin);
+    const Event* last = card.streams.find_event(end);
+    if (first == nullptr || last == nullptr || !first->recorded || !last->recorded) return Error::kInvalidHandle;
+    *milliseconds = std::chrono::duration<float, std::milli>(*last->recorded - *first->recorded).count();
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
+  return cuEventElapsedTime_v2(milliseconds, begin, end);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensor maps, by heddle's own encoder.
+#include "runtime/driver_call.h"
+#include "runtime/options.h"
+
+#include <heddle/host/tensor_map.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+using namespace heddle;
+using namespace heddle::runtime;
+
+namespace {
+
+// The driver's numbers beyond those that the simulated copy engine has.
+constexpr int kLastSwizzle = 4;
+
+Error write_map(void* map, const TensorMapSpec& spec) {
+  if (const TensorMapFault fault = check(spec, options().sm())) {
+    say(message(fault, spec));
+    return Error::kInvalidValue;
+  }
+  TensorMap made;
+  isa::tensor_map_encode_tiled(made, spec);
+  std::memcpy(map, &made, sizeof(made));
+  return Error::kSuccess;
+}
+
+}  // namespace
+
+HEDDLE_CUDA_CALL int cuTensorMapEncodeTiled(void* map, int type, std::uint32_t rank, void* address,
+                                            const std::uint64_t* dims, const std::uint64_t* strides,
+                                            const std::uint32_t* box, const std::uint32_t* element_strides,
+                                            int interleave, int swizzle, int l2_promotion, int fill) {
+  return driver_call("cuTensorMapEncodeTiled", [&](State&) {
+    if (map == nullptr || dims == nullptr || box == nullptr || element_strides == nullptr ||
+        (rank > 1 && strides == nullptr)) {
+      return Error::kInvalidValue;
+    }
+    if (swizzle > kLastSwizzle) {
+      say(fmt::format("cuTensorMapEncodeTiled: swizzle number {} is not there; 0 to {} are", swizzle, kLastSwizzle));
+      return Error::kNotSupported;
+    }
+    TensorMapSpec spec;
+    spec.type = static_cast<TensorType>(type);
+    spec.rank = rank;
+    spec.address = address;
+    for (std::uint32_t d = 0; d < std::min(rank, 5u); ++d) {
+      spec.dims[d] = dims[d];
+      spec.box[d] = box[d];
+      spec.element_strides[d] = element_strides[d];
+      if (d > 0) spec.strides[d - 1] = strides[d - 1];
+    }
+    spec.interleave = static_cast<Interleave>(interleave);
+    spec.swizzle = static_cast<Swizzle>(swizzle);
+    spec.l2_promotion = static_cast<L2Promotion>(l2_promotion);
+    spec.fill = static_cast<OobFill>(fill);
+    return write_map(map, spec);
+  });
+}
+
+HEDDLE_CUDA_CALL int cuTensorMapReplaceAddress(void* map, void* address) {
+  return driver_call("cuTensorMapReplaceAddress", [&](State&) {
+    TensorMap old;
+    std::memcpy(&old, map, sizeof(old));
+    isa::DecodedTensorMap decoded = isa::tensor_map_decode(old);
+    if (decoded.state != isa::TensorMapState::kFine) return Error::kInvalidValue;
+    decoded.spec.address = address;
+    return write_map(map, decoded.spec);
+  });
+}

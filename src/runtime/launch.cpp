@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch.h"
+
+#include "runtime/device.h"
+#include "runtime/options.h"
+
+#include <heddle/isa/cluster.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+
+namespace heddle::runtime {
+
+namespace {
+
+std::uint64_t volume(const isa::Dim3& dims) { return std::uint64_t{dims.x} * dims.y * dims.z; }
+
+bool has_zero(const isa::Dim3& dims) { return dims.x == 0 || dims.y == 0 || dims.z == 0; }
+
+std::string text_of(const isa::Dim3& dims) { return fmt::format("{}x{}x{}", dims.x, dims.y, dims.z); }
+
+struct Refusal {
+  Error error = Error::kSuccess;
+  std::string why;
+};
+
+// What hardware refuses before anything runs, and with which code.
+Refusal check_shape(const Kernel& kernel, const sim::PtxEntry& entry, const LaunchRequest& request,
+                    const isa::Dim3& cluster) {
+  const auto& [grid, block] = std::pair(request.grid, request.block);
+  if (has_zero(grid) || grid.x > kMaxGridX || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ) {
+    return {Error::kInvalidConfiguration,
+            fmt::format("a grid of {} CTAs; 1x1x1 to {}x{}x{}", text_of(grid), kMaxGridX, kMaxGridYZ, kMaxGridYZ)};
+  }
+  if (has_zero(block) || block.x > kMaxBlockXY || block.y > kMaxBlockXY || block.z > kMaxBlockZ ||
+      volume(block) > kMaxThreads) {
+    return {Error::kInvalidConfiguration,
+            fmt::format("a block of {} threads; at most {} in all and {} in z", text_of(block), kMaxThreads, kMaxBlockZ)};
+  }
+  if (entry.max_threads != 0 && volume(block) > entry.max_threads) {
+    return {Error::kLaunchOutOfResources,
+            fmt::format("{} threads in a CTA; its launch bounds allow {}", volume(block), entry.max_threads)};
+  }
+  if (!has_zero(entry.required_block) && block != entry.required_block) {
+    return {Error::kInvalidValue,
+            fmt::format("a block of {} threads; it requires {}", text_of(block), text_of(entry.required_block))};
+  }
+  if (const std::size_t most = max_dynamic_shared(kernel, entry); request.dynamic_shared > most) {
+    return {Error::kInvalidValue,
+            fmt::format("{} bytes of dynamic shared memory; {} are allowed beside {} static ones. "
+                        "cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize allows up to {}",
+                        request.dynamic_shared, most, entry.static_shared_bytes,
+                        max_shared_bytes(options().arch) - entry.static_shared_bytes)};
+  }
+  if (has_zero(cluster)) {
+    return {Error::kInvalidClusterSize, fmt::format("a cluster of {} CTAs; at least 1x1x1", text_of(cluster))};
+  }
+  const std::uint32_t most = kernel.allows_nonportable_cluster ? isa::kMaxCluster : isa::kMaxPortableCluster;
+  if (volume(cluster) > most) {
+    return {Error::kInvalidClusterSize,
+            fmt::format("a cluster of {} CTAs; at most {}, or {} with "
+                        "cudaFuncAttributeNonPortableClusterSizeAllowed",
+                        text_of(cluster), isa::kMaxPortableCluster, isa::kMaxCluster)};
+  }
+  if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+    return {Error::kInvalidClusterSize,
+            fmt::format("a grid of {} CTAs does not divide into clusters of {}", text_of(grid), text_of(cluster))};
+  }
+  if (!has_zero(entry.required_cluster) && cluster != entry.required_cluster) {
+    return {Error::kInvalidClusterSize,
+            fmt::format("a cluster of {} CTAs; it requires {}", text_of(cluster), text_of(entry.required_cluster))};
+  }
+  if (request.is_cooperative) {
+    const auto room = static_cast<std::uint64_t>(resident_ctas(entry, volume(block), request.dynamic_shared)) *
+                      options().sms;
+    if (volume(grid) > room) {
+      return {Error::kCooperativeLaunchTooLarge,
+              fmt::format("{} CTAs that wait for one another; {} SMs have room for {}", volume(grid), options().sms, room)};
+    }
+  }
+  return {};
+}
+
+std::vector<std::byte> gather(const sim::PtxEntry& entry, const LaunchRequest& request) {
+  std::vector<std::byte> bytes(entry.parameter_bytes);
+  if (request.buffer != nullptr) {
+    if (request.buffer_bytes != bytes.size()) {
+      throw InputError(fmt::format("launch of {}: {} bytes of parameters; it takes {}", readable(entry.name),
+                                   request.buffer_bytes, bytes.size()));
+    }
+    std::memcpy(bytes.data(), request.buffer, bytes.size());
+    return bytes;
+  }
+  for (std::size_t p = 0; p < entry.parameter_offsets.size(); ++p) {
+    std::memcpy(bytes.data() + entry.parameter_offsets[p], request.arguments[p], entry.parameter_sizes[p]);
+  }
+  return bytes;
+}
+
+// The code that hardware would give for a report.
+Error code_of(const sim::Report& report) {
+  struct Pair {
+    std::string_view code;
+    Error error;
+  };
+  constexpr std::array kPairs = {Pair{"global_out_of_bounds", Error::kIllegalAddress},
+                                 Pair{"global_read_only", Error::kIllegalAddress},
+                                 Pair{"shared_out_of_bounds", Error::kIllegalAddress},
+                                 Pair{"local_out_of_bounds", Error::kIllegalAddress},
+                                 Pair{"param_out_of_bounds", Error::kIllegalAddress},
+                                 Pair{"not_shared", Error::kIllegalAddress},
+                                 Pair{"misaligned", Error::kMisalignedAddress},
+                                 Pair{"bad_branch", Error::kInvalidPc},
+                                 Pair{"assert", Error::kAssert},
+                                 Pair{"budget", Error::kLaunchTimeout},
+                                 Pair{"deadlock", Error::kLaunchTimeout},
+                                 Pair{"unsupported", Error::kNotSupported}};
+  const std::string& code = report.diagnoses.front().code;
+  for (const Pair& pair : kPairs) {
+    if (pair.code == code) return pair.error;
+  }
+  return Error::kLaunchFailure;
+}
+
+}  // namespace
+
+const sim::PtxEntry* load_entry(State& card, const Kernel& kernel, Error& error) {
+  error = kernel.module->load(card.memory);
+  if (error != Error::kSuccess) return nullptr;
+  const sim::PtxEntry* entry = kernel.module->entry(kernel);
+  if (entry == nullptr) {
+    say(fmt::format("the PTX for sm_{} has no kernel {}", options().sm(), readable(kernel.name)));
+    error = Error::kInvalidDeviceFunction;
+  }
+  return entry;
+}
+
+std::size_t max_dynamic_shared(const Kernel& kernel, const sim::PtxEntry& entry) {
+  if (kernel.max_dynamic_shared) return *kernel.max_dynamic_shared;
+  return kDefaultShared - std::min(kDefaultShared, entry.static_shared_bytes);
+}
+
+int resident_ctas(const sim::PtxEntry& entry, std::uint64_t threads, std::size_t dynamic_shared) {
+  if (threads == 0 || threads > kMaxThreads || (entry.max_threads != 0 && threads > entry.max_threads)) return 0;
+  const std::size_t shared = entry.static_shared_bytes + dynamic_shared;
+  if (shared > max_shared_bytes(options().arch)) return 0;
+  const std::uint64_t warps = (threads + 31) / 32;
+  const std::uint64_t by_warps = kMaxThreadsPerSm / 32 / warps;
+  const std::uint64_t by_shared = kSharedPerSm / (shared + kReservedShared);
+  return static_cast<int>(std::min<std::uint64_t>({by_warps, by_shared, kMaxCtasPerSm}));
+}
+
+Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
+  show_printed(card);
+  Error error = Error::kSuccess;
+  const sim::PtxEntry* entry = load_entry(card, kernel, error);
+  if (entry == nullptr) return error;
+  if (!entry->unsupported.empty()) {
+    say(entry->unsupported);
+    return Error::kNotSupported;
+  }
+  isa::Dim3 cluster = request.cluster;
+  if (cluster.x == 0 && cluster.y == 0 && cluster.z == 0) {
+    cluster = has_zero(entry->required_cluster) ? isa::Dim3{} : entry->required_cluster;
+  }
+  const std::string name = readable(kernel.name);
+  if (const Refusal refusal = check_shape(kernel, *entry, request, cluster); refusal.error != Error::kSuccess) {
+    say(fmt::format("launch of {}: {}", name, refusal.why));
+    return refusal.error;
+  }
+  const std::vector<std::byte> parameters = gather(*entry, request);
+  const sim::GlobalMemory memory = card.memory.global_memory(kernel.module);
+  const Options& asked = options();
+  sim::LaunchOptions how;
+  how.memory = &memory;
+  how.schedule = asked.schedule;
+  how.arch = asked.arch;
+  // CTAs that wait for one another must all be resident; the machine has one to an SM.
+  how.sms = request.is_cooperative ? std::max(asked.sms, static_cast<std::uint32_t>(volume(request.grid))) : asked.sms;
+  how.kernel = name;
+  how.again = asked.again;
+  how.max_steps = asked.budget;
+  how.check_races = asked.check_races;
+  sim::PtxLaunch shape;
+  shape.grid = request.grid;
+  shape.block = request.block;
+  shape.cluster = cluster;
+  shape.dynamic_shared_bytes = request.dynamic_shared;
+  shape.print = [&](std::string_view text) { card.printed += text; };
+
+  const auto begin = std::chrono::steady_clock::now();
+  const sim::Report report =
+      kernel.module->ptx()->launch(kernel.name, how, shape, parameters.data(), parameters.size());
+  card.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  ++card.launches;
+  card.instructions += report.stats.instructions;
+  if (report.ok()) return Error::kSuccess;
+  show_printed(card);
+  std::fflush(stdout);
+  std::fputs(report.text().c_str(), stderr);
+  card.failed = code_of(report);
+  return Error::kSuccess;
+}
+
+}  // namespace heddle::runtime

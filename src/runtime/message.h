@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the runtime tells the user, on the standard error: each message once, with the name of the command.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace heddle::runtime {
+
+void say(std::string_view text);
+
+// A mangled name as a reader wants it: demangled, its arguments and long template arguments left out.
+std::string readable(const std::string& mangled);
+
+}  // namespace heddle::runtime

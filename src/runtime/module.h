@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device code of a program: its fat binaries, the kernels and variables that the host code has handles for, and the
+// PTX that is chosen among what is embedded. Nothing is loaded before a kernel or a variable is asked for.
+#pragma once
+
+#include "runtime/error_code.h"
+#include "runtime/memory.h"
+
+#include <heddle/sim/ptx.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace heddle::runtime {
+
+class Module;
+
+struct Kernel {
+  Module* module = nullptr;
+  std::string name;                        // mangled
+  std::optional<std::size_t> max_dynamic_shared = {};  // as cudaFuncSetAttribute set it
+  bool allows_nonportable_cluster = false;
+  int carveout = -1;
+  bool must_set_cluster = false;
+};
+
+// What the host calls a variable, and where it is. Known once the module is loaded.
+struct Symbol {
+  Module* module = nullptr;
+  std::string name;
+  std::size_t bytes = 0;
+  void** managed = nullptr;  // where the host code keeps the address of a managed variable
+};
+
+class Module {
+ public:
+  // `image` is a fat binary or PTX that ends with a zero; it stays where it is.
+  Module(std::string name, const void* image) : name_(std::move(name)), image_(image) {}
+  // A copy of such an image.
+  Module(std::string name, std::vector<std::byte> image)
+      : name_(std::move(name)), owned_(std::move(image)), image_(owned_.data()) {}
+
+  // Chooses and decodes the PTX, once; says on the standard error why it cannot.
+  Error load(Memory& memory);
+
+  const sim::PtxModule* ptx() const { return ptx_ ? &*ptx_ : nullptr; }
+  const sim::PtxEntry* entry(const Kernel& kernel) const { return ptx_ ? ptx_->find(kernel.name) : nullptr; }
+  const sim::PtxVariable* variable(std::string_view name) const;
+
+  // The kernel of this name; made when first asked for. Null if the module has none (it must be loaded).
+  Kernel* kernel(const std::string& name);
+  Kernel* declare(const std::string& name);
+
+  std::vector<Symbol> managed;  // of the module, to be told their address
+
+ private:
+  Error choose();
+  Error decode(std::string text);
+
+  std::string name_;
+  std::vector<std::byte> owned_;
+  const void* image_;
+  bool is_tried_ = false;
+  Error error_ = Error::kSuccess;
+  std::optional<sim::PtxModule> ptx_;
+  std::map<std::string, std::unique_ptr<Kernel>> kernels_;
+};
+
+// Everything that was registered, by the host's handles.
+class ModuleRegistry {
+ public:
+  Module* add(const void* image);
+  Module* add_copy(const void* image);  // the image need not outlive the call
+  void remove(Module* module, Memory& memory);
+  bool has(const Module* module) const;
+
+  void add_kernel(Module* module, const void* handle, const std::string& name);
+  void add_symbol(Module* module, const void* handle, Symbol symbol);
+
+  // By the host function, or by the handle that __cudaGetKernel gave. Null if there is none.
+  Kernel* find_kernel(const void* handle);
+  const Symbol* find_symbol(const void* handle) const;
+
+ private:
+  std::vector<std::unique_ptr<Module>> modules_;
+  std::unordered_map<const void*, Kernel*> kernels_;
+  std::unordered_map<const void*, Symbol> symbols_;
+};
+
+}  // namespace heddle::runtime

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/options.h"
+
+#include <heddle/host/error.h>
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace heddle::runtime {
+
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+template <class T>
+void read_number(const char* name, T& number) {
+  const std::string_view text = variable(name);
+  if (text.empty()) return;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number == 0) {
+    throw InputError(fmt::format("{} is '{}'; a number from 1 on", name, text));
+  }
+}
+
+Options read() {
+  Options result;
+  if (const std::string_view arch = variable(kArchVariable); !arch.empty()) {
+    if (arch != "sm90" && arch != "sm100") {
+      throw InputError(fmt::format("{} is '{}'; sm90 or sm100", kArchVariable, arch));
+    }
+    result.arch = arch == "sm90" ? Arch::kSm90 : Arch::kSm100;
+  }
+  read_number(kSmsVariable, result.sms);
+  read_number(kBudgetVariable, result.budget);
+  if (const std::string_view text = variable(kScheduleVariable); !text.empty()) {
+    result.schedule = sim::Schedule::parse(text);
+  }
+  result.check_races = variable(kRacesVariable) != "0";
+  result.stats = variable(kStatsVariable) == "1";
+  result.again = variable(kAgainVariable);
+  return result;
+}
+
+}  // namespace
+
+const Options& options() {
+  static const Options result = [] {
+    try {
+      return read();
+    } catch (const InputError& error) {
+      std::fprintf(stderr, "heddle exec: %s\n", error.what());
+      std::_Exit(2);
+    }
+  }();
+  return result;
+}
+
+}  // namespace heddle::runtime

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `heddle exec` asks of the simulated card. It reaches the program's process through the environment.
+#pragma once
+
+#include <heddle/isa/arch.h>
+#include <heddle/sim/schedule.h>
+
+#include <cstdint>
+#include <string>
+
+namespace heddle::runtime {
+
+struct Options {
+  Arch arch = Arch::kSm90;
+  std::uint32_t sms = 16;           // the largest cluster fits
+  sim::Schedule schedule = {};
+  std::uint64_t budget = std::uint64_t{1} << 40;  // instructions of a launch
+  bool check_races = true;
+  bool stats = false;               // print what was executed when the program ends
+  std::string again;                // the command that shows a run again
+
+  std::uint32_t sm() const { return arch == Arch::kSm90 ? 90 : 100; }
+};
+
+inline constexpr const char* kArchVariable = "HEDDLE_EXEC_ARCH";
+inline constexpr const char* kSmsVariable = "HEDDLE_EXEC_SMS";
+inline constexpr const char* kScheduleVariable = "HEDDLE_EXEC_SCHEDULE";
+inline constexpr const char* kBudgetVariable = "HEDDLE_EXEC_BUDGET";
+inline constexpr const char* kRacesVariable = "HEDDLE_EXEC_RACES";
+inline constexpr const char* kStatsVariable = "HEDDLE_EXEC_STATS";
+inline constexpr const char* kAgainVariable = "HEDDLE_EXEC_AGAIN";
+
+// Read once. A value that makes no sense ends the program with status 2 and says which.
+const Options& options();
+
+}  // namespace heddle::runtime

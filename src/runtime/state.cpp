@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/state.h"
+
+#include "runtime/options.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace heddle::runtime {
+
+namespace {
+
+thread_local Error last = Error::kSuccess;
+
+void at_exit() {
+  State& card = state();
+  show_printed(card);
+  if (!options().stats) return;
+  std::fflush(stdout);
+  const double rate = card.seconds > 0 ? static_cast<double>(card.instructions) / card.seconds / 1e6 : 0;
+  std::fprintf(stderr, "heddle exec: %llu launches, %llu instructions in %.2f s, %.1f million a second\n",
+               static_cast<unsigned long long>(card.launches), static_cast<unsigned long long>(card.instructions),
+               card.seconds, rate);
+}
+
+}  // namespace
+
+State& state() {
+  static State& card = *[] {
+    auto* made = new State;
+    std::atexit(at_exit);
+    return made;
+  }();
+  return card;
+}
+
+void show_printed(State& card) {
+  if (card.printed.empty()) return;
+  std::fwrite(card.printed.data(), 1, card.printed.size(), stdout);
+  card.printed.clear();
+}
+
+Error last_error() { return last; }
+
+Error take_last_error() { return std::exchange(last, Error::kSuccess); }
+
+int remember(Error error) {
+  if (error != Error::kSuccess) last = error;
+  return static_cast<int>(error);
+}
+
+}  // namespace heddle::runtime

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams and events. All work is done when it is asked for, in the order of the calls: that is one of the orders which
+// streams allow. So a stream holds nothing, and an event that was recorded has happened. An event's time is the host's.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+
+namespace heddle::runtime {
+
+struct Stream {
+  unsigned flags = 0;
+  int priority = 0;
+  std::uint64_t id = 0;
+};
+
+struct Event {
+  unsigned flags = 0;
+  std::optional<std::chrono::steady_clock::time_point> recorded = {};
+
+  static constexpr unsigned kDisableTiming = 2;
+};
+
+// The default streams are not created: null, and two that CUDA's headers number.
+bool is_default_stream(const void* handle);
+
+class Streams {
+ public:
+  Stream* create(unsigned flags, int priority);
+  bool destroy(void* handle);
+  bool is_known(const void* handle) const;             // a default stream is
+  const Stream* find(const void* handle) const;        // null for a default one
+
+  Event* create_event(unsigned flags);
+  bool destroy_event(void* handle);
+  Event* find_event(void* handle) const;
+
+ private:
+  std::set<Stream*> streams_;
+  std::set<Event*> events_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace heddle::runtime

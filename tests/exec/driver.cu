@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The driver's own interface, linked as libcuda: a module from PTX, its kernel and its variable.
+#include <cuda.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+int failures = 0;
+
+void expect(CUresult got, CUresult wanted, const char* what, int line) {
+  if (got == wanted) return;
+  const char* name = nullptr;
+  cuGetErrorName(got, &name);
+  std::printf("line %d: %s gave %s\n", line, what, name);
+  ++failures;
+}
+
+#define EXPECT(call, code) expect((call), (code), #call, __LINE__)
+#define EXPECT_OK(call) EXPECT(call, CUDA_SUCCESS)
+
+const char* const kPtx = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .global .align 4 .u32 factor = 3;
+.visible .entry scale(.param .u64 data, .param .u32 add)
+{
+  .reg .b64 %rd<4>;
+  .reg .b32 %r<6>;
+  ld.param.u64 %rd1, [data];
+  ld.param.u32 %r1, [add];
+  mov.u32 %r2, %tid.x;
+  mul.wide.u32 %rd2, %r2, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r3, [%rd3];
+  ld.global.u32 %r4, [factor];
+  mad.lo.u32 %r5, %r3, %r4, %r1;
+  st.global.u32 [%rd3], %r5;
+  ret;
+}
+)";
+
+}  // namespace
+
+int main() {
+  EXPECT_OK(cuInit(0));
+  CUdevice device;
+  CUcontext context;
+  EXPECT_OK(cuDeviceGet(&device, 0));
+  EXPECT_OK(cuDevicePrimaryCtxRetain(&context, device));
+  EXPECT_OK(cuCtxSetCurrent(context));
+  CUmodule module;
+  EXPECT_OK(cuModuleLoadData(&module, kPtx));
+  EXPECT(cuModuleLoadData(&module, ".version 8.0\n.target sm_90\nnonsense"), CUDA_ERROR_INVALID_PTX);
+  CUfunction function;
+  EXPECT(cuModuleGetFunction(&function, module, "none"), CUDA_ERROR_NOT_FOUND);
+  EXPECT_OK(cuModuleGetFunction(&function, module, "scale"));
+  CUdeviceptr factor, data;
+  std::size_t bytes = 0;
+  EXPECT_OK(cuModuleGetGlobal(&factor, &bytes, module, "factor"));
+  EXPECT_OK(cuMemsetD32(factor, 10, 1));
+  EXPECT_OK(cuMemAlloc(&data, 32 * sizeof(int)));
+  int host[32];
+  for (int i = 0; i < 32; ++i) host[i] = i;
+  EXPECT_OK(cuMemcpyHtoD(data, host, sizeof(host)));
+  unsigned add = 7;
+  void* arguments[] = {&data, &add};
+  EXPECT_OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr));
+  EXPECT(cuLaunchKernel(function, 1, 1, 1, 2000, 1, 1, 0, nullptr, arguments, nullptr), CUDA_ERROR_INVALID_VALUE);
+  struct {
+    CUdeviceptr data;
+    unsigned add;
+  } packed = {data, 1};
+  std::size_t packed_bytes = 12;
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &packed_bytes,
+                   CU_LAUNCH_PARAM_END};
+  EXPECT_OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra));
+  packed_bytes = 8;
+  EXPECT(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(cuCtxSynchronize());
+  EXPECT_OK(cuMemcpyDtoH(host, data, sizeof(host)));
+  for (int i = 0; i < 32; ++i) {
+    if (host[i] != (i * 10 + 7) * 10 + 1) ++failures;
+  }
+  EXPECT_OK(cuMemFree(data));
+  EXPECT_OK(cuModuleUnload(module));
+  std::puts(failures == 0 ? "all is well" : "something failed");
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elf_program.h"
+
+#include <heddle/host/error.h>
+
+#include <fmt/format.h>
+
+#include <elf.h>
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+namespace heddle::tool {
+
+namespace {
+
+class Bytes {
+ public:
+  explicit Bytes(std::vector<char> bytes) : bytes_(std::move(bytes)) {}
+
+  template <class T>
+  std::optional<T> read(std::uint64_t offset) const {
+    if (offset > bytes_.size() || sizeof(T) > bytes_.size() - offset) return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes_.data() + offset, sizeof(T));
+    return value;
+  }
+
+  std::string text(std::uint64_t offset) const {
+    if (offset >= bytes_.size()) return {};
+    return std::string(bytes_.data() + offset, strnlen(bytes_.data() + offset, bytes_.size() - offset));
+  }
+
+ private:
+  std::vector<char> bytes_;
+};
+
+// The file offset of an address, by the segments that are loaded.
+std::optional<std::uint64_t> offset_of(const Bytes& file, const Elf64_Ehdr& header, std::uint64_t address) {
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    const auto segment = file.read<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
+    if (!segment || segment->p_type != PT_LOAD) continue;
+    if (address >= segment->p_vaddr && address - segment->p_vaddr < segment->p_filesz) {
+      return segment->p_offset + (address - segment->p_vaddr);
+    }
+  }
+  return std::nullopt;
+}
+
+void read_dynamic(const Bytes& file, const Elf64_Ehdr& header, const Elf64_Phdr& segment, ElfProgram& program) {
+  std::optional<std::uint64_t> strings;
+  std::vector<std::uint64_t> needed;
+  for (std::uint64_t at = 0; at + sizeof(Elf64_Dyn) <= segment.p_filesz; at += sizeof(Elf64_Dyn)) {
+    const auto entry = file.read<Elf64_Dyn>(segment.p_offset + at);
+    if (!entry || entry->d_tag == DT_NULL) break;
+    if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
+    if (entry->d_tag == DT_STRTAB) strings = offset_of(file, header, entry->d_un.d_ptr);
+    if (entry->d_tag == DT_RPATH) program.has_rpath = true;
+  }
+  if (!strings) return;
+  for (const std::uint64_t name : needed) program.needed.push_back(file.text(*strings + name));
+}
+
+void read_sections(const Bytes& file, const Elf64_Ehdr& header, ElfProgram& program) {
+  const auto names = file.read<Elf64_Shdr>(header.e_shoff + header.e_shstrndx * sizeof(Elf64_Shdr));
+  if (!names) return;
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    const auto section = file.read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
+    if (section && file.text(names->sh_offset + section->sh_name) == ".nv_fatbin") program.has_device_code = true;
+  }
+}
+
+}  // namespace
+
+std::string ElfProgram::library(const std::string& prefix) const {
+  for (const std::string& name : needed) {
+    if (name.starts_with(prefix)) return name;
+  }
+  return {};
+}
+
+ElfProgram read_elf(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw InputError(fmt::format("exec: '{}' cannot be read", path));
+  const Bytes file(std::vector<char>(std::istreambuf_iterator<char>(stream), {}));
+  const auto header = file.read<Elf64_Ehdr>(0);
+  ElfProgram program;
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+      header->e_ident[EI_DATA] != ELFDATA2LSB) {
+    return program;
+  }
+  program.is_elf = true;
+  for (unsigned i = 0; i < header->e_phnum; ++i) {
+    const auto segment = file.read<Elf64_Phdr>(header->e_phoff + i * sizeof(Elf64_Phdr));
+    if (segment && segment->p_type == PT_DYNAMIC) read_dynamic(file, *header, *segment, program);
+  }
+  read_sections(file, *header, program);
+  return program;
+}
+
+}  // namespace heddle::tool

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A matmul of random data on a device, every element compared with a sum in double.
+#include "commands.h"
+
+#include "matmul.h"
+#include "matmul_scaled_reference.h"
+#include "progress.h"
+
+#include <heddle/host/error.h>
+#include <heddle/sim/schedule.h>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+
+namespace heddle::tool {
+
+namespace {
+
+using reference::MatmulCase;
+using reference::MatmulData;
+using reference::MatmulScaledCase;
+using reference::MatmulVerdict;
+
+// Beyond so many multiply-adds only a part of the output's rows is compared.
+constexpr double kMostMacs = 4e9;
+
+const std::map<std::string, MatmulElement> kTypes = {
+    {"bf16", MatmulElement::kBf16}, {"fp16", MatmulElement::kFp16}, {"fp32", MatmulElement::kFp32},
+    {"tf32", MatmulElement::kTf32}, {"e4m3", MatmulElement::kE4m3}, {"e5m2", MatmulElement::kE5m2}};
+const std::map<std::string, Activation> kActivations = {{"none", Activation::kNone},
+                                                        {"relu", Activation::kRelu},
+                                                        {"gelu", Activation::kGelu},
+                                                        {"silu", Activation::kSilu}};
+const std::map<std::string, ScaledFormat> kFormats = {{"mxfp8", ScaledFormat::kMxfp8E4m3},
+                                                      {"mxfp8_e5m2", ScaledFormat::kMxfp8E5m2},
+                                                      {"mxfp4", ScaledFormat::kMxfp4},
+                                                      {"nvfp4", ScaledFormat::kNvfp4},
+                                                      {"blockwise", ScaledFormat::kBlockwiseE4m3},
+                                                      {"blockwise_e5m2", ScaledFormat::kBlockwiseE5m2}};
+
+template <class Value>
+Value named(const char* option, const std::map<std::string, Value>& known, const std::string& name) {
+  const auto found = known.find(name);
+  if (found != known.end()) return found->second;
+  std::string names;
+  for (const auto& [one, value] : known) names += fmt::format("{}{}", names.empty() ? "" : ", ", one);
+  throw InputError(fmt::format("{} is '{}'; there are {}", option, name, names));
+}
+
+OperandLayout layout_of(const char* option, const std::string& text, const char* k_major, const char* mn_major) {
+  if (text == k_major) return OperandLayout::kKMajor;
+  if (text == mn_major) return OperandLayout::kMnMajor;
+  throw InputError(fmt::format("{} is '{}'; there are {} and {}", option, text, k_major, mn_major));
+}
+
+// What a command for plain matmuls and for those with scales need of either.
+struct Plain {
+  MatmulCase matmul;
+
+  std::vector<std::string> configs(const DeviceId& device) {
+    return matmul_configs(matmul.problem, extras(), device);
+  }
+  std::string choice(const DeviceId& device) { return matmul_choice(matmul.problem, extras(), device); }
+  RunOutcome run(const DeviceId& device, const RunOptions& options) {
+    return heddle::matmul(matmul.problem, matmul.tensors(), device, options);
+  }
+  double host_bytes() const {
+    const MatmulProblem& p = matmul.problem;
+    const double outputs = 2.0 + (matmul.has_residual ? 1 : 0);
+    return static_cast<double>(p.batches) *
+               (area(p.m, p.k) * element_bytes_of(p.a_type) + area(p.n, p.k) * element_bytes_of(p.b_type) +
+                outputs * area(p.m, p.n) * element_bytes_of(p.out_type)) +
+           8 * area(p.n, p.k);
+  }
+  std::string types() const {
+    const MatmulProblem& p = matmul.problem;
+    return fmt::format("{} times {} to {}", name_of(p.a_type), name_of(p.b_type), name_of(p.out_type));
+  }
+  bool is_exact() const { return matmul.is_exact(); }
+
+ private:
+  static double area(std::int64_t rows, std::int64_t cols) {
+    return static_cast<double>(rows) * static_cast<double>(cols);
+  }
+  // The tensors that matter before there are any.
+  MatmulTensors extras() const {
+    return {.bias = matmul.has_bias ? this : nullptr, .residual = matmul.has_residual ? this : nullptr};
+  }
+};
+
+struct Scaled {
+  MatmulScaledCase matmul;
+
+  std::vector<std::string> configs(const DeviceId& device) {
+    return matmul_scaled_configs(matmul.problem, device);
+  }
+  std::string choice(const DeviceId& device) { return matmul_scaled_choice(matmul.problem, device); }
+  RunOutcome run(const DeviceId& device, const RunOptions& options) {
+    return matmul_scaled(matmul.problem, matmul.tensors(), device, options);
+  }
+  double host_bytes() const {
+    const MatmulScaledProblem& p = matmul.problem;
+    const auto m = static_cast<double>(p.m);
+    const auto n = static_cast<double>(p.n);
+    const auto k = static_cast<double>(p.k);
+    return (m + n) * k * 1.25 + 2 * m * n * element_bytes_of(p.out_type) + 8 * n * k;
+  }
+  std::string types() const {
+    return fmt::format("{} to {}", name_of(matmul.problem.format), name_of(matmul.problem.out_type));
+  }
+  bool is_exact() const { return matmul.data == MatmulData::kIntegers; }
+};
+
+Plain plain_of(const MatmulOptions& o) {
+  Plain plain;
+  MatmulProblem& p = plain.matmul.problem;
+  p.m = o.m;
+  p.n = o.n;
+  p.k = o.k;
+  p.batches = o.batches;
+  p.a_type = named("--a-type", kTypes, o.a_type);
+  p.b_type = o.b_type.empty() ? p.a_type : named("--b-type", kTypes, o.b_type);
+  p.out_type = named("--out-type", kTypes, o.out_type);
+  p.a_layout = layout_of("--a-layout", o.a_layout, "mk", "km");
+  p.b_layout = layout_of("--b-layout", o.b_layout, "nk", "kn");
+  p.alpha = o.alpha;
+  p.beta = o.beta;
+  p.activation = named("--activation", kActivations, o.activation);
+  p.splits = o.splits;
+  p.config = o.config;
+  plain.matmul.has_bias = o.bias;
+  plain.matmul.has_residual = o.residual;
+  // Rows that the copy engine can reach, whatever the sizes are.
+  const auto pitch = [](std::int64_t cols, MatmulElement type) {
+    const std::int64_t step = 16 / element_bytes_of(type);
+    return cols < 0 || cols > std::int64_t{1} << 40 ? 0 : (cols + step - 1) / step * step;
+  };
+  p.a_pitch = pitch(p.a_layout == OperandLayout::kKMajor ? p.k : p.m, p.a_type);
+  p.b_pitch = pitch(p.b_layout == OperandLayout::kKMajor ? p.k : p.n, p.b_type);
+  p.out_pitch = pitch(p.n, p.out_type);
+  p.residual_pitch = p.out_pitch;
+  return plain;
+}
+
+Scaled scaled_of(const MatmulOptions& o) {
+  const MatmulOptions plain;
+  const auto only = [](bool is_default, const char* option) {
+    if (!is_default) throw InputError(fmt::format("{} does not go with --scaled", option));
+  };
+  only(o.batches == plain.batches, "--batches");
+  only(o.splits == plain.splits, "--splits");
+  only(o.a_type == plain.a_type && o.b_type == plain.b_type, "--a-type or --b-type");
+  only(o.a_layout == plain.a_layout && o.b_layout == plain.b_layout, "--a-layout or --b-layout");
+  only(o.beta == plain.beta && o.activation == plain.activation, "--beta or --activation");
+  only(o.bias == plain.bias && o.residual == plain.residual, "--bias or --residual");
+  Scaled scaled;
+  MatmulScaledProblem& p = scaled.matmul.problem;
+  p.m = o.m;
+  p.n = o.n;
+  p.k = o.k;
+  p.format = named("--scaled", kFormats, o.scaled);
+  p.out_type = named("--out-type", kTypes, o.out_type);
+  p.alpha = o.alpha;
+  p.config = o.config;
+  const std::int64_t step = 128 / bits_of_element(p.format);
+  if (p.k >= 0 && p.k < std::int64_t{1} << 40) p.a_pitch = (p.k + step - 1) / step * step;
+  p.b_pitch = p.a_pitch;
+  const std::int64_t out_step = 16 / element_bytes_of(p.out_type);
+  if (p.n >= 0 && p.n < std::int64_t{1} << 40) p.out_pitch = (p.n + out_step - 1) / out_step * out_step;
+  return scaled;
+}
+
+// "auto" without a GPU is the first simulated SM that can run the problem.
+template <class Kind>
+DeviceId device_for(Kind& kind, const std::string& name) {
+  const DeviceId device = find_device(name);
+  if (name != "auto" || device.is_gpu()) return device;
+  try {
+    kind.choice(device);
+  } catch (const InputError&) {
+    const DeviceId other{.arch = Arch::kSm100};
+    kind.choice(other);
+    return other;
+  }
+  return device;
+}
+
+// Before the data are made, and the machine starts to swap.
+void check_memory(double bytes) {
+  const double have = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (bytes > have) {
+    throw InputError(
+        fmt::format("the matrices and their reference take {:.3g} bytes; this machine has {:.3g}", bytes, have));
+  }
+}
+
+std::vector<std::string> schedules_of(const MatmulOptions& options, const DeviceId& device) {
+  if (!options.schedule.empty()) return {sim::Schedule::parse(options.schedule).name()};
+  std::vector<std::string> schedules = {"rr"};
+  for (std::uint32_t s = 0; !device.is_gpu() && s < options.schedules; ++s) {
+    schedules.push_back(sim::Schedule::random(options.seed + s).name());
+  }
+  return schedules;
+}
+
+// The command without what says which schedules it runs.
+std::string again_of(const MatmulOptions& o, const DeviceId& device) {
+  const MatmulOptions plain;
+  std::string text = fmt::format("heddle matmul --m {} --n {} --k {} --device {}", o.m, o.n, o.k, device.name());
+  const auto add = [&](const char* option, const auto& value, const auto& usual) {
+    if (value != usual) text += fmt::format(" {} {}", option, value);
+  };
+  const auto flag = [&](const char* option, bool is_set) {
+    if (is_set) text += fmt::format(" {}", option);
+  };
+  add("--scaled", o.scaled, plain.scaled);
+  add("--a-type", o.a_type, plain.a_type);
+  add("--b-type", o.b_type, plain.b_type);
+  add("--out-type", o.out_type, plain.out_type);
+  add("--a-layout", o.a_layout, plain.a_layout);
+  add("--b-layout", o.b_layout, plain.b_layout);
+  add("--batches", o.batches, plain.batches);
+  add("--splits", o.splits, plain.splits);
+  add("--alpha", o.alpha, plain.alpha);
+  add("--beta", o.beta, plain.beta);
+  add("--activation", o.activation, plain.activation);
+  flag("--bias", o.bias);
+  flag("--residual", o.residual);
+  flag("--integers", o.integers);
+  add("--config", o.config, plain.config);
+  add("--seed", o.seed, plain.seed);
+  add("--sms", o.sms, plain.sms);
+  return text;
+}
+
+struct Tally {
+  std::uint32_t runs = 0;
+  std::uint32_t reports = 0;
+  std::uint32_t wrong = 0;
+  std::string first;   // the first report, or what was wrong
+  double seconds = 0;  // of the first run: of the kernel on a GPU, otherwise by the clock on the wall
+  MatmulVerdict verdict;
+};
+
+template <class Kind>
+Tally run_all(Kind& kind, const DeviceId& device, const MatmulOptions& options) {
+  const std::vector<std::string> schedules = schedules_of(options, device);
+  RunOptions run{.kernel = "matmul", .again = again_of(options, device), .sms = options.sms};
+  Tally tally;
+  for (const std::string& schedule : schedules) {
+    run.schedule = schedule;
+    kind.matmul.reset_output();
+    const auto start = std::chrono::steady_clock::now();
+    RunOutcome outcome;
+    {
+      const Ticker ticker(fmt::format("schedule {} of {}", tally.runs + 1, schedules.size()));
+      outcome = kind.run(device, run);
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    if (tally.runs++ == 0) tally.seconds = device.is_gpu() ? outcome.kernel_ms / 1e3 : took.count();
+    if (!outcome.ok()) {
+      if (tally.reports++ == 0) tally.first = outcome.report;
+      continue;
+    }
+    Progress progress("rows compared");
+    const MatmulVerdict verdict =
+        kind.matmul.verify(kMostMacs, [&](std::int64_t done, std::int64_t all) { progress.show(done, all); });
+    if (!verdict.ok() && tally.wrong++ == 0) {
+      tally.verdict = verdict;
+      if (tally.first.empty()) tally.first = fmt::format("with schedule {}, {}\n", schedule, verdict.wrong);
+    } else if (tally.wrong == 0 && (tally.verdict.checked == 0 ||
+                                    verdict.error * tally.verdict.bound > tally.verdict.error * verdict.bound)) {
+      tally.verdict = verdict;
+    }
+  }
+  return tally;
+}
+
+void print(const Tally& tally, const MatmulOptions& o, const std::string& types, const std::string& config,
+           const DeviceId& device, bool is_exact) {
+  const std::int64_t elements = o.m * o.n * o.batches;
+  const double flops = 2.0 * static_cast<double>(elements) * static_cast<double>(o.k);
+  if (o.json) {
+    const nlohmann::json json{{"m", o.m},
+                              {"n", o.n},
+                              {"k", o.k},
+                              {"batches", o.batches},
+                              {"types", types},
+                              {"device", device.name()},
+                              {"config", config},
+                              {"seed", o.seed},
+                              {"schedules", tally.runs},
+                              {"reports", tally.reports},
+                              {"wrong_outputs", tally.wrong},
+                              {"elements", elements},
+                              {"elements_checked", tally.verdict.checked},
+                              {"largest_error", tally.verdict.error},
+                              {"error_bound", tally.verdict.bound},
+                              {"is_exact", is_exact},
+                              {"seconds", tally.seconds},
+                              {"seconds_are", device.is_gpu() ? "kernel" : "wall"},
+                              {"first", tally.first}};
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  if (!tally.first.empty()) fmt::print("{}\n", tally.first);
+  fmt::print("matmul {} x {} x {}{}, {}, on {}\n", o.m, o.n, o.k,
+             o.batches == 1 ? "" : fmt::format(", {} batches", o.batches), types, device.name());
+  fmt::print("  configuration   {}{}\n", config, o.config.empty() ? " (chosen)" : "");
+  fmt::print("  runs            {}, {} with a report, {} with a wrong output\n", tally.runs, tally.reports,
+             tally.wrong);
+  if (tally.verdict.checked > 0 || elements == 0) {
+    fmt::print("  compared        {} of {} elements with sums in double\n", tally.verdict.checked, elements);
+    if (is_exact) {
+      fmt::print("  largest error   {:.3g}, and must be 0: the data are integers\n", tally.verdict.error);
+    } else {
+      fmt::print("  largest error   {:.3g}, bound {:.3g}, where it comes nearest to it\n", tally.verdict.error,
+                 tally.verdict.bound);
+    }
+  }
+  if (device.is_gpu()) {
+    fmt::print("  time            {:.2f} us in the kernel, {:.1f} TFLOP/s, one cold launch\n",
+               tally.seconds * 1e6, tally.seconds > 0 ? flops / tally.seconds / 1e12 : 0.0);
+  } else {
+    fmt::print("  time            {:.2f} s in the simulated SM\n", tally.seconds);
+  }
+}
+
+template <class Kind>
+int run(Kind kind, const MatmulOptions& options) {
+  const DeviceId device = device_for(kind, options.device);
+  if (options.list_configs) {
+    const std::vector<std::string> names = kind.configs(device);
+    if (options.json) {
+      fmt::print("{}\n", nlohmann::json(names).dump(2));
+    } else {
+      for (const std::string& name : names) fmt::print("{}\n", name);
+    }
+    return kWell;
+  }
+  const std::string config = kind.choice(device);
+  check_memory(kind.host_bytes());
+  kind.matmul.data = options.integers ? MatmulData::kIntegers : MatmulData::kRandom;
+  kind.matmul.seed = options.seed;
+  kind.matmul.prepare();
+  const Tally tally = run_all(kind, device, options);
+  print(tally, options, kind.types(), config, device, kind.is_exact());
+  return tally.reports == 0 && tally.wrong == 0 ? kWell : kFailed;
+}
+
+}  // namespace
+
+CLI::App* add_matmul(CLI::App& app, MatmulOptions& o) {
+  CLI::App* command =
+      app.add_subcommand("matmul",
+                         "Multiply two matrices of random numbers and compare the output with sums in double;\n"
+                         "exit status 1 on a wrong output or a report");
+  command->add_option("--m", o.m, "Rows of the output")->required();
+  command->add_option("--n", o.n, "Columns of the output")->required();
+  command->add_option("--k", o.k, "Terms of each sum")->required();
+  command->add_option("--a-type", o.a_type, "bf16, fp16, tf32, e4m3 or e5m2")->capture_default_str();
+  command->add_option("--b-type", o.b_type, "As --a-type, which is also the default");
+  command->add_option("--out-type", o.out_type, "bf16, fp16 or fp32")->capture_default_str();
+  command->add_option("--a-layout", o.a_layout, "mk, or km: columns of A follow one another")
+      ->capture_default_str();
+  command->add_option("--b-layout", o.b_layout, "nk: columns of B follow one another, or kn")
+      ->capture_default_str();
+  command->add_option("--batches", o.batches, "So many independent matmuls")->capture_default_str();
+  command->add_option("--splits", o.splits, "Parts of K that are added up afterwards")->capture_default_str();
+  command->add_option("--scaled", o.scaled,
+                      "Numbers with scales: mxfp8, mxfp8_e5m2, mxfp4, nvfp4, blockwise or blockwise_e5m2");
+  command->add_option("--alpha", o.alpha, "Factor of the product")->capture_default_str();
+  command->add_option("--beta", o.beta, "Factor of what the output held before")->capture_default_str();
+  command->add_flag("--bias", o.bias, "Add a row to all rows");
+  command->add_option("--activation", o.activation, "none, relu, gelu or silu")->capture_default_str();
+  command->add_flag("--residual", o.residual, "Add a matrix after the activation");
+  command->add_option("--device", o.device, "auto, cuda:N, sim:sm90 or sim:sm100")->capture_default_str();
+  command->add_option("--config", o.config, "One of --list-configs, instead of the library's choice");
+  command->add_flag("--list-configs", o.list_configs, "Print the configurations that can run this, and stop");
+  command->add_flag("--integers", o.integers, "Small integers, for which the output must be exact");
+  command->add_option("--seed", o.seed, "Of the data and of the first random schedule")->capture_default_str();
+  command->add_option("--schedules", o.schedules, "Simulated SM: so many random schedules after round robin")
+      ->capture_default_str();
+  command->add_option("--schedule", o.schedule, "Simulated SM: one schedule only, rr or a seed in hexadecimal");
+  command->add_option("--sms", o.sms, "Simulated SM: how many, 1 to 1024")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_flag("--json", o.json, "Print JSON");
+  return command;
+}
+
+int matmul(const MatmulOptions& options) {
+  return options.scaled.empty() ? run(plain_of(options), options) : run(scaled_of(options), options);
+}
+
+}  // namespace heddle::tool
