@@ -2,10 +2,15 @@
 //
 // How fast PTX runs in the simulated SM on this machine, in instructions of threads per second on one core. The
 // checks are on unless a name says otherwise.
+//
+// With HEDDLE_MATMUL_PROGRAM, a CUDA program that multiplies matrices and takes --m, --n and --k, as the examples of
+// CUTLASS do, also how long `heddle exec` takes for it at 512 x 512 x 512. HEDDLE_MATMUL_ARCH is its architecture,
+// sm90 or sm100, and HEDDLE_PROGRAM the heddle to run it with, if that is not on PATH.
 #include <heddle/sim/ptx.h>
 
 #include <benchmark/benchmark.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -37,6 +42,9 @@ const char* const kDivergence =
 const char* const kShared =
     "ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r3]; add.u32 %r10, %r10, %r11;\n"
     "st.shared.v4.u32 [%r3], {%r10, %r11, %r12, %r13};\n";
+const char* const kGlobal =
+    "ld.global.v4.u32 {%r10, %r11, %r12, %r13}, [%rd1]; add.u32 %r10, %r10, %r11;\n"
+    "st.global.v4.u32 [%rd1], {%r10, %r11, %r12, %r13};\n";
 const char* const kShuffles = "shfl.sync.bfly.b32 %r11|%p2, %r10, 1, 31, -1; add.u32 %r10, %r11, %r5;\n";
 
 void run(benchmark::State& state, const std::string& body, bool check_races) {
@@ -60,6 +68,21 @@ void run(benchmark::State& state, const std::string& body, bool check_races) {
       benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
 }
 
+std::string variable(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
+// The program's own verification counts: it ends with a status other than 0 if the result is wrong.
+void run_program(benchmark::State& state, const std::string& program) {
+  const std::string command = variable("HEDDLE_PROGRAM", "heddle") + " exec --arch " +
+                              variable("HEDDLE_MATMUL_ARCH", "sm90") + " --stats " + program +
+                              " --m=512 --n=512 --k=512 --iterations=0 1>&2";
+  for (auto _ : state) {
+    if (std::system(command.c_str()) != 0) return state.SkipWithError(("it failed: " + command).c_str());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -72,7 +95,16 @@ int main(int argc, char** argv) {
   add("ptx/divergence", kDivergence);
   add("ptx/shared", kShared);
   add("ptx/shared/races_off", kShared, false);
+  add("ptx/global", kGlobal);
+  add("ptx/global/races_off", kGlobal, false);
   add("ptx/shuffles", kShuffles);
+  if (const std::string program = variable("HEDDLE_MATMUL_PROGRAM", ""); !program.empty()) {
+    benchmark::RegisterBenchmark("ptx/program/512x512x512",
+                                 [program](benchmark::State& s) { run_program(s, program); })
+        ->Unit(benchmark::kSecond)
+        ->Iterations(1)
+        ->UseRealTime();
+  }
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

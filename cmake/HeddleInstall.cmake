@@ -1,8 +1,14 @@
-# Install and export: find_package(heddle) then gives heddle::heddle and heddle::sim.
+# Install and export: find_package(heddle) then gives heddle::heddle, heddle::sim and heddle::kernels; the last
+# only where heddle is the top-level project.
 include(CMakePackageConfigHelpers)
 
+set(libraries heddle heddle_sim)
+if(PROJECT_IS_TOP_LEVEL)
+  list(APPEND libraries heddle_kernels)
+endif()
+
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")
-install(TARGETS heddle heddle_sim EXPORT heddle-targets
+install(TARGETS ${libraries} EXPORT heddle-targets
   FILE_SET HEADERS
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT heddle-targets NAMESPACE heddle:: DESTINATION "${package_dir}")

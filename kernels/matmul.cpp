@@ -95,7 +95,6 @@ void matmul(const MatmulProblem& problem, const MatmulTensors& tensors, void* st
     }
     refuse(device.name(), device.arch);
   } else {
-    (void)stream;
     enqueue_matmul_sm90<Target::kSim>(problem, tensors, stream);
   }
 }
@@ -105,11 +104,18 @@ std::vector<std::string> matmul_configs(const MatmulProblem& problem, const Matm
   MatmulProblem any = problem;
   any.config.clear();
   check(any, tensors, device);
-  const bool is_fused = matmul_checks::is_fused(problem, tensors);
-  if (device.arch == Arch::kSm90) return matmul_sm90_configs(problem, is_fused, !device.is_gpu());
-  std::vector<std::string> names = matmul_sm100_configs();
-  if (is_fused && problem.splits == 1) {
-    std::erase_if(names, [](const std::string& name) { return !name.ends_with("_fused"); });
+  if (device.arch == Arch::kSm90) {
+    return matmul_sm90_configs(problem, matmul_checks::is_fused(problem, tensors), !device.is_gpu());
+  }
+  std::vector<std::string> names;
+  for (const std::string& name : matmul_sm100_configs()) {
+    any.config = name;
+    try {
+      check(any, tensors, device);
+      names.push_back(name);
+    } catch (const InputError&) {
+      continue;  // another kind of problem has it
+    }
   }
   return names;
 }
@@ -137,14 +143,5 @@ std::string matmul_scaled_choice(const MatmulScaledProblem& problem, const Devic
                                   .out = place(5)};
   return matmul_scaled_sm100_configs(problem.format)[plan_matmul_scaled(problem, apart).config];
 }
-
-DeviceId find_device(std::string_view name, Arch fallback) { return parse_device(name, gpus(), fallback); }
-
-GpuList gpus() {
-  if constexpr (kHasCuda) return gpus_of<Target::kCuda>();
-  return gpus_of<Target::kSim>();
-}
-
-bool is_built_with_cuda() { return kHasCuda; }
 
 }  // namespace heddle

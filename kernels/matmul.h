@@ -11,6 +11,7 @@
 // rule, the value and what would pass.
 #pragma once
 
+#include "devices.h"
 #include "matmul_problem.h"
 #include "matmul_scaled_problem.h"
 
@@ -18,7 +19,6 @@
 #include <heddle/host/run_options.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace heddle {
@@ -46,13 +46,5 @@ std::string matmul_scaled_choice(const MatmulScaledProblem& problem, const Devic
 // Reads choices that a search found (matmul_bench --tune) instead of the file that HEDDLE_TUNE_FILE names; "" for
 // none. Throws InputError for a file that cannot be read. The format is in matmul_tune_file.h.
 void matmul_use_tune_file(const std::string& path);
-
-// "cuda:N", "sim:sm90", "sim:sm100", or "auto": the first GPU that this library has kernels for, otherwise
-// `fallback`. Throws InputError for anything else, and for a GPU that is not there.
-DeviceId find_device(std::string_view name, Arch fallback = Arch::kSm90);
-
-// The GPUs that this library can ask for. Empty, with the reason, where it was built without CUDA.
-GpuList gpus();
-bool is_built_with_cuda();
 
 }  // namespace heddle

@@ -21,7 +21,17 @@
 
 namespace heddle {
 
-enum class ScaledFormat : std::uint8_t { kMxfp8E4m3, kMxfp8E5m2, kMxfp4, kNvfp4, kBlockwiseE4m3, kBlockwiseE5m2 };
+// Where two types are named, A has the first and B the second.
+enum class ScaledFormat : std::uint8_t {
+  kMxfp8E4m3,
+  kMxfp8E5m2,
+  kMxfp8E4m3E5m2,
+  kMxfp8E5m2E4m3,
+  kMxfp4,
+  kNvfp4,
+  kBlockwiseE4m3,
+  kBlockwiseE5m2,
+};
 
 const char* name_of(ScaledFormat format);
 bool is_blockwise(ScaledFormat format);

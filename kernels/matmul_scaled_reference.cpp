@@ -18,14 +18,20 @@ std::int64_t MatmulScaledCase::b_scale_rows() const {
   return is_blockwise(problem.format) ? (problem.n + 127) / 128 : problem.n;
 }
 
-FloatFormat MatmulScaledCase::element() const {
+FloatFormat MatmulScaledCase::element(bool is_a) const {
+  constexpr FloatFormat kE4m3{4, 3, false};
+  constexpr FloatFormat kE5m2{5, 2, true};
   switch (problem.format) {
     case ScaledFormat::kMxfp8E4m3:
     case ScaledFormat::kBlockwiseE4m3:
-      return {4, 3, false};
+      return kE4m3;
     case ScaledFormat::kMxfp8E5m2:
     case ScaledFormat::kBlockwiseE5m2:
-      return {5, 2, true};
+      return kE5m2;
+    case ScaledFormat::kMxfp8E4m3E5m2:
+      return is_a ? kE4m3 : kE5m2;
+    case ScaledFormat::kMxfp8E5m2E4m3:
+      return is_a ? kE5m2 : kE4m3;
     default:
       return {2, 1, false, false};
   }
@@ -39,8 +45,8 @@ void MatmulScaledCase::prepare() {
   p.b_pitch = p.a_pitch;
   out = Matrices(p.out_type, p.m, p.n, 1, more);
   p.out_pitch = out.pitch;
-  a = operand(p.m, random);
-  b = operand(p.n, random);
+  a = operand(element(true), p.m, random);
+  b = operand(element(false), p.n, random);
   a_scales = scales(p.m, random);
   b_scales = scales(b_scale_rows(), random);
 }
@@ -63,7 +69,7 @@ double MatmulScaledCase::value(const std::vector<unsigned char>& operand,
   const std::uint32_t byte = operand[static_cast<std::size_t>(bit / 8)];
   const std::uint32_t code = bits == 8 ? byte : byte >> bit % 8 & 15;
   const std::int64_t at = row / rows_per_scale * scales_per_row() + k / scale_vector_of(problem.format);
-  return decode(element(), code) * scale(scale_bytes, static_cast<std::size_t>(at));
+  return decode(element(&operand == &a), code) * scale(scale_bytes, static_cast<std::size_t>(at));
 }
 
 MatmulVerdict MatmulScaledCase::verify(double most,
@@ -119,11 +125,10 @@ double MatmulScaledCase::scale(const std::vector<unsigned char>& bytes, std::siz
 }
 
 // Small integers, or numbers of any code that is finite and not large.
-std::vector<unsigned char> MatmulScaledCase::operand(std::int64_t rows, std::mt19937_64& random) const {
+std::vector<unsigned char> MatmulScaledCase::operand(FloatFormat f, std::int64_t rows, std::mt19937_64& random) const {
   const std::int64_t bits = bits_of_element(problem.format);
   std::vector<unsigned char> bytes(static_cast<std::size_t>(rows * problem.a_pitch * bits / 8),
                                    Matrices::kPoison);
-  const FloatFormat f = element();
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t k = 0; k < problem.k; ++k) {
       const double value = data == MatmulData::kIntegers

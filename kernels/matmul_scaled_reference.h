@@ -37,12 +37,12 @@ struct MatmulScaledCase {
   std::int64_t b_scale_rows() const;
 
  private:
-  FloatFormat element() const;
+  FloatFormat element(bool is_a) const;
   double scale(const std::vector<unsigned char>& bytes, std::size_t index) const;
   // Number k of a row, with its scale.
   double value(const std::vector<unsigned char>& operand, const std::vector<unsigned char>& scale_bytes,
                std::int64_t row, std::int64_t k, std::int64_t rows_per_scale) const;
-  std::vector<unsigned char> operand(std::int64_t rows, std::mt19937_64& random) const;
+  std::vector<unsigned char> operand(FloatFormat f, std::int64_t rows, std::mt19937_64& random) const;
   std::vector<unsigned char> scales(std::int64_t rows, std::mt19937_64& random) const;
 };
 

@@ -45,8 +45,11 @@ RunOutcome add_up_splits(Device& device, const MatmulSm100Call& call, const void
                                     .batches = static_cast<std::uint32_t>(p.batches),
                                     .splits = static_cast<std::uint32_t>(p.splits),
                                     .epilogue = {.alpha = p.alpha,
+                                                 .beta = p.beta,
+                                                 .c = p.beta != 0 ? call.out : nullptr,
                                                  .bias = call.bias,
                                                  .residual = call.residual,
+                                                 .c_pitch = plan.out_pitch,
                                                  .residual_pitch = plan.residual_pitch,
                                                  .activation = p.activation}};
   return device.enqueue<SplitKReduce>(

@@ -18,7 +18,7 @@ template <MmaKind kind>
 using StoredElement =
     std::conditional_t<kind == MmaKind::kF16, bf16, std::conditional_t<kind == MmaKind::kTf32, tf32, e4m3>>;
 
-template <MatmulSm100Config matmul_config, MmaKind kind, OperandMajors majors = {}>
+template <MatmulSm100Config matmul_config, MmaKind kind, OperandMajors majors = OperandMajors{}>
 struct StandardFamily {
   using In = StoredElement<kind>;
   static constexpr MatmulSm100Config config = matmul_config;
@@ -86,7 +86,7 @@ struct StandardFamily {
   }
 };
 
-template <MatmulSm100Config config, MmaKind kind, OperandMajors majors = {}, class Epilogue = StoreSums>
+template <MatmulSm100Config config, MmaKind kind, OperandMajors majors = OperandMajors{}, class Epilogue = StoreSums>
 using MatmulSm100 = MatmulSm100Frame<StandardFamily<config, kind, majors>, Epilogue>;
 
 }  // namespace heddle::inline HEDDLE_TARGET

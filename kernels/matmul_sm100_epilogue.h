@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a Blackwell matmul does to its sums before it stores them: policies of the kernel frame. A policy sees a
-// thread's part of a row, `count` neighbouring columns from `col` on, and changes the numbers where they are.
+// thread's part of a row, `count` neighbouring columns from `col` on, and changes the numbers where they are. It has
+// two turns: `scale`, and `apply` behind what C had before; a residual comes last. Where has_source, the
+// epilogue-load warp brings these two.
 #pragma once
 
 #include "matmul_epilogue.h"
@@ -18,41 +20,50 @@ namespace heddle::inline HEDDLE_TARGET {
 
 // As they are.
 struct StoreSums {
-  static constexpr bool has_residual = false;
+  static constexpr bool has_source = false;
   struct Params {};
 
+  template <std::uint32_t count>
+  HEDDLE_DEVICE static void scale(const Params&, float (&)[count]) {}
   template <Element Out, std::uint32_t count>
   HEDDLE_DEVICE static void apply(const Params&, std::uint32_t, std::uint32_t, float (&)[count]) {}
 };
 
 // alpha * sum
 struct ScaleSums {
-  static constexpr bool has_residual = false;
+  static constexpr bool has_source = false;
   struct Params {
     float alpha = 1;
   };
 
-  template <Element Out, std::uint32_t count>
-  HEDDLE_DEVICE static void apply(const Params& params, std::uint32_t, std::uint32_t, float (&values)[count]) {
+  template <std::uint32_t count>
+  HEDDLE_DEVICE static void scale(const Params& params, float (&values)[count]) {
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < count; ++i) values[i] *= params.alpha;
   }
+  template <Element Out, std::uint32_t count>
+  HEDDLE_DEVICE static void apply(const Params&, std::uint32_t, std::uint32_t, float (&)[count]) {}
 };
 
-// activation(alpha * sum + bias), and a residual that the epilogue-load warp brings.
+// activation(alpha * sum + beta * c + bias) + residual
 struct FuseSums {
-  static constexpr bool has_residual = true;
+  static constexpr bool has_source = true;
   struct Params {
     float alpha = 1;
+    float beta = 0;
     const void* bias = nullptr;  // one for each column, of the output's type; null: none
     Activation activation = Activation::kNone;
   };
 
+  template <std::uint32_t count>
+  HEDDLE_DEVICE static void scale(const Params& params, float (&values)[count]) {
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < count; ++i) values[i] *= params.alpha;
+  }
+
   template <Element Out, std::uint32_t count>
   HEDDLE_DEVICE static void apply(const Params& params, std::uint32_t col, std::uint32_t n,
                                   float (&values)[count]) {
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < count; ++i) values[i] *= params.alpha;
     if (params.bias != nullptr) {
       const Out* const bias = static_cast<const Out*>(params.bias) + col;
       HEDDLE_UNROLL

@@ -9,7 +9,7 @@
 //   load           copies the operands into a ring of stages              input pipeline
 //   mma            multiplies stage by stage into tensor memory           output pipeline
 //   epilogue       tensor memory to registers, to shared memory, to global memory by the copy engine
-//   epilogue_load  copies in a residual, if the epilogue's policy has one epilogue-load pipeline
+//   epilogue_load  copies in what C had and a residual, if the policy takes them     epilogue-load pipeline
 //
 // Ragged edges are the copy engine's business: it reads zeros outside of the operands and writes nothing outside
 // of C.
@@ -43,7 +43,9 @@ struct MatmulSm100Params {
   OutputTarget c;
   TileSchedulerParams scheduler;
   KBlocks k_blocks;
-  isa::TensorMap residual;  // added behind everything that the policy does; {column, row, batch}
+  isa::TensorMap c_before;  // added, times beta, between the policy's turns; {column, row, batch}
+  isa::TensorMap residual;  // added behind everything that the policy does
+  bool has_c_before;
   bool has_residual;
   typename Epilogue::Params epilogue;
 };
@@ -52,7 +54,7 @@ template <class Family, class Epilogue>
 struct MatmulSm100Frame {
   static constexpr MatmulSm100Config config = Family::config;
   static constexpr ClusterConfig kCluster = config.cluster_config();
-  static constexpr bool kHasSource = Epilogue::has_residual;
+  static constexpr bool kHasSource = Epilogue::has_source;
   static_assert(config.tile_n % (16 * config.cta_group) == 0 && config.tile_n <= 256,
                 "an MMA has 16 to 256 columns in steps of 16, a pair's in steps of 32: change tile_n");
   static_assert(config.tile_m == kSm100TileM || (config.cta_group == 1 && !kHasSource),
@@ -119,7 +121,7 @@ struct MatmulSm100Frame {
       const KBlocks::Range range = params.k_blocks.of_split(work.split);
       const std::uint32_t ahead = range.count < config.stages ? range.count : config.stages;
       if (is_elected) load_blocks(params, ctx, input, work, range.first, ahead);
-      if (params.has_residual) order.arrive();
+      if (params.has_c_before || params.has_residual) order.arrive();
       if (is_elected) load_blocks(params, ctx, input, work, range.first + ahead, range.count - ahead);
     }
     if (is_elected) input.drain_producer();
@@ -177,19 +179,23 @@ struct MatmulSm100Frame {
     const SourceTileView<Out, config.tile_n> tiles(shared.source_tiles.ptr());
     LoadOrder order(shared.pipelines);
     const bool is_elected = ctx.elect_one_thread();
+    const auto load_chunk = [&](const isa::TensorMap* map, const TileWork& work, std::uint32_t chunk) {
+      auto stage = source.acquire_producer();
+      stage.expect_bytes(tiles[0].tx_bytes());
+      isa::cp_async_bulk_tensor_load(
+          tiles[stage.index()].data(), map,
+          {static_cast<std::int32_t>(work.n * config.tile_n + chunk * Writer<Out>::chunk_cols),
+           static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(work.batch)},
+          stage.mbar());
+      std::move(stage).release();
+    };
     for (const TileWork work : scheduler.tiles()) {
-      if (!params.has_residual) continue;
+      if (!params.has_c_before && !params.has_residual) continue;
       order.wait();
       if (!is_elected) continue;
       for (std::uint32_t chunk = 0; chunk < Writer<Out>::chunks; ++chunk) {
-        auto stage = source.acquire_producer();
-        stage.expect_bytes(tiles[0].tx_bytes());
-        isa::cp_async_bulk_tensor_load(
-            tiles[stage.index()].data(), &params.residual,
-            {static_cast<std::int32_t>(work.n * config.tile_n + chunk * Writer<Out>::chunk_cols),
-             static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(work.batch)},
-            stage.mbar());
-        std::move(stage).release();
+        if (params.has_c_before) load_chunk(&params.c_before, work, chunk);
+        if (params.has_residual) load_chunk(&params.residual, work, chunk);
       }
     }
     if (is_elected) source.drain_producer();
@@ -226,18 +232,23 @@ struct MatmulSm100Frame {
       float values[Writer<Out>::lane_cols];
       HEDDLE_UNROLL
       for (std::uint32_t i = 0; i < Writer<Out>::lane_cols; ++i) values[i] = __builtin_bit_cast(float, sums[i]);
+      Epilogue::scale(params_.epilogue, values);
+      if constexpr (kHasSource) {
+        if (params_.has_c_before) add_source(params_.epilogue.beta, values);
+      }
       Epilogue::template apply<Out>(params_.epilogue, writer_.lane_column(chunk), params_.c.n, values);
       if constexpr (kHasSource) {
-        if (params_.has_residual) {
-          auto stage = source_.acquire_consumer();
-          add_row(source_tiles_[stage.index()], Roles::template thread_in_role<MatmulRoles::Epilogue>(), values);
-          std::move(stage).release();
-        }
+        if (params_.has_residual) add_source(1.0f, values);
       }
       writer_.store(chunk, values);
     }
 
    private:
+    HEDDLE_DEVICE void add_source(float factor, float (&values)[Writer<Out>::lane_cols]) requires(kHasSource) {
+      auto stage = source_.acquire_consumer();
+      add_row(source_tiles_[stage.index()], Roles::template thread_in_role<MatmulRoles::Epilogue>(), factor, values);
+      std::move(stage).release();
+    }
     HEDDLE_DEVICE static unsigned char* source_storage(Shared& shared) {
       if constexpr (kHasSource) return shared.source_tiles.ptr();
       return nullptr;

@@ -120,23 +120,29 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
                                                .splits = static_cast<std::uint32_t>(p.splits)});
   if constexpr (named.is_fused) {
     if (p.splits == 1) {
+      params.has_c_before = p.beta != 0;
       params.has_residual = call.residual != nullptr;
       params.epilogue.alpha = p.alpha;
+      params.epilogue.beta = p.beta;
       params.epilogue.bias = call.bias;
       params.epilogue.activation = p.activation;
     }
+    const auto source = [&](const void* address, std::uint64_t pitch, std::uint64_t batch_stride) {
+      return MatricesMap{.type = output_tensor_type(p.out_type),
+                         .address = address,
+                         .rows = p.m,
+                         .cols = p.n,
+                         .batches = p.batches,
+                         .element_bytes = element_bytes_of(p.out_type),
+                         .pitch = pitch,
+                         .batch_stride = batch_stride,
+                         .box_rows = kSm100TileM,
+                         .box_cols = chunk_cols_of<config.tile_n>(p.out_type)}
+          .make();
+    };
+    if (params.has_c_before) params.c_before = source(call.out, plan.out_pitch, plan.out_batch_stride);
     if (params.has_residual) {
-      params.residual = MatricesMap{.type = output_tensor_type(p.out_type),
-                                    .address = call.residual,
-                                    .rows = p.m,
-                                    .cols = p.n,
-                                    .batches = p.batches,
-                                    .element_bytes = element_bytes_of(p.out_type),
-                                    .pitch = plan.residual_pitch,
-                                    .batch_stride = plan.residual_batch_stride,
-                                    .box_rows = kSm100TileM,
-                                    .box_cols = chunk_cols_of<config.tile_n>(p.out_type)}
-                            .make();
+      params.residual = source(call.residual, plan.residual_pitch, plan.residual_batch_stride);
     }
   }
   return launch<Kernel>(device, params, call.stream);

@@ -377,9 +377,9 @@ template <Element Out, std::uint32_t tile_n>
 using SourceTileView =
     SMemTileView<Out, k_major_tile<Out>(kSm100TileM, output_chunk_cols<Out, tile_n>(), Swizzle::k128B)>;
 
-// Adds a row of a tile to numbers in registers.
+// Adds a row of a tile, times a factor, to numbers in registers.
 template <class Tile, std::uint32_t count>
-HEDDLE_DEVICE void add_row(Tile tile, std::uint32_t row, float (&values)[count]) {
+HEDDLE_DEVICE void add_row(Tile tile, std::uint32_t row, float factor, float (&values)[count]) {
   using Out = typename Tile::value_type;
   constexpr std::uint32_t per_16_bytes = 16 / sizeof(Out);
   HEDDLE_UNROLL
@@ -388,13 +388,13 @@ HEDDLE_DEVICE void add_row(Tile tile, std::uint32_t row, float (&values)[count])
     HEDDLE_UNROLL
     for (std::uint32_t w = 0; w < 4; ++w) {
       if constexpr (std::is_same_v<Out, float>) {
-        values[i + w] += __builtin_bit_cast(float, bytes.word[w]);
+        values[i + w] += factor * __builtin_bit_cast(float, bytes.word[w]);
       } else if constexpr (std::is_same_v<Out, bf16>) {
-        values[i + 2 * w] += __builtin_bit_cast(float, bytes.word[w] << 16);
-        values[i + 2 * w + 1] += __builtin_bit_cast(float, bytes.word[w] & 0xffff0000);
+        values[i + 2 * w] += factor * __builtin_bit_cast(float, bytes.word[w] << 16);
+        values[i + 2 * w + 1] += factor * __builtin_bit_cast(float, bytes.word[w] & 0xffff0000);
       } else {
-        values[i + 2 * w] += isa::cvt_f32_f16(bytes.word[w]);
-        values[i + 2 * w + 1] += isa::cvt_f32_f16(bytes.word[w] >> 16);
+        values[i + 2 * w] += factor * isa::cvt_f32_f16(bytes.word[w]);
+        values[i + 2 * w + 1] += factor * isa::cvt_f32_f16(bytes.word[w] >> 16);
       }
     }
   }

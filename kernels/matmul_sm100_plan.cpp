@@ -28,7 +28,7 @@ constexpr MatmulRules kRules{.arch = "sm100",
                              .has_empty_k = true,
                              .has_batches = true,
                              .max_splits = 1024,
-                             .has_beta = false,
+                             .has_beta = true,
                              .has_mn_major_a = true,
                              .has_mn_major_b = true,
                              .has_types = has_types,
@@ -71,8 +71,8 @@ MatmulSm100Plan plan_matmul_sm100(const MatmulProblem& p, const MatmulTensors& t
   require(
       !plan.is_fused || p.splits > 1 || kMatmulSm100Configs[plan.config].is_fused,
       fmt::format(
-          "configuration '{}' stores the sums as they are; alpha, activation, bias and residual take one whose "
-          "name ends in '_fused'",
+          "configuration '{}' stores the sums as they are; alpha, beta, activation, bias and residual take one "
+          "whose name ends in '_fused'",
           name));
   std::string with_layouts;
   for (const MatmulSm100Named& named : kMatmulSm100Configs) {

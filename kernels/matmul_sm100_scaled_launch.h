@@ -37,6 +37,10 @@ inline ScaledOperandTypes operand_types_of(ScaledFormat format) {
     case ScaledFormat::kMxfp8E5m2:
     case ScaledFormat::kBlockwiseE5m2:
       return {OperandType::kE5m2, OperandType::kE5m2};
+    case ScaledFormat::kMxfp8E4m3E5m2:
+      return {OperandType::kE4m3, OperandType::kE5m2};
+    case ScaledFormat::kMxfp8E5m2E4m3:
+      return {OperandType::kE5m2, OperandType::kE4m3};
     default:
       return {OperandType::kE2m1, OperandType::kE2m1};
   }

@@ -44,6 +44,10 @@ const char* name_of(ScaledFormat format) {
       return "mxfp8_e4m3";
     case ScaledFormat::kMxfp8E5m2:
       return "mxfp8_e5m2";
+    case ScaledFormat::kMxfp8E4m3E5m2:
+      return "mxfp8_e4m3_e5m2";
+    case ScaledFormat::kMxfp8E5m2E4m3:
+      return "mxfp8_e5m2_e4m3";
     case ScaledFormat::kMxfp4:
       return "mxfp4";
     case ScaledFormat::kNvfp4:

@@ -132,9 +132,10 @@ MatmulSm90Choice choose_matmul_sm90(const MatmulProblem& problem, const MatmulSm
     const MatmulSm90Config& config = kMatmulSm90Instances[i].config;
     for (const std::uint32_t splits : all_splits) {
       if (!can_run(i, problem, needs, splits > 1) || possible_splits(i, problem, splits) != splits) continue;
-      // Parts that nobody asked for must fill SMs that are idle without them.
+      // Parts that nobody asked for must fill SMs that are idle without them. The simulated SM has none of these.
       if (splits > 1 && !is_split &&
-          (tiles_of(problem, config) * splits > kSms || workspace_of(problem, splits) > needs.workspace_bytes)) {
+          (needs.is_simulated || tiles_of(problem, config) * splits > kSms ||
+           workspace_of(problem, splits) > needs.workspace_bytes)) {
         continue;
       }
       const double cycles = cost(problem, config, splits);

@@ -80,6 +80,9 @@ struct SplitKReduce {
     if (epilogue.residual != nullptr) {
       epilogue.residual = static_cast<const Out*>(epilogue.residual) + batch * params.residual_batch_stride;
     }
+    if (epilogue.c != nullptr) {
+      epilogue.c = static_cast<const Out*>(epilogue.c) + batch * params.out_batch_stride;
+    }
     Out* const to = static_cast<Out*>(params.out) + batch * params.out_batch_stride + row * params.out_pitch;
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < 4; i += 2) {

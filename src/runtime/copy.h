@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies and fills between host and card. Each runs when it is asked for. The side that is the card's must lie in an
-// allocation, whole.
+// Copies and fills between host and card. Each runs when it is asked for. The side that is the card's must lie in
+// an allocation, whole.
 #pragma once
 
 #include "runtime/state.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The structure in which a program asks for all properties of the card at once. Its layout changed from CUDA 12 to 13.
+// The structure in which a program asks for all properties of the card at once. Its layout changed from CUDA 12
+// to 13.
 #pragma once
 
 #include <cstddef>

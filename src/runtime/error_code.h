@@ -29,6 +29,8 @@ enum class Error : int {
   kLaunchOutOfResources = 701,
   kLaunchTimeout = 702,
   kAssert = 710,
+  kHostMemoryAlreadyRegistered = 712,
+  kHostMemoryNotRegistered = 713,
   kIllegalInstruction = 715,
   kMisalignedAddress = 716,
   kInvalidPc = 718,

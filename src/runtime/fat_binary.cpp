@@ -57,7 +57,8 @@ FatImage read_image(std::span<const std::byte> image, std::size_t at, std::size_
   result.stored = result.stored.first(compressed);
   result.unpacked_bytes = read<std::uint64_t>(image, 56);
   if (result.unpacked_bytes > kMaxText) {
-    refuse(fmt::format("the image at byte {} unpacks to {} bytes; at most {}", at, result.unpacked_bytes, kMaxText));
+    refuse(
+        fmt::format("the image at byte {} unpacks to {} bytes; at most {}", at, result.unpacked_bytes, kMaxText));
   }
   return result;
 }
@@ -84,13 +85,14 @@ std::vector<FatImage> read_fat_binary(std::span<const std::byte> bytes) {
   std::size_t at = header;
   const std::size_t end = header + length;
   while (at < end) {
-    if (end - at < kImageHeader) refuse(fmt::format("{} bytes are left at byte {}; an image has {}", end - at, at, 64));
+    if (end - at < kImageHeader)
+      refuse(fmt::format("{} bytes are left at byte {}; an image has {}", end - at, at, 64));
     const std::span<const std::byte> image = bytes.subspan(at, end - at);
     const std::size_t image_header = read<std::uint32_t>(image, 4);
     const auto payload = read<std::uint64_t>(image, 8);
     if (image_header < kImageHeader || image_header > image.size() || payload > image.size() - image_header) {
-      refuse(fmt::format("the image at byte {} has a header of {} bytes and {} more; {} are left", at, image_header,
-                         payload, image.size()));
+      refuse(fmt::format("the image at byte {} has a header of {} bytes and {} more; {} are left", at,
+                         image_header, payload, image.size()));
     }
     images.push_back(read_image(image, at, image_header, payload));
     at += image_header + payload;

@@ -27,7 +27,7 @@ struct FatImage {
 
   Kind kind = Kind::kOther;
   Packing packing = Packing::kNone;
-  std::uint32_t arch = 0;                // 90 for sm_90 and sm_90a alike
+  std::uint32_t arch = 0;  // 90 for sm_90 and sm_90a alike
   std::uint64_t unpacked_bytes = 0;
   std::span<const std::byte> stored = {};  // inside the fat binary
 };

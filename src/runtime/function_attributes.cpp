@@ -60,8 +60,9 @@ Error set_attribute(State& card, Kernel& kernel, int attribute, int value) {
     case kMaxDynamicShared: {
       const std::size_t most = max_shared_bytes(options().arch) - entry->static_shared_bytes;
       if (value < 0 || static_cast<std::size_t>(value) > most) {
-        say(fmt::format("cudaFuncSetAttribute for {}: {} bytes of dynamic shared memory; at most {} beside {} static ones",
-                        readable(kernel.name), value, most, entry->static_shared_bytes));
+        say(fmt::format(
+            "cudaFuncSetAttribute for {}: {} bytes of dynamic shared memory; at most {} beside {} static ones",
+            readable(kernel.name), value, most, entry->static_shared_bytes));
         return Error::kInvalidValue;
       }
       kernel.max_dynamic_shared = static_cast<std::size_t>(value);

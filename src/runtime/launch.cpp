@@ -34,13 +34,13 @@ Refusal check_shape(const Kernel& kernel, const sim::PtxEntry& entry, const Laun
                     const isa::Dim3& cluster) {
   const auto& [grid, block] = std::pair(request.grid, request.block);
   if (has_zero(grid) || grid.x > kMaxGridX || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ) {
-    return {Error::kInvalidConfiguration,
-            fmt::format("a grid of {} CTAs; 1x1x1 to {}x{}x{}", text_of(grid), kMaxGridX, kMaxGridYZ, kMaxGridYZ)};
+    return {Error::kInvalidConfiguration, fmt::format("a grid of {} CTAs; 1x1x1 to {}x{}x{}", text_of(grid),
+                                                      kMaxGridX, kMaxGridYZ, kMaxGridYZ)};
   }
   if (has_zero(block) || block.x > kMaxBlockXY || block.y > kMaxBlockXY || block.z > kMaxBlockZ ||
       volume(block) > kMaxThreads) {
-    return {Error::kInvalidConfiguration,
-            fmt::format("a block of {} threads; at most {} in all and {} in z", text_of(block), kMaxThreads, kMaxBlockZ)};
+    return {Error::kInvalidConfiguration, fmt::format("a block of {} threads; at most {} in all and {} in z",
+                                                      text_of(block), kMaxThreads, kMaxBlockZ)};
   }
   if (entry.max_threads != 0 && volume(block) > entry.max_threads) {
     return {Error::kLaunchOutOfResources,
@@ -68,19 +68,20 @@ Refusal check_shape(const Kernel& kernel, const sim::PtxEntry& entry, const Laun
                         text_of(cluster), isa::kMaxPortableCluster, isa::kMaxCluster)};
   }
   if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
-    return {Error::kInvalidClusterSize,
-            fmt::format("a grid of {} CTAs does not divide into clusters of {}", text_of(grid), text_of(cluster))};
+    return {Error::kInvalidClusterSize, fmt::format("a grid of {} CTAs does not divide into clusters of {}",
+                                                    text_of(grid), text_of(cluster))};
   }
   if (!has_zero(entry.required_cluster) && cluster != entry.required_cluster) {
-    return {Error::kInvalidClusterSize,
-            fmt::format("a cluster of {} CTAs; it requires {}", text_of(cluster), text_of(entry.required_cluster))};
+    return {Error::kInvalidClusterSize, fmt::format("a cluster of {} CTAs; it requires {}", text_of(cluster),
+                                                    text_of(entry.required_cluster))};
   }
   if (request.is_cooperative) {
-    const auto room = static_cast<std::uint64_t>(resident_ctas(entry, volume(block), request.dynamic_shared)) *
-                      options().sms;
+    const auto room =
+        static_cast<std::uint64_t>(resident_ctas(entry, volume(block), request.dynamic_shared)) * options().sms;
     if (volume(grid) > room) {
       return {Error::kCooperativeLaunchTooLarge,
-              fmt::format("{} CTAs that wait for one another; {} SMs have room for {}", volume(grid), options().sms, room)};
+              fmt::format("{} CTAs that wait for one another; {} SMs have room for {}", volume(grid),
+                          options().sms, room)};
     }
   }
   return {};
@@ -95,6 +96,10 @@ std::vector<std::byte> gather(const sim::PtxEntry& entry, const LaunchRequest& r
     }
     std::memcpy(bytes.data(), request.buffer, bytes.size());
     return bytes;
+  }
+  if (request.arguments == nullptr && !bytes.empty()) {
+    throw InputError(fmt::format("launch of {}: no parameters; it takes {}", readable(entry.name),
+                                 entry.parameter_offsets.size()));
   }
   for (std::size_t p = 0; p < entry.parameter_offsets.size(); ++p) {
     std::memcpy(bytes.data() + entry.parameter_offsets[p], request.arguments[p], entry.parameter_sizes[p]);
@@ -174,6 +179,7 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
     return refusal.error;
   }
   const std::vector<std::byte> parameters = gather(*entry, request);
+  if (request.is_cooperative) card.memory.clear_grid_workspace();
   const sim::GlobalMemory memory = card.memory.global_memory(kernel.module);
   const Options& asked = options();
   sim::LaunchOptions how;
@@ -181,7 +187,8 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   how.schedule = asked.schedule;
   how.arch = asked.arch;
   // CTAs that wait for one another must all be resident; the machine has one to an SM.
-  how.sms = request.is_cooperative ? std::max(asked.sms, static_cast<std::uint32_t>(volume(request.grid))) : asked.sms;
+  how.sms =
+      request.is_cooperative ? std::max(asked.sms, static_cast<std::uint32_t>(volume(request.grid))) : asked.sms;
   how.kernel = name;
   how.again = asked.again;
   how.max_steps = asked.budget;
@@ -191,6 +198,7 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   shape.block = request.block;
   shape.cluster = cluster;
   shape.dynamic_shared_bytes = request.dynamic_shared;
+  if (request.is_cooperative) shape.grid_workspace = card.memory.grid_workspace();
   shape.print = [&](std::string_view text) { card.printed += text; };
 
   const auto begin = std::chrono::steady_clock::now();

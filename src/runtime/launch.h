@@ -16,8 +16,8 @@ struct LaunchRequest {
   isa::Dim3 cluster = {0, 0, 0};  // 0: what the kernel asks for, or none
   std::size_t dynamic_shared = 0;
   bool is_cooperative = false;
-  void** arguments = nullptr;     // a pointer to each
-  const void* buffer = nullptr;   // or all of them, laid out as the kernel expects
+  void** arguments = nullptr;    // a pointer to each
+  const void* buffer = nullptr;  // or all of them, laid out as the kernel expects
   std::size_t buffer_bytes = 0;
 };
 

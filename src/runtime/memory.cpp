@@ -25,7 +25,8 @@ std::byte* Memory::allocate(MemoryKind kind, std::size_t bytes) {
   if (bytes > total_bytes() || (is_on_card && bytes > free_bytes())) return nullptr;
   // A page that nothing can touch follows, so that no two allocations are neighbours.
   const std::size_t usable = (std::max<std::size_t>(bytes, 1) + kPage - 1) / kPage * kPage;
-  void* made = mmap(nullptr, usable + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* made =
+      mmap(nullptr, usable + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (made == MAP_FAILED) return nullptr;
   auto* begin = static_cast<std::byte*>(made);
   mprotect(begin + usable, kPage, PROT_NONE);
@@ -75,6 +76,13 @@ void Memory::add(MemoryKind kind, void* begin, std::size_t bytes, std::string na
                                  .owner = owner};
 }
 
+bool Memory::overlaps(const void* begin, std::size_t bytes) const {
+  const auto next = allocations_.lower_bound(number(begin) + bytes);
+  if (next == allocations_.begin()) return false;
+  const Allocation& before = std::prev(next)->second;
+  return number(before.begin) + before.bytes > number(begin);
+}
+
 bool Memory::remove(const void* begin, MemoryKind kind) {
   const auto found = allocations_.find(number(begin));
   if (found == allocations_.end() || found->second.kind != kind) return false;
@@ -101,6 +109,11 @@ sim::GlobalMemory Memory::global_memory(const void* owner) const {
     memory.add(one.name, one.begin, one.bytes);
   }
   return memory;
+}
+
+void Memory::clear_grid_workspace() {
+  workspace_[0] = workspace_[1] = 0;
+  add(MemoryKind::kVariable, workspace_, sizeof(workspace_), "workspace of the grid", nullptr);
 }
 
 std::size_t Memory::total_bytes() const {

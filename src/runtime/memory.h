@@ -26,8 +26,8 @@ struct Allocation {
 
 class Memory {
  public:
-  // Null if there is no room. Every byte of device memory is kPoison at first, for up to kMaxPoisoned bytes of it:
-  // what a program gets from a card is not zero either.
+  // Null if there is no room. Every byte of device memory is kPoison at first, for up to kMaxPoisoned bytes of
+  // it: what a program gets from a card is not zero either.
   std::byte* allocate(MemoryKind kind, std::size_t bytes);
   bool free(const void* begin, MemoryKind kind);
 
@@ -35,6 +35,7 @@ class Memory {
 
   // Memory that exists already: a variable of a module, or registered pages of the host.
   void add(MemoryKind kind, void* begin, std::size_t bytes, std::string name, const void* owner);
+  bool overlaps(const void* begin, std::size_t bytes) const;
   bool remove(const void* begin, MemoryKind kind);
   void remove_owned(const void* owner);
 
@@ -44,13 +45,18 @@ class Memory {
   // What kernels can reach. A module adds its own variables at a launch, so those of `owner` are left out.
   sim::GlobalMemory global_memory(const void* owner) const;
 
+  // Where the CTAs of a cooperative launch count one another; zero when it begins.
+  void clear_grid_workspace();
+  std::uint64_t grid_workspace() const { return reinterpret_cast<std::uint64_t>(workspace_); }
+
   std::size_t total_bytes() const;  // of the card
   std::size_t free_bytes() const;
 
  private:
   std::map<std::uintptr_t, Allocation> allocations_;  // by address
-  std::size_t used_ = 0;                              // device and managed
-  std::size_t count_ = 0;                             // allocations so far
+  std::uint64_t workspace_[2] = {};
+  std::size_t used_ = 0;   // device and managed
+  std::size_t count_ = 0;  // allocations so far
 };
 
 inline constexpr unsigned char kPoison = 0xCB;

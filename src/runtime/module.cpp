@@ -48,6 +48,7 @@ Error Module::load(Memory& memory) {
 }
 
 Error Module::choose() {
+  if (image_ == nullptr) return Error::kNoKernelImageForDevice;
   if (std::memcmp(image_, kElfMagic, sizeof(kElfMagic)) == 0) {
     say("a module is machine code, which cannot be run; give PTX, or a fat binary that has some");
     return Error::kNoKernelImageForDevice;
@@ -59,7 +60,8 @@ Error Module::choose() {
   PtxTarget best;
   std::vector<std::string> embedded;
   for (const FatImage& image : read_fat_binary({static_cast<const std::byte*>(image_), bytes})) {
-    if (image.kind == FatImage::Kind::kMachineCode) embedded.push_back(fmt::format("machine code for sm_{}", image.arch));
+    if (image.kind == FatImage::Kind::kMachineCode)
+      embedded.push_back(fmt::format("machine code for sm_{}", image.arch));
     if (image.kind != FatImage::Kind::kPtx) continue;
     std::string text = unpack_ptx(image);
     const PtxTarget target = ptx_target(text);
@@ -69,7 +71,8 @@ Error Module::choose() {
     best_text = std::move(text);
   }
   if (best.arch == 0) {
-    say(fmt::format("the program has no PTX that sm_{} can run. It has {}. Compile it with "
+    say(
+        fmt::format("the program has no PTX that sm_{} can run. It has {}. Compile it with "
                     "-gencode arch=compute_{}a,code=compute_{}a, or choose --arch",
                     arch, list_of(embedded), arch, arch));
     return Error::kNoKernelImageForDevice;
@@ -114,7 +117,7 @@ Module* ModuleRegistry::add_copy(const void* image) {
   const std::size_t fat_bytes = fat_binary_bytes(image);
   const std::size_t bytes = std::memcmp(image, kElfMagic, sizeof(kElfMagic)) == 0 ? sizeof(kElfMagic)
                             : fat_bytes != 0                                      ? fat_bytes
-                                                     : std::strlen(static_cast<const char*>(image)) + 1;
+                                             : std::strlen(static_cast<const char*>(image)) + 1;
   const auto* begin = static_cast<const std::byte*>(image);
   modules_.push_back(std::make_unique<Module>(fmt::format("module {}", modules_.size() + 1),
                                               std::vector<std::byte>(begin, begin + bytes)));

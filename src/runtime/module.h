@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device code of a program: its fat binaries, the kernels and variables that the host code has handles for, and the
-// PTX that is chosen among what is embedded. Nothing is loaded before a kernel or a variable is asked for.
+// Device code of a program: its fat binaries, the kernels and variables that the host code has handles for, and
+// the PTX that is chosen among what is embedded. Nothing is loaded before a kernel or a variable is asked for.
 #pragma once
 
 #include "runtime/error_code.h"
@@ -25,7 +25,7 @@ class Module;
 
 struct Kernel {
   Module* module = nullptr;
-  std::string name;                        // mangled
+  std::string name;                                    // mangled
   std::optional<std::size_t> max_dynamic_shared = {};  // as cudaFuncSetAttribute set it
   bool allows_nonportable_cluster = false;
   int carveout = -1;
@@ -42,7 +42,7 @@ struct Symbol {
 
 class Module {
  public:
-  // `image` is a fat binary or PTX that ends with a zero; it stays where it is.
+  // `image` is a fat binary or PTX that ends with a zero, and stays where it is. Null: one that cannot be used.
   Module(std::string name, const void* image) : name_(std::move(name)), image_(image) {}
   // A copy of such an image.
   Module(std::string name, std::vector<std::byte> image)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many CTAs and clusters a card of this kind has room for, by threads and shared memory. Registers are not known
-// from PTX and do not count.
+// How many CTAs and clusters a card of this kind has room for, by threads and shared memory. Registers are not
+// known from PTX and do not count.
 #pragma once
 
 #include "runtime/launch.h"

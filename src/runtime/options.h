@@ -13,12 +13,12 @@ namespace heddle::runtime {
 
 struct Options {
   Arch arch = Arch::kSm90;
-  std::uint32_t sms = 16;           // the largest cluster fits
+  std::uint32_t sms = 16;  // the largest cluster fits
   sim::Schedule schedule = {};
   std::uint64_t budget = std::uint64_t{1} << 40;  // instructions of a launch
   bool check_races = true;
-  bool stats = false;               // print what was executed when the program ends
-  std::string again;                // the command that shows a run again
+  bool stats = false;  // print what was executed when the program ends
+  std::string again;   // the command that shows a run again
 
   std::uint32_t sm() const { return arch == Arch::kSm90 ? 90 : 100; }
 };

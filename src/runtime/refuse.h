@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of CUDA that are not there. The build makes a function for every call of the real libraries, which says so;
-// one that is there takes its place.
+// Calls of CUDA that are not there. The build makes a function for every call of the real libraries, which says
+// so; one that is there takes its place.
 #pragma once
 
 #include <string>

@@ -18,7 +18,8 @@ void at_exit() {
   if (!options().stats) return;
   std::fflush(stdout);
   const double rate = card.seconds > 0 ? static_cast<double>(card.instructions) / card.seconds / 1e6 : 0;
-  std::fprintf(stderr, "heddle exec: %llu launches, %llu instructions in %.2f s, %.1f million a second\n",
+  std::fprintf(stderr,
+               "heddle exec: launches %llu, instructions of threads %llu, %.2f s, %.1f million a second\n",
                static_cast<unsigned long long>(card.launches), static_cast<unsigned long long>(card.instructions),
                card.seconds, rate);
 }

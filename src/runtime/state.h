@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The simulated card as one process sees it, and the frame of every call: one call at a time, errors as codes, and
-// an error of a kernel that stays until the card is reset, as on hardware.
+// The simulated card as one process sees it, and the frame of every call: one call at a time, errors as codes,
+// and an error of a kernel that stays until the card is reset, as on hardware.
 #pragma once
 
 #include "runtime/error_code.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams and events. All work is done when it is asked for, in the order of the calls: that is one of the orders which
-// streams allow. So a stream holds nothing, and an event that was recorded has happened. An event's time is the host's.
+// Streams and events. All work is done when it is asked for, in the order of the calls: that is one of the orders
+// which streams allow. So a stream holds nothing, and an event that was recorded has happened. An event's time is
+// the host's.
 #pragma once
 
 #include <chrono>
@@ -31,8 +32,8 @@ class Streams {
  public:
   Stream* create(unsigned flags, int priority);
   bool destroy(void* handle);
-  bool is_known(const void* handle) const;             // a default stream is
-  const Stream* find(const void* handle) const;        // null for a default one
+  bool is_known(const void* handle) const;       // a default stream is
+  const Stream* find(const void* handle) const;  // null for a default one
 
   Event* create_event(unsigned flags);
   bool destroy_event(void* handle);

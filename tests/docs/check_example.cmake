@@ -15,3 +15,4 @@ endfunction()
 
 expect_same(README.md examples/01_pipeline.cu kernel)
 expect_same(docs/guide.md examples/own_payload.h payload)
+expect_same(docs/guide.md tests/package/consumer/multiply.cpp multiply)

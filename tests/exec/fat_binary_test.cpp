@@ -104,7 +104,8 @@ TEST(FatBinary, DamagedBytesGiveAnErrorAndNoCrash) {
     if (random() % 4 == 0) bytes.resize(random() % bytes.size());
     try {
       for (const FatImage& image : read_fat_binary(bytes)) {
-        if (image.kind == FatImage::Kind::kPtx && image.unpacked_bytes < (1u << 24)) ptx_target(unpack_ptx(image));
+        if (image.kind == FatImage::Kind::kPtx && image.unpacked_bytes < (1u << 24))
+          ptx_target(unpack_ptx(image));
       }
     } catch (const InputError&) {
       ++refused;

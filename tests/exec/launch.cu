@@ -90,7 +90,8 @@ void shared_memory(unsigned* data) {
   reverse<<<1, 128, 100000>>>(data);
   EXPECT_OK(cudaDeviceSynchronize());
   EXPECT(data[0] == 0);
-  EXPECT_CODE(cudaFuncSetAttribute(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, 232449), cudaErrorInvalidValue);
+  EXPECT_CODE(cudaFuncSetAttribute(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, 232449),
+              cudaErrorInvalidValue);
   cudaGetLastError();
   cudaFuncAttributes attributes;
   EXPECT_OK(cudaFuncGetAttributes(&attributes, reverse));
@@ -107,7 +108,8 @@ void cooperative(unsigned* data) {
   unsigned* sum = data + 100;
   *sum = 0;
   void* arguments[] = {&data, &sum};
-  EXPECT_OK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&sum_of_blocks), 20, 32, arguments, 0, nullptr));
+  EXPECT_OK(
+      cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&sum_of_blocks), 20, 32, arguments, 0, nullptr));
   EXPECT_OK(cudaDeviceSynchronize());
   EXPECT(*sum == 210);
   EXPECT_CODE(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&sum_of_blocks), 100000, 32, arguments, 0,

@@ -133,11 +133,13 @@ void pointers() {
   EXPECT_OK(cudaPointerGetAttributes(&attributes, &local));
   EXPECT(attributes.type == cudaMemoryTypeUnregistered);
   EXPECT_OK(cudaHostRegister(&local, sizeof(local), cudaHostRegisterDefault));
+  EXPECT_CODE(cudaHostRegister(&local, sizeof(local), 0), cudaErrorHostMemoryAlreadyRegistered);
   write<<<1, 1>>>(&local, 3);
   write<<<1, 1>>>(static_cast<int*>(both), 4);
   EXPECT_OK(cudaDeviceSynchronize());
   EXPECT(local == 3 && *static_cast<int*>(both) == 4);
   EXPECT_OK(cudaHostUnregister(&local));
+  EXPECT_CODE(cudaHostUnregister(&local), cudaErrorHostMemoryNotRegistered);
   void* large;
   EXPECT_CODE(cudaMalloc(&large, total + 1), cudaErrorMemoryAllocation);
   cudaGetLastError();

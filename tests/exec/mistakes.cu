@@ -27,7 +27,8 @@ __global__ void hang(unsigned long long* barriers) {
   const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(&barrier));
   if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 64;" ::"r"(address) : "memory");
   __syncthreads();
-  if (threadIdx.x != 63) asm volatile("{.reg .b64 t; mbarrier.arrive.shared::cta.b64 t, [%0];}" ::"r"(address) : "memory");
+  if (threadIdx.x != 63)
+    asm volatile("{.reg .b64 t; mbarrier.arrive.shared::cta.b64 t, [%0];}" ::"r"(address) : "memory");
   unsigned done = 0;
   while (done == 0) {
     asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p;}"

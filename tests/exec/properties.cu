@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The properties of the card, against its attributes: the structure that nvcc's headers describe is the one that the
-// runtime fills.
+// The properties of the card, against its attributes: the structure that nvcc's headers describe is the one that
+// the runtime fills.
 #include "expect.h"
 
 #include <cstring>
@@ -43,7 +43,8 @@ int main(int argc, char** argv) {
   EXPECT(static_cast<int>(all.sharedMemPerBlock) == attribute(cudaDevAttrMaxSharedMemoryPerBlock));
   EXPECT(static_cast<int>(all.sharedMemPerBlockOptin) == attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   EXPECT(all.sharedMemPerBlockOptin == 232448);
-  EXPECT(static_cast<int>(all.sharedMemPerMultiprocessor) == attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
+  EXPECT(static_cast<int>(all.sharedMemPerMultiprocessor) ==
+         attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
   EXPECT(static_cast<int>(all.reservedSharedMemPerBlock) == attribute(cudaDevAttrReservedSharedMemoryPerBlock));
   EXPECT(all.multiProcessorCount == attribute(cudaDevAttrMultiProcessorCount));
   EXPECT(all.regsPerBlock == attribute(cudaDevAttrMaxRegistersPerBlock));

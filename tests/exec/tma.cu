@@ -15,11 +15,13 @@ __global__ void load(const __grid_constant__ CUtensorMap map, int* out) {
   }
   __syncthreads();
   if (threadIdx.x == 0) {
-    asm volatile("{.reg .b64 t; mbarrier.arrive.expect_tx.shared::cta.b64 t, [%0], 512;}" ::"r"(shared(&barrier)) : "memory");
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-                     shared(tile)),
-                 "l"(&map), "r"(16), "r"(8), "r"(shared(&barrier))
+    asm volatile("{.reg .b64 t; mbarrier.arrive.expect_tx.shared::cta.b64 t, [%0], 512;}" ::"r"(shared(&barrier))
                  : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
+        "[%4];" ::"r"(shared(tile)),
+        "l"(&map), "r"(16), "r"(8), "r"(shared(&barrier))
+        : "memory");
   }
   unsigned done = 0;
   while (done == 0) {
@@ -34,7 +36,8 @@ __global__ void load(const __grid_constant__ CUtensorMap map, int* out) {
 int main() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-  EXPECT_OK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found));
+  EXPECT_OK(
+      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found));
   EXPECT(found == cudaDriverEntryPointSuccess && function != nullptr);
   const auto encode = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
   EXPECT_OK(cudaGetDriverEntryPointByVersion("cuNoSuchCall", &function, 12000, cudaEnableDefault, &found));

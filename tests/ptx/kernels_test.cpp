@@ -5,14 +5,11 @@
 #include "matmul_families.h"
 #include "matmul_reference.h"
 #include "matmul_sm100_scaled_host.h"
+#include "module_file.h"
 #include "tile_copy_host.h"
-
-#include <heddle/sim/ptx.h>
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,17 +22,8 @@ int run_seed_listings_example();
 namespace heddle {
 namespace {
 
-std::string text_of(const std::string& name, const std::string& arch) {
-  const std::string path = std::string(HEDDLE_PTX_DIR) + "/" + name + "." + arch + ".ptx";
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-sim::PtxModule load(const std::string& name, const std::string& arch) {
-  return sim::PtxModule::load(text_of(name, arch), name + ".ptx");
-}
+using test::load;
+using test::text_of;
 
 const char* const kArchs[] = {"sm_90a", "sm_100a"};
 

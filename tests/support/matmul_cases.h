@@ -26,6 +26,7 @@ inline constexpr MatmulElement kInputs[] = {MatmulElement::kBf16, MatmulElement:
                                             MatmulElement::kE4m3, MatmulElement::kE5m2};
 inline constexpr MatmulElement kOutputs[] = {MatmulElement::kBf16, MatmulElement::kFp16, MatmulElement::kFp32};
 inline constexpr ScaledFormat kScaledFormats[] = {ScaledFormat::kMxfp8E4m3,     ScaledFormat::kMxfp8E5m2,
+                                                  ScaledFormat::kMxfp8E4m3E5m2, ScaledFormat::kMxfp8E5m2E4m3,
                                                   ScaledFormat::kMxfp4,         ScaledFormat::kNvfp4,
                                                   ScaledFormat::kBlockwiseE4m3, ScaledFormat::kBlockwiseE5m2};
 
@@ -83,11 +84,38 @@ inline MatmulCase some_tiles(const std::string& config, std::uint64_t turn) {
                       .b_type = kInputs[turn % 5],
                       .out_type = kOutputs[turn / 5 % 3],
                       .alpha = is_fused && turn % 2 == 0 ? 2.0f : 1.0f,
+                      .beta = is_fused && turn % 4 == 1 ? -1.0f : 0.0f,
                       .activation = is_fused && turn % 4 < 2 ? Activation::kRelu : Activation::kNone,
                       .config = config},
           .seed = turn + 1,
           .has_bias = is_fused && turn % 3 != 0,
           .has_residual = is_fused && turn % 7 != 0};
+}
+
+// Layouts of operands but both K-major, and the configurations that take them.
+struct OperandLayouts {
+  const char* name;
+  OperandLayout a;
+  OperandLayout b;
+};
+inline constexpr OperandLayouts kOtherLayouts[] = {
+    {"a_km_b_nk", OperandLayout::kMnMajor, OperandLayout::kKMajor},
+    {"a_mk_b_kn", OperandLayout::kKMajor, OperandLayout::kMnMajor},
+    {"a_km_b_kn", OperandLayout::kMnMajor, OperandLayout::kMnMajor},
+};
+inline const std::string kConfigsWithLayouts[] = {"1sm_128x64_1x1", "2sm_256x256_2x1", "2sm_256x128_2x1_fused"};
+
+// The same problem so laid out. Kinds take turns, and within them types and their mixes.
+inline MatmulCase in_layouts(MatmulCase matmul, const OperandLayouts& layouts, std::uint64_t turn) {
+  constexpr MatmulElement kTypes[3][2] = {{MatmulElement::kBf16, MatmulElement::kFp16},
+                                          {MatmulElement::kE4m3, MatmulElement::kE5m2},
+                                          {MatmulElement::kTf32, MatmulElement::kTf32}};
+  const auto& types = kTypes[turn % 3];
+  matmul.problem.a_type = types[turn / 3 % 2];
+  matmul.problem.b_type = turn % 3 == 1 ? types[turn / 6 % 2] : matmul.problem.a_type;
+  matmul.problem.a_layout = layouts.a;
+  matmul.problem.b_layout = layouts.b;
+  return matmul;
 }
 
 inline MatmulScaledCase some_scaled_tiles(ScaledFormat format, const std::string& config, std::uint64_t turn) {

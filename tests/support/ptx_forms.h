@@ -61,9 +61,134 @@ inline std::string scalar_kernel(const ScalarForm& form, const std::string& targ
   return text + "  st.global.u64 [%rd6], %rd8;\n  ret;\n}\n";
 }
 
+// What lanes of a warp do together, with the operands of each lane, and atomics, each on memory of its own. Results of
+// several registers are folded into one.
+inline std::vector<ScalarForm> warp_forms() {
+  std::vector<ScalarForm> forms;
+  const auto add = [&](std::string text, std::uint32_t d, std::vector<std::uint32_t> s,
+                       OperandRange range = OperandRange::kBits) {
+    forms.push_back({std::move(text), d, std::move(s), range, false});
+  };
+  for (const std::string mode : {"idx", "up", "down", "bfly"}) {
+    const std::string whole = mode == "up" ? "0" : "31";
+    add("shfl.sync." + mode + ".b32 d, a, b, " + whole + ", -1;", 32, {32, 32});
+    add("shfl.sync." + mode + ".b32 d, a, b, " + (mode == "up" ? "0x1800" : "0x181f") + ", -1;", 32, {32, 32});
+    add("{ .reg .b32 x; .reg .pred q; shfl.sync." + mode + ".b32 x|q, a, b, " + whole + ", -1; selp.b32 d, x, 7, q; }",
+        32, {32, 32});
+  }
+  for (const std::string mode : {"all", "any", "uni"}) {
+    add("vote.sync." + mode + ".pred d, a, -1;", 1, {1});
+    add("vote.sync." + mode + ".pred d, !a, -1;", 1, {1});
+    add("{ .reg .pred q; setp.lt.u32 q, a, 0xf0000000; vote.sync." + mode + ".pred d, q, -1; }", 1, {32});
+  }
+  add("vote.sync.ballot.b32 d, a, -1;", 32, {1});
+  for (const std::string t : {"b32", "b64"}) {
+    const std::uint32_t n = t == "b32" ? 32 : 64;
+    add("match.any.sync." + t + " d, a, -1;", 32, {n}, OperandRange::kSmall);
+    add("{ .reg .pred q; .reg .b32 x; match.all.sync." + t + " x|q, a, -1; selp.b32 d, x, 5, q; }", 32, {n},
+        OperandRange::kSmall);
+  }
+  for (const std::string op : {"add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32",
+                               "xor.b32"}) {
+    add("redux.sync." + op + " d, a, -1;", 32, {32});
+  }
+  add("{ .reg .pred q; .reg .b32 x; elect.sync x|q, -1; selp.b32 d, 100, x, q; }", 32, {});
+  add("activemask.b32 d;", 32, {});
+  // Each lane has 16 bytes of shared memory at s2.
+  const std::string shared =
+      "{ .reg .b32 s<9>; .shared .align 128 .b8 tile[2048]; mov.u32 s0, %tid.x; shl.b32 s1, s0, 4;\n"
+      "  mov.u32 s2, tile; add.u32 s2, s2, s1; st.shared.v4.b32 [s2], {a, b, c, e}; bar.warp.sync -1;\n  ";
+  const std::string fold = " xor.b32 s3, s3, s4; mul.lo.u32 s5, s5, 3; xor.b32 s5, s5, s6; xor.b32 d, s3, s5; }";
+  const std::string zeros = "mov.b32 s3, 0; mov.b32 s4, 0; mov.b32 s5, 0; mov.b32 s6, 0; ";
+  for (const std::string trans : {"", ".trans"}) {
+    for (const std::string count : {"1", "2", "4"}) {
+      const std::string regs = count == "1" ? "{s3}" : count == "2" ? "{s3, s4}" : "{s3, s4, s5, s6}";
+      const std::string values = count == "1" ? "{a}" : count == "2" ? "{a, b}" : "{a, b, c, e}";
+      add(shared + zeros + "ldmatrix.sync.aligned.m8n8.x" + count + trans + ".shared.b16 " + regs + ", [s2];" + fold, 32,
+          {32, 32, 32, 32});
+      add(shared + "stmatrix.sync.aligned.m8n8.x" + count + trans + ".shared.b16 [s2], " + values +
+              "; bar.warp.sync -1; ld.shared.v4.b32 {s3, s4, s5, s6}, [s2];" + fold,
+          32, {32, 32, 32, 32});
+    }
+  }
+  for (const std::string size : {"4", "8", "16"}) {
+    add(shared + "cp.async.ca.shared.global [s2], [%rd4], " + size +
+            "; cp.async.commit_group; cp.async.wait_group 0; ld.shared.v4.b32 {s3, s4, s5, s6}, [s2];" + fold,
+        32, {32, 32, 32, 32});
+  }
+  add(shared + "and.b32 s7, a, 15; cp.async.cg.shared.global [s2], [%rd4], 16, s7; cp.async.wait_all;\n"
+               "  ld.shared.v4.b32 {s3, s4, s5, s6}, [s2];" + fold,
+      32, {32, 32, 32, 32});
+  struct Multiply {
+    const char* name;
+    bool is_deep;
+    OperandRange range;
+  };
+  constexpr Multiply kMultiplies[] = {
+      {"m16n8k16.row.col.f32.f16.f16.f32", true, OperandRange::kF16},
+      {"m16n8k8.row.col.f32.f16.f16.f32", false, OperandRange::kF16},
+      {"m16n8k16.row.col.f32.bf16.bf16.f32", true, OperandRange::kBf16},
+      {"m16n8k8.row.col.f32.bf16.bf16.f32", false, OperandRange::kBf16},
+      {"m16n8k8.row.col.f32.tf32.tf32.f32", true, OperandRange::kF32},
+      {"m16n8k4.row.col.f32.tf32.tf32.f32", false, OperandRange::kF32},
+      {"m16n8k32.row.col.f32.e4m3.e4m3.f32", true, OperandRange::kBits},
+      {"m16n8k32.row.col.f32.e4m3.e5m2.f32", true, OperandRange::kBits},
+      {"m16n8k32.row.col.f32.e5m2.e5m2.f32", true, OperandRange::kBits},
+      {"m16n8k32.row.col.s32.s8.s8.s32", true, OperandRange::kBits},
+      {"m16n8k32.row.col.s32.u8.s8.s32", true, OperandRange::kBits},
+      {"m16n8k32.row.col.satfinite.s32.s8.u8.s32", true, OperandRange::kBits},
+      {"m16n8k16.row.col.s32.u8.u8.s32", false, OperandRange::kBits}};
+  for (const Multiply& one : kMultiplies) {
+    add(std::string("{ .reg .b32 s<7>; shl.b32 s3, c, 1; mov.b32 s4, 0x3f800000; mov.b32 s5, 0; mov.b32 s6, e;\n"
+                    "  mma.sync.aligned.") +
+            one.name + " {s3, s4, s5, s6}, " + (one.is_deep ? "{a, b, c, e}, {b, e}" : "{a, b}, {c}") +
+            ", {s3, s4, s5, s6};" + fold,
+        32, {32, 32, 32, 32}, one.range);
+  }
+  for (const bool is_deep : {false, true}) {
+    add(std::string("{ .reg .b32 s<7>; mov.b32 s5, 0; mov.b32 s6, 0; mov.b32 s3, e; mov.b32 s4, 0x3c003c00;\n"
+                    "  mma.sync.aligned.m16n8k") +
+            (is_deep ? "16.row.col.f16.f16.f16.f16 {s3, s4}, {a, b, c, e}, {b, e}" : "8.row.col.f16.f16.f16.f16 {s3, s4}, {a, b}, {c}") +
+            ", {s3, s4};" + fold,
+        32, {32, 32, 32, 32}, OperandRange::kF16);
+  }
+  // Memory holds a; the old and the new value are folded into one.
+  const auto atomics = [&](const std::string& op, const std::string& type, std::uint32_t n, OperandRange range) {
+    const std::string t = ".b" + std::to_string(n);
+    const std::string c = op == "cas" ? ", c" : "";
+    const std::string end = " mul.lo.u" + std::to_string(n) + " x, x, 3; xor" + t + " d, x, y; }";
+    add("{ .reg " + t + " x, y; .shared .align 8 .b8 m[1024]; .reg .b32 s<4>; mov.u32 s0, %tid.x; mov.u32 s1, m;\n"
+            "  mad.lo.u32 s2, s0, 8, s1; st.shared" + t + " [s2], a; atom.shared." + op + "." + type + " x, [s2], b" + c +
+            "; ld.shared" + t + " y, [s2];" + end,
+        n, {n, n, n}, range);
+    add("{ .reg " + t + " x, y; st.global" + t + " [%rd6], a; atom.global." + op + "." + type + " x, [%rd6], b" + c +
+            "; ld.global" + t + " y, [%rd6];" + end,
+        n, {n, n, n}, range);
+  };
+  for (const std::string t : {"32", "64"}) {
+    const std::uint32_t n = t == "32" ? 32 : 64;
+    for (const std::string op : {"and", "or", "xor", "exch"}) atomics(op, "b" + t, n, OperandRange::kBits);
+    atomics("cas", "b" + t, n, OperandRange::kSmall);
+    for (const std::string op : {"min", "max"}) {
+      atomics(op, "u" + t, n, OperandRange::kBits);
+      atomics(op, "s" + t, n, OperandRange::kBits);
+    }
+    atomics("add", "u" + t, n, OperandRange::kBits);
+  }
+  atomics("add", "s32", 32, OperandRange::kBits);
+  atomics("inc", "u32", 32, OperandRange::kSmall);
+  atomics("dec", "u32", 32, OperandRange::kSmall);
+  atomics("cas", "b16", 16, OperandRange::kSmall);
+  atomics("add", "f32", 32, OperandRange::kF32);
+  atomics("add", "f64", 64, OperandRange::kF64);
+  atomics("add.noftz", "f16x2", 32, OperandRange::kF16);
+  atomics("add.noftz", "bf16x2", 32, OperandRange::kBf16);
+  return forms;
+}
+
 // Every scalar form whose meaning can be compared, with all its modifiers.
 inline std::vector<ScalarForm> scalar_forms() {
-  std::vector<ScalarForm> forms;
+  std::vector<ScalarForm> forms = warp_forms();
   const auto add = [&](std::string text, std::uint32_t d, std::vector<std::uint32_t> s,
                        OperandRange range = OperandRange::kBits, bool approximate = false) {
     forms.push_back({std::move(text), d, std::move(s), range, approximate});

@@ -100,7 +100,7 @@ std::vector<Refusal> refusals() {
           "TensorIsAbsurd",
           [](Call& c) {
             c.problem.m = 1 << 30;
-            c.problem.k = 1 << 30;
+            c.problem.k = c.problem.a_pitch = c.problem.b_pitch = 1 << 30;
           },
           "a takes 2.31e+18 bytes; at most " + big),
       both(
@@ -137,7 +137,7 @@ std::vector<Refusal> refusals() {
          c.problem.alpha = 2;
        },
        "no configuration is called '1sm_128x64_1x1'",
-       "configuration '1sm_128x64_1x1' stores the sums as they are; alpha, activation, bias and residual take "
+       "configuration '1sm_128x64_1x1' stores the sums as they are; alpha, beta, activation, bias and residual take "
        "one "
        "whose name ends in '_fused'"},
       {"SplitsAreNone", [](Call& c) { c.problem.splits = 0; }, "splits is 0; ", "splits is 0; 1 to 1024"},
@@ -269,8 +269,6 @@ TEST(Matmul, OfWhatOneArchitectureDoesNotHaveSaysSo) {
       "would pass");
   EXPECT_EQ(message({.m = 64, .n = 64, .k = 64, .batches = 2}, Arch::kSm90),
             "matmul: batches is 2; sm90 has no batches, and 1 would pass");
-  EXPECT_EQ(message({.m = 64, .n = 64, .k = 64, .beta = 2}, Arch::kSm100),
-            "matmul: beta is 2; sm100 does not read the output, and 0 would pass");
   EXPECT_EQ(
       refusal_of([] {
         MatmulScaledProblem problem{.m = 64, .n = 64, .k = 64, .format = ScaledFormat::kNvfp4};
@@ -294,6 +292,14 @@ TEST(Matmul, ListsConfigurationsThatRunTheProblem) {
   }
 }
 
+TEST(Matmul, ListsNoConfigurationsWithoutTheEpilogueThatIsAskedFor) {
+  for (const DeviceId& device : kDevices) {
+    const std::vector<std::string> names = matmul_configs({.m = 256, .n = 256, .k = 64, .alpha = 2}, {}, device);
+    ASSERT_FALSE(names.empty());
+    for (const std::string& name : names) EXPECT_TRUE(name.ends_with("_fused")) << name;
+  }
+}
+
 TEST(Matmul, IsTheSameOnBothArchitectures) {
   for (const DeviceId& device : kDevices) {
     MatmulCase matmul{.problem = {.m = 100, .n = 72, .k = 136, .alpha = 2}, .more = 1, .has_bias = true};
@@ -302,6 +308,15 @@ TEST(Matmul, IsTheSameOnBothArchitectures) {
     EXPECT_EQ(outcome.report, "") << device.name();
     EXPECT_EQ(matmul.verify().wrong, "") << device.name();
   }
+}
+
+TEST(Matmul, InAStreamNeedsAGpu) {
+  if (!gpus().gpus.empty()) GTEST_SKIP() << "there is a GPU";
+  MatmulCase matmul{.problem = {.m = 64, .n = 64, .k = 64}};
+  matmul.prepare();
+  void* const stream = nullptr;
+  EXPECT_THROW(heddle::matmul(matmul.problem, matmul.tensors(), stream), std::exception);
+  EXPECT_EQ(matmul.out.bytes, std::vector<unsigned char>(matmul.out.bytes.size(), Matrices::kPoison));
 }
 
 TEST(Matmul, OfNothingWritesNothing) {

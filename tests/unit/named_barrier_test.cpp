@@ -101,6 +101,34 @@ sim::Report sync_with(std::uint32_t id, std::uint32_t threads) {
   return run_kernel<Shared>({.threads = 64}, [=](Shared&) { isa::bar_sync(id, threads); });
 }
 
+TEST(NamedBarrier, SyncthreadsDoesNotWaitForThreadsThatHaveExited) {
+  // A lane of each warp, a whole warp, and all but one thread of the last one return at once.
+  for (const std::uint32_t threads : {160u, 150u}) {
+    for (const sim::Schedule& schedule : some_schedules()) {
+      std::uint32_t passed = 0;
+      const sim::Report report = run_kernel<Shared>({.threads = threads, .schedule = schedule}, [&](Shared& shared) {
+        const bool leaves = isa::laneid() == 3 || isa::warp_idx() == 1 || isa::tid_x() > 128;
+        if (leaves) return;
+        isa::st_shared(shared.word + isa::tid_x(), isa::tid_x());
+        isa::syncthreads();
+        passed += isa::ld_shared(shared.word + 128) == 128 && isa::ld_shared(shared.word) == 0 ? 1 : 0;
+      });
+      EXPECT_TRUE(is_silent(report));
+      EXPECT_EQ(passed, 3u * 31 + 1);
+    }
+  }
+}
+
+TEST(NamedBarrier, CountWaitsForWarpsThatHaveExited) {
+  const auto with_warps = [](std::uint32_t stay) {
+    return run_kernel<Shared>({.threads = 96}, [=](Shared&) {
+      if (isa::warp_idx() < stay) isa::bar_sync(1, 64);
+    });
+  };
+  EXPECT_TRUE(faults_with(with_warps(1), "deadlock", "[deadlock] 32 threads are blocked and nothing in flight can wake them"));
+  EXPECT_TRUE(is_silent(with_warps(2)));
+}
+
 TEST(NamedBarrier, IdBeyondFifteenIsReported) {
   EXPECT_TRUE(faults_with(sync_with(16, 64), "named_barrier",
                           "[named_barrier] named barrier 16; a CTA has 16, numbered 0 to 15"));

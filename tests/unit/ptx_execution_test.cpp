@@ -153,6 +153,139 @@ TEST(PtxExecution, AtomicsAddUpOverWarpsAndBlocks) {
   }
 }
 
+TEST(PtxExecution, ThreadsThatHaveExitedAreNotWaitedFor) {
+  // Lanes and whole warps leave before the barrier, in a CTA whose last warp is not full.
+  for (const char* schedule : {"rr", "1", "2", "3"}) {
+    PtxRun run{.threads = 72, .schedule = sim::Schedule::parse(schedule)};
+    std::vector<std::uint32_t> out(72, 0xdead);
+    const sim::Report report = run_ptx(
+        ptx_module(std::string("mov.u32 %r2, %tid.x; mov.u32 %r3, %laneid; shr.u32 %r4, %r2, 5;\n"
+                               "setp.lt.u32 %p1, %r3, 4; @%p1 exit; setp.eq.u32 %p2, %r4, 1; @%p2 exit;\n"
+                               "vote.sync.ballot.b32 %r5, 1, -1; vote.sync.all.pred %p3, 1, -1;\n"
+                               "barrier.red.popc.u32 %r6, 0, 1; bar.sync 0; elect.sync %r7|%p4, -1;\n"
+                               "shfl.sync.idx.b32 %r8, %r3, 5, 31, -1; bar.warp.sync -1;\n"
+                               "shl.b32 %r6, %r6, 16; shl.b32 %r7, %r7, 8; or.b32 %r1, %r6, %r7; or.b32 %r1, %r1, %r8;\n"
+                               "popc.b32 %r5, %r5; shl.b32 %r5, %r5, 24; or.b32 %r1, %r1, %r5; selp.b32 %r1, %r1, 0, %p3;\n") +
+                   kStoreR1),
+        out, {0}, run);
+    EXPECT_TRUE(report.ok()) << report.text();
+    for (std::uint32_t t = 0; t < 72; ++t) {
+      const bool left = t % 32 < 4 || t / 32 == 1;
+      const std::uint32_t lanes = t < 32 ? 28 : 4;
+      EXPECT_EQ(out[t], left ? 0xdeadu : lanes << 24 | 32u << 16 | 4u << 8 | 5u) << schedule << " " << t;
+    }
+  }
+}
+
+TEST(PtxExecution, AsynchronousCopiesLandBeforeTheyWereWaitedFor) {
+  std::vector<std::uint32_t> in(256);
+  std::iota(in.begin(), in.end(), 1000u);
+  for (const char* schedule : {"rr", "1", "2", "3", "4"}) {
+    PtxRun run{.threads = 64, .shared_bytes = 2048, .schedule = sim::Schedule::parse(schedule)};
+    // Each thread copies 16 bytes in a first group, and 8, of which it reads 4, in a second one.
+    const std::vector<std::uint32_t> out = results(
+        "ld.param.u64 %rd4, [in]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd5, %r2, 16; add.s64 %rd6, %rd4, %rd5;\n"
+        "mov.u32 %r3, dyn; mad.lo.u32 %r4, %r2, 16, %r3; mad.lo.u32 %r5, %r2, 8, %r3; mov.u32 %r9, 4;\n"
+        "cp.async.cg.shared.global [%r4], [%rd6], 16; cp.async.commit_group;\n"
+        "cp.async.ca.shared.global.L2::128B [%r5+1024], [%rd6+4], 8, %r9; cp.async.commit_group;\n"
+        "cp.async.wait_group 1; bar.sync 0; xor.b32 %r6, %r2, 63; mad.lo.u32 %r6, %r6, 16, %r3;\n"
+        "ld.shared.u32 %r7, [%r6+8]; cp.async.wait_all; ld.shared.v2.u32 {%r8, %r10}, [%r5+1024];\n"
+        "mad.lo.u32 %r1, %r7, 65536, %r8; add.u32 %r1, %r1, %r10;\n",
+        ".extern .shared .align 16 .b8 dyn[];", run, in);
+    for (std::uint32_t t = 0; t < 64; ++t) {
+      EXPECT_EQ(out[t], (1000 + 4 * (63 - t) + 2) * 65536 + 1000 + 4 * t + 1) << schedule << " " << t;
+    }
+  }
+}
+
+TEST(PtxExecution, AsynchronousCopiesThatNobodyWaitsForAreNotSeen) {
+  std::vector<std::uint32_t> in(32, 7);
+  const std::vector<std::uint32_t> out = results(
+      "ld.param.u64 %rd4, [in]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd5, %r2, 4; add.s64 %rd6, %rd4, %rd5;\n"
+      "mov.u32 %r3, dyn; mad.lo.u32 %r4, %r2, 4, %r3; st.shared.u32 [%r4], 5;\n"
+      "cp.async.ca.shared.global [%r4], [%rd6], 4; cp.async.commit_group; cp.async.wait_group 1;\n"
+      "ld.shared.u32 %r1, [%r4];\n",
+      ".extern .shared .align 16 .b8 dyn[];", {.shared_bytes = 128}, in);
+  for (const std::uint32_t value : out) EXPECT_EQ(value, 5u);
+}
+
+TEST(PtxExecution, CopiesArriveOnABarrier) {
+  for (const char* schedule : {"rr", "1", "2"}) {
+    PtxRun run{.threads = 32, .shared_bytes = 256, .schedule = sim::Schedule::parse(schedule)};
+    std::vector<std::uint32_t> in(32, 7);
+    const std::vector<std::uint32_t> out = results(
+        "ld.param.u64 %rd4, [in]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd5, %r2, 4; add.s64 %rd6, %rd4, %rd5;\n"
+        "mov.u32 %r3, dyn; mad.lo.u32 %r4, %r2, 4, %r3; setp.eq.u32 %p1, %r2, 0;\n"
+        "@%p1 mbarrier.init.shared.b64 [dyn+128], 32; bar.sync 0; cp.async.ca.shared.global [%r4], [%rd6], 4;\n"
+        "cp.async.mbarrier.arrive.noinc.shared.b64 [dyn+128];\n"
+        "W: mbarrier.try_wait.parity.shared.b64 %p2, [dyn+128], 0; @!%p2 bra W;\n"
+        "xor.b32 %r5, %r2, 31; mad.lo.u32 %r5, %r5, 4, %r3; ld.shared.u32 %r1, [%r5];\n",
+        ".extern .shared .align 16 .b8 dyn[];", run, in);
+    for (const std::uint32_t value : out) EXPECT_EQ(value, 7u);
+  }
+}
+
+// One mma.sync of small integers: A[m][k] = m + k, B[k][n] = k - n, C[m][n] = m, laid out as the manual says.
+std::vector<std::uint32_t> multiply(const std::string& name, std::uint32_t depth, std::uint32_t element_bytes,
+                                    std::uint32_t (*encode)(int)) {
+  const std::uint32_t elements = 4 / element_bytes;
+  const std::uint32_t b_registers = depth / (4 * elements);
+  std::vector<std::uint32_t> in;
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    const auto pack = [&](std::uint32_t first, auto&& value) {
+      std::uint32_t word = 0;
+      for (std::uint32_t e = 0; e < elements; ++e) word |= encode(value(first + e)) << 8 * element_bytes * e;
+      in.push_back(word);
+    };
+    const std::uint32_t first = elements * (l % 4);
+    for (std::uint32_t r = 0; r < 4; ++r) {
+      const std::uint32_t row = l / 4 + 8 * (r % 2);
+      pack(first + 4 * elements * (r / 2), [&](std::uint32_t k) { return r < 2 * b_registers ? static_cast<int>(row + k) : 0; });
+    }
+    for (std::uint32_t r = 0; r < 2; ++r) {
+      pack(first + 4 * elements * r, [&](std::uint32_t k) { return static_cast<int>(k) - static_cast<int>(l / 4); });
+    }
+  }
+  const bool is_half = name.ends_with(".f16");
+  const std::string a = b_registers == 2 ? "{%r10, %r11, %r12, %r13}" : "{%r10, %r11}";
+  const std::string b = b_registers == 2 ? "{%r14, %r15}" : "{%r14}";
+  const std::string d = is_half ? "{%r20, %r21}" : "{%r20, %r21, %r22, %r23}";
+  std::vector<std::uint32_t> out(128);
+  const sim::Report report = run_ptx(
+      ptx_module("ld.param.u64 %rd4, [in]; ld.param.u64 %rd1, [out]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd5, %r2, 24;\n"
+                 "add.s64 %rd6, %rd4, %rd5; ld.global.v2.u32 {%r10, %r11}, [%rd6]; ld.global.v2.u32 {%r12, %r13}, [%rd6+8];\n"
+                 "ld.global.v2.u32 {%r14, %r15}, [%rd6+16]; mov.u32 %r20, 0; mov.u32 %r21, 0; mov.u32 %r22, 0; mov.u32 %r23, 0;\n" +
+                 name + " " + d + ", " + a + ", " + b + ", " + d +
+                 ";\nmul.wide.u32 %rd2, %r2, 16; add.s64 %rd3, %rd1, %rd2; st.global.v4.u32 [%rd3], {%r20, %r21, %r22, %r23}; ret;"),
+      out, in);
+  EXPECT_TRUE(report.ok()) << report.text();
+  return out;
+}
+
+TEST(PtxExecution, WarpsMultiplyMatrices) {
+  const auto as_f32 = [](int value) { return std::bit_cast<std::uint32_t>(static_cast<float>(value)); };
+  const auto as_bf16 = [](int value) { return std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16; };
+  const auto as_s8 = [](int value) { return static_cast<std::uint32_t>(value) & 0xff; };
+  const auto expect = [](const std::vector<std::uint32_t>& out, int depth, auto&& value_of) {
+    for (int l = 0; l < 32; ++l) {
+      for (int e = 0; e < 4; ++e) {
+        const int m = l / 4 + 8 * (e / 2), n = 2 * (l % 4) + e % 2;
+        int sum = 0;
+        for (int k = 0; k < depth; ++k) sum += (m + k) * (k - n);
+        EXPECT_EQ(out[static_cast<std::size_t>(4 * l + e)], value_of(sum)) << l << " " << e;
+      }
+    }
+  };
+  expect(multiply("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16, 2, as_bf16), 16, as_f32);
+  expect(multiply("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32", 8, 2, as_bf16), 8, as_f32);
+  expect(multiply("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 8, 4, as_f32), 8, as_f32);
+  expect(multiply("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32", 4, 4, as_f32), 4, as_f32);
+  expect(multiply("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 32, 1, as_s8), 32,
+         [](int value) { return static_cast<std::uint32_t>(value); });
+  expect(multiply("mma.sync.aligned.m16n8k16.row.col.satfinite.s32.s8.s8.s32", 16, 1, as_s8), 16,
+         [](int value) { return static_cast<std::uint32_t>(value); });
+}
+
 TEST(PtxExecution, BarriersReduce) {
   const std::vector<std::uint32_t> out = results(
       "mov.u32 %r2, %tid.x; setp.lt.u32 %p1, %r2, 40; bar.red.popc.u32 %r3, 0, %p1; bar.red.and.pred %p2, 0, %p1;\n"

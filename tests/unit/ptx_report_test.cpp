@@ -89,6 +89,22 @@ TEST(PtxReport, StopsAKernelThatNeverEnds) {
   EXPECT_TRUE(says(report, "test.ptx:")) << report.text();
 }
 
+TEST(PtxReport, TheBudgetsReportSaysWhereEachWarpIs) {
+  const sim::Report report = report_of(
+      "mov.u32 %r2, %tid.x; setp.lt.u32 %p1, %r2, 32; @%p1 bra LOOP;\nbar.sync 1, 64;\nret;\n"
+      "LOOP: add.u32 %r1, %r1, 1;\nbra LOOP;",
+      "", {.threads = 64, .max_steps = 20'000'000});
+  ASSERT_EQ(report.diagnoses.size(), 1u);
+  const std::string& text = report.diagnoses[0].text;
+  EXPECT_EQ(report.diagnoses[0].code, "budget") << text;
+  const std::size_t waits = text.find("warp 1: waits on named barrier 1");
+  ASSERT_NE(waits, std::string::npos) << text;
+  EXPECT_NE(text.find("test.ptx:", waits), std::string::npos) << text;
+  const std::size_t runs = text.find("warp 0: ");
+  ASSERT_NE(runs, std::string::npos) << text;
+  EXPECT_LT(text.find("test.ptx:", runs), text.find('\n', runs)) << text;
+}
+
 TEST(PtxReport, NamesTrapsAssertionsAndBadAddresses) {
   EXPECT_TRUE(report_of("trap;").has("trap"));
   EXPECT_TRUE(report_of("mov.u32 %r1, 4; ld.local.u32 %r2, [%r1+100]; ret;", "").has("local_out_of_bounds"));

@@ -125,5 +125,23 @@ TEST(Tcgen05Bits, OfOtherKindsMatterToo) {
       {kLeading, kLeading});
 }
 
+// 128 rows of fp8 are one span of 128 bytes, of tf32 four.
+TEST(Tcgen05Bits, OfMixedTypesAndOfTransposedOnesMatterToo) {
+  InstructionDescriptor mixed{.m = 128, .n = 32, .a_type = OperandType::kE4m3, .b_type = OperandType::kE5m2};
+  expect_ignored<MmaKind::kF8f6f4, 1>({.fields = mixed}, {kLeading, kLeading});
+  mixed.a_major = Major::kMN;
+  mixed.b_major = Major::kMN;
+  expect_ignored<MmaKind::kF8f6f4, 1>({.fields = mixed}, {kLeading, kLeading});
+  expect_ignored<MmaKind::kTf32, 1>({.fields = {.m = 128,
+                                                .n = 32,
+                                                .a_type = OperandType::kTf32,
+                                                .b_type = OperandType::kTf32,
+                                                .a_major = Major::kMN,
+                                                .b_major = Major::kMN},
+                                     .a_swizzle = Swizzle::k128BAtom32B,
+                                     .b_swizzle = Swizzle::k128BAtom32B},
+                                    {"", kLeading});
+}
+
 }  // namespace
 }  // namespace heddle

@@ -100,6 +100,21 @@ TEST(Tcgen05, ReadsMNMajorOperandsOfAPair) {
   expect_exact<kF16, 2>({.fields = fields, .steps = 2, .gap = 1024});
 }
 
+TEST(Tcgen05, ReadsMNMajorOperandsOf8BitsInEverySwizzleAndMix) {
+  for (const Swizzle a_swizzle : kSwizzles) {
+    for (const Swizzle b_swizzle : kSwizzles) {
+      const InstructionDescriptor fields{.m = 128,
+                                         .n = 80,
+                                         .a_type = OperandType::kE5m2,
+                                         .b_type = OperandType::kE4m3,
+                                         .a_major = Major::kMN,
+                                         .b_major = Major::kMN};
+      expect_exact<MmaKind::kF8f6f4, 1>(
+          {.fields = fields, .a_swizzle = a_swizzle, .b_swizzle = b_swizzle, .steps = 2, .gap = 1024});
+    }
+  }
+}
+
 TEST(Tcgen05, GivesTheSameResultUnderEverySchedule) {
   for (const sim::Schedule& schedule : test::some_schedules(20)) {
     expect_exact<kF16, 1>({.fields = bf16_of(128, 32), .steps = 4, .has_d = true}, schedule);

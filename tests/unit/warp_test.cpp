@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <heddle/isa/matrix.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/warp.h>
 
@@ -150,18 +151,44 @@ TEST(Warp, MaskWithoutTheExecutingLaneIsReported) {
   EXPECT_TRUE(is_silent(with_mask(0x3)));
 }
 
-TEST(Warp, MaskWithLanesThatHaveExitedIsReported) {
-  const auto with_mask = [](std::uint32_t mask) {
-    return run_kernel<NoShared>({}, [=](NoShared&) {
-      if (isa::laneid() == 0) return;  // the first to run in round robin
-      isa::elect_sync(mask);
+TEST(Warp, LanesThatHaveExitedAreNotWaitedFor) {
+  for (const sim::Schedule& schedule : some_schedules()) {
+    Lanes ballots{}, shuffled{};
+    std::uint32_t elected = 0;
+    const sim::Report report = run_kernel<NoShared>({.schedule = schedule}, [&](NoShared&) {
+      if (isa::laneid() < 8) return;
+      ballots[isa::laneid()] = isa::vote_sync_ballot(true);
+      isa::syncwarp();
+      shuffled[isa::laneid()] = isa::shfl_sync_idx(value(), 9);
+      if (isa::elect_sync()) elected = isa::laneid();
+    });
+    EXPECT_TRUE(is_silent(report));
+    EXPECT_EQ(elected, 8u);
+    for (std::uint32_t l = 8; l < 32; ++l) {
+      EXPECT_EQ(ballots[l], 0xffffff00u);
+      EXPECT_EQ(shuffled[l], 109u);
+    }
+  }
+}
+
+struct Matrices {
+  alignas(16) std::uint32_t word[32];
+};
+
+TEST(Warp, InstructionOfTheWholeWarpWithoutSomeLanesIsReported) {
+  const auto without = [](std::uint32_t lanes, std::uint32_t threads, const sim::Schedule& schedule) {
+    return run_kernel<Matrices>({.threads = threads, .schedule = schedule}, [=](Matrices& shared) {
+      if (isa::laneid() < lanes) return;
+      std::uint32_t matrix[1];
+      isa::ldmatrix_x1(matrix, shared.word + isa::laneid() % 8 * 4);
     });
   };
-  EXPECT_TRUE(
-      faults_with(with_mask(0xffffffff), "divergence",
-                  "[divergence] elect.sync with mask 0xffffffff, but of these lanes only 0xfffffffe have not "
-                  "exited"));
-  EXPECT_TRUE(is_silent(with_mask(0xfffffffe)));
+  EXPECT_TRUE(faults_with(without(1, 32, {}), "divergence",
+                          "[divergence] ldmatrix with mask 0xffffffff, but of these lanes only 0xfffffffe have not "
+                          "exited"));
+  EXPECT_TRUE(faults_with(without(0, 40, {}), "divergence",
+                          "[divergence] ldmatrix in a warp of 8 threads; all 32 must execute it"));
+  EXPECT_TRUE(is_silent(without(0, 64, {})));
 }
 
 TEST(Warp, DifferentInstructionsInOneMaskAreReported) {

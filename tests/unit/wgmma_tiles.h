@@ -150,12 +150,12 @@ inline Layout make_layout(Major major, Swizzle swizzle, OperandType type, std::u
   } else if (swizzle == Swizzle::kNone) {
     layout.leading_bytes = 128;                    // 8 k of 16 bytes, groups of k side by side
     layout.stride_bytes = (depth / 8) * 128 + gap / 8;
-    layout.step_bytes = 2 * layout.leading_bytes;
+    layout.step_bytes = 4 / es * layout.leading_bytes;
     layout.total_bytes = (rows * es + 15) / 16 * layout.stride_bytes;
   } else {
     layout.stride_bytes = 8 * s;
     layout.leading_bytes = (depth / 8) * 8 * s + gap;
-    layout.step_bytes = 2 * layout.stride_bytes;
+    layout.step_bytes = 4 / es * layout.stride_bytes;
     layout.total_bytes = (rows * es + s - 1) / s * layout.leading_bytes;
   }
   layout.total_bytes = (layout.total_bytes + 1023) / 1024 * 1024;

@@ -3,14 +3,16 @@
 // The commands of the program. Each returns its exit status: 0 well, 1 a check or comparison failed.
 #pragma once
 
-#include "matmul_bench.h"
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace CLI {
 class App;
+}
+
+namespace heddle::bench {
+struct MatmulBenchOptions;
 }
 
 namespace heddle::tool {

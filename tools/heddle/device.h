@@ -3,7 +3,7 @@
 // Running kernels on the device that a command names.
 #pragma once
 
-#include "matmul.h"
+#include "devices.h"
 #include "tile_copy_host.h"
 
 #include <heddle/host/device_id.h>

@@ -9,9 +9,9 @@
 namespace heddle::tool {
 
 struct ElfProgram {
-  bool is_elf = false;             // 64-bit, little-endian; nothing else is known about other files
-  bool has_device_code = false;    // nvcc's section of fat binaries
-  bool has_rpath = false;          // searched before LD_LIBRARY_PATH
+  bool is_elf = false;              // 64-bit, little-endian; nothing else is known about other files
+  bool has_device_code = false;     // nvcc's section of fat binaries
+  bool has_rpath = false;           // searched before LD_LIBRARY_PATH
   std::vector<std::string> needed;  // libraries
 
   // The first library that begins with `prefix`, or an empty string.

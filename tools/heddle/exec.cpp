@@ -7,8 +7,8 @@
 #include <heddle/host/error.h>
 #include <heddle/sim/schedule.h>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,27 +58,30 @@ void use_runtime(const std::string& path) {
   const ElfProgram program = read_elf(path);
   const std::string wanted = program.library("libcudart.so");
   if (program.has_device_code && wanted.empty()) {
-    throw InputError(fmt::format("exec: '{}' has the CUDA runtime linked in, which looks for a GPU. Build it with "
-                                 "nvcc -cudart shared",
-                                 path));
+    throw InputError(
+        fmt::format("exec: '{}' has the CUDA runtime linked in, which looks for a GPU. Build it with "
+                    "nvcc -cudart shared",
+                    path));
   }
   const bool is_12 = wanted == "libcudart.so.12";
   if (!wanted.empty() && !is_12 && wanted != "libcudart.so.13") {
-    throw InputError(fmt::format("exec: '{}' wants {}; there are libcudart.so.12 and libcudart.so.13. Build it with "
-                                 "CUDA 12.8 to 13.0",
-                                 path, wanted));
+    throw InputError(
+        fmt::format("exec: '{}' wants {}; there are libcudart.so.12 and libcudart.so.13. Build it with "
+                    "CUDA 12.8 to 13.0",
+                    path, wanted));
   }
   const fs::path folder = runtime_folder();
   const fs::path first = folder / (is_12 ? "cuda12" : "cuda13");
   const fs::path second = folder / (is_12 ? "cuda13" : "cuda12");
   const fs::path library = first / (is_12 ? "libcudart.so.12" : "libcudart.so.13");
   if (!fs::exists(library)) {
-    throw InputError(fmt::format("exec: there is no {}; it is built and installed with this program",
-                                 library.string()));
+    throw InputError(
+        fmt::format("exec: there is no {}; it is built and installed with this program", library.string()));
   }
   prepend("LD_LIBRARY_PATH", first.string() + ":" + second.string());
   if (program.has_rpath) {
-    fmt::print(stderr, "heddle exec: '{}' has an RPATH, which comes before LD_LIBRARY_PATH: using LD_PRELOAD\n", path);
+    fmt::print(stderr, "heddle exec: '{}' has an RPATH, which comes before LD_LIBRARY_PATH: using LD_PRELOAD\n",
+               path);
     prepend("LD_PRELOAD", library.string());
   }
 }
@@ -139,18 +142,18 @@ int run_and_wait(const std::string& path, const std::vector<std::string>& comman
 
 CLI::App* add_exec(CLI::App& app, ExecOptions& options) {
   CLI::App* command = app.add_subcommand(
-      "exec", "heddle exec [OPTIONS] PROGRAM ARGS...: run a CUDA program, built with nvcc -cudart shared, against a "
-              "simulated GPU; exit status: the program's");
+      "exec",
+      "heddle exec [OPTIONS] PROGRAM ARGS...: run a CUDA program, built with nvcc -cudart shared, against a "
+      "simulated GPU; exit status: the program's");
   command->prefix_command();
   command->add_option("--arch", options.arch, "sm90 or sm100")->capture_default_str();
   command->add_option("--sms", options.sms, "How many SMs the card has")->capture_default_str();
   command->add_option("--schedule", options.schedule, "rr, or a seed in hexadecimal")->default_str("rr");
-  command->add_option("--schedules", options.schedules,
-                           "Run the program again under so many random schedules")
+  command->add_option("--schedules", options.schedules, "Run the program again under so many random schedules")
       ->capture_default_str();
   command->add_option("--seed", options.seed, "Of the first random schedule")->capture_default_str();
   command->add_option("--budget", options.budget,
-                           "Instructions after which a launch is stopped with a report of where each warp is");
+                      "Instructions after which a launch is stopped with a report of where each warp is");
   command->add_flag("--no-races", options.no_races, "Do not look for races: faster");
   command->add_flag("--stats", options.stats, "Say at the end how much was executed, and how fast");
   return command;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
+#include "matmul_bench.h"
 
 #include <heddle/host/error.h>
 #include <heddle/pipeline/mutant.h>

@@ -40,6 +40,8 @@ const std::map<std::string, Activation> kActivations = {{"none", Activation::kNo
                                                         {"silu", Activation::kSilu}};
 const std::map<std::string, ScaledFormat> kFormats = {{"mxfp8", ScaledFormat::kMxfp8E4m3},
                                                       {"mxfp8_e5m2", ScaledFormat::kMxfp8E5m2},
+                                                      {"mxfp8_e4m3_e5m2", ScaledFormat::kMxfp8E4m3E5m2},
+                                                      {"mxfp8_e5m2_e4m3", ScaledFormat::kMxfp8E5m2E4m3},
                                                       {"mxfp4", ScaledFormat::kMxfp4},
                                                       {"nvfp4", ScaledFormat::kNvfp4},
                                                       {"blockwise", ScaledFormat::kBlockwiseE4m3},
@@ -375,7 +377,8 @@ CLI::App* add_matmul(CLI::App& app, MatmulOptions& o) {
   command->add_option("--batches", o.batches, "So many independent matmuls")->capture_default_str();
   command->add_option("--splits", o.splits, "Parts of K that are added up afterwards")->capture_default_str();
   command->add_option("--scaled", o.scaled,
-                      "Numbers with scales: mxfp8, mxfp8_e5m2, mxfp4, nvfp4, blockwise or blockwise_e5m2");
+                      "Numbers with scales: mxfp8, mxfp8_e5m2, mxfp8_e4m3_e5m2, mxfp8_e5m2_e4m3, mxfp4, nvfp4, blockwise "
+                      "or blockwise_e5m2");
   command->add_option("--alpha", o.alpha, "Factor of the product")->capture_default_str();
   command->add_option("--beta", o.beta, "Factor of what the output held before")->capture_default_str();
   command->add_flag("--bias", o.bias, "Add a row to all rows");

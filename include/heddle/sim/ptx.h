@@ -35,6 +35,7 @@ struct PtxLaunch {
   isa::Dim3 cluster = {0, 0, 0};        // 0: what the kernel asks for, or none
   std::size_t dynamic_shared_bytes = 0;
   std::uint32_t registers = 0;          // of each thread at the start, for setmaxnreg; 0: not known
+  std::uint64_t grid_workspace = 0;     // eight bytes that cooperative groups count arrivals of a grid in
   std::function<void(std::string_view)> print = {};  // what kernels print; empty: to the standard output
 };
 

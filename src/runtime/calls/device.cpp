@@ -81,13 +81,15 @@ HEDDLE_CUDA_CALL int cudaDeviceGetAttribute(int* value, int attribute, int devic
   });
 }
 
-// Programs of CUDA 12 ask for the second form of the call and expect its structure; those of 13 have one form again.
+// Programs of CUDA 12 ask for the second form of the call and expect its structure; those of 13 have one form
+// again.
 HEDDLE_CUDA_CALL int cudaGetDeviceProperties_v2(void* result, int device) {
   return call("cudaGetDeviceProperties", [&](State& card) { return properties(card, result, device, 12); });
 }
 
 HEDDLE_CUDA_CALL int cudaGetDeviceProperties(void* result, int device) {
-  return call("cudaGetDeviceProperties", [&](State& card) { return properties(card, result, device, cudart_major()); });
+  return call("cudaGetDeviceProperties",
+              [&](State& card) { return properties(card, result, device, cudart_major()); });
 }
 
 HEDDLE_CUDA_CALL int cudaRuntimeGetVersion(int* version) {

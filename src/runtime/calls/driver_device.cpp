@@ -87,9 +87,13 @@ HEDDLE_CUDA_CALL int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* activ
   return 0;
 }
 
-HEDDLE_CUDA_CALL int cuCtxCreate_v2(void** context, unsigned, int) { return give_context("cuCtxCreate", context); }
+HEDDLE_CUDA_CALL int cuCtxCreate_v2(void** context, unsigned, int) {
+  return give_context("cuCtxCreate", context);
+}
 
-HEDDLE_CUDA_CALL int cuCtxCreate_v4(void** context, void*, unsigned, int) { return give_context("cuCtxCreate", context); }
+HEDDLE_CUDA_CALL int cuCtxCreate_v4(void** context, void*, unsigned, int) {
+  return give_context("cuCtxCreate", context);
+}
 
 HEDDLE_CUDA_CALL int cuCtxDestroy_v2(void*) { return 0; }
 

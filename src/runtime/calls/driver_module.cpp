@@ -108,7 +108,9 @@ HEDDLE_CUDA_CALL int cuModuleLoadDataEx(void** module, const void* image, unsign
   return cuModuleLoadData(module, image);
 }
 
-HEDDLE_CUDA_CALL int cuModuleLoadFatBinary(void** module, const void* image) { return cuModuleLoadData(module, image); }
+HEDDLE_CUDA_CALL int cuModuleLoadFatBinary(void** module, const void* image) {
+  return cuModuleLoadData(module, image);
+}
 
 HEDDLE_CUDA_CALL int cuModuleLoad(void** module, const char* path) {
   std::ifstream file(path, std::ios::binary);
@@ -125,12 +127,12 @@ HEDDLE_CUDA_CALL int cuModuleUnload(void* module) {
 }
 
 HEDDLE_CUDA_CALL int cuModuleGetFunction(void** function, void* module, const char* name) {
-  return with_module("cuModuleGetFunction", module, [&](State& card, Module& found) {
-    return give_kernel(card, found, function, name);
-  });
+  return with_module("cuModuleGetFunction", module,
+                     [&](State& card, Module& found) { return give_kernel(card, found, function, name); });
 }
 
-HEDDLE_CUDA_CALL int cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* bytes, void* module, const char* name) {
+HEDDLE_CUDA_CALL int cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* bytes, void* module,
+                                          const char* name) {
   return with_module("cuModuleGetGlobal", module, [&](State&, Module& found) {
     const heddle::sim::PtxVariable* variable = found.variable(name);
     if (variable == nullptr) return Error::kSymbolNotFound;
@@ -140,7 +142,8 @@ HEDDLE_CUDA_CALL int cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* b
   });
 }
 
-HEDDLE_CUDA_CALL int cuLibraryLoadData(void** library, const void* image, void*, void*, unsigned, void*, void*, unsigned) {
+HEDDLE_CUDA_CALL int cuLibraryLoadData(void** library, const void* image, void*, void*, unsigned, void*, void*,
+                                       unsigned) {
   return cuModuleLoadData(library, image);
 }
 
@@ -167,9 +170,8 @@ HEDDLE_CUDA_CALL int cuFuncGetAttribute(int* value, int attribute, void* functio
 }
 
 HEDDLE_CUDA_CALL int cuFuncSetAttribute(void* function, int attribute, int value) {
-  return with_kernel("cuFuncSetAttribute", function, [&](State& card, Kernel& kernel) {
-    return set_attribute(card, kernel, attribute, value);
-  });
+  return with_kernel("cuFuncSetAttribute", function,
+                     [&](State& card, Kernel& kernel) { return set_attribute(card, kernel, attribute, value); });
 }
 
 HEDDLE_CUDA_CALL int cuKernelGetAttribute(int* value, int attribute, void* kernel, int) {
@@ -189,17 +191,19 @@ HEDDLE_CUDA_CALL int cuFuncGetName(const char** text, void* function) {
   });
 }
 
-HEDDLE_CUDA_CALL int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                                    unsigned block_y, unsigned block_z, unsigned shared, void*, void** arguments,
-                                    void** extra) {
+HEDDLE_CUDA_CALL int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void*,
+                                    void** arguments, void** extra) {
   return with_kernel("cuLaunchKernel", function, [&](State& card, Kernel& kernel) {
-    LaunchRequest request{.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .dynamic_shared = shared};
+    LaunchRequest request{
+        .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .dynamic_shared = shared};
     const Error error = add_arguments(request, arguments, extra);
     return error == Error::kSuccess ? launch(card, kernel, request) : error;
   });
 }
 
-HEDDLE_CUDA_CALL int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** arguments, void** extra) {
+HEDDLE_CUDA_CALL int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** arguments,
+                                      void** extra) {
   return with_kernel("cuLaunchKernelEx", function, [&](State& card, Kernel& kernel) {
     if (config == nullptr) return Error::kInvalidValue;
     LaunchRequest request = request_of(*config);
@@ -210,14 +214,15 @@ HEDDLE_CUDA_CALL int cuLaunchKernelEx(const LaunchConfig* config, void* function
 }
 
 HEDDLE_CUDA_CALL int cuLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                                               void*, void** arguments) {
+                                               unsigned block_x, unsigned block_y, unsigned block_z,
+                                               unsigned shared, void*, void** arguments) {
   return with_kernel("cuLaunchCooperativeKernel", function, [&](State& card, Kernel& kernel) {
-    return launch(card, kernel, {.grid = {grid_x, grid_y, grid_z},
-                                 .block = {block_x, block_y, block_z},
-                                 .dynamic_shared = shared,
-                                 .is_cooperative = true,
-                                 .arguments = arguments});
+    return launch(card, kernel,
+                  {.grid = {grid_x, grid_y, grid_z},
+                   .block = {block_x, block_y, block_z},
+                   .dynamic_shared = shared,
+                   .is_cooperative = true,
+                   .arguments = arguments});
   });
 }
 
@@ -228,8 +233,9 @@ HEDDLE_CUDA_CALL int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, vo
   });
 }
 
-HEDDLE_CUDA_CALL int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void* function, int threads,
-                                                                          std::size_t shared, unsigned) {
+HEDDLE_CUDA_CALL int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void* function,
+                                                                          int threads, std::size_t shared,
+                                                                          unsigned) {
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared);
 }
 

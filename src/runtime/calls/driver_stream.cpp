@@ -26,7 +26,9 @@ HEDDLE_CUDA_CALL int cuStreamCreateWithPriority(void** stream, unsigned flags, i
   });
 }
 
-HEDDLE_CUDA_CALL int cuStreamCreate(void** stream, unsigned flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
+HEDDLE_CUDA_CALL int cuStreamCreate(void** stream, unsigned flags) {
+  return cuStreamCreateWithPriority(stream, flags, 0);
+}
 
 HEDDLE_CUDA_CALL int cuStreamDestroy_v2(void* stream) {
   return driver_call("cuStreamDestroy", [&](State& card) {

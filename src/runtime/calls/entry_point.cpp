@@ -25,8 +25,8 @@ HEDDLE_CUDA_CALL int cudaGetDriverEntryPoint(const char* name, void** function, 
   return call("cudaGetDriverEntryPoint", [&](State&) { return find(name, function, result); });
 }
 
-HEDDLE_CUDA_CALL int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned, unsigned long long,
-                                                      int* result) {
+HEDDLE_CUDA_CALL int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
+                                                      unsigned long long, int* result) {
   return call("cudaGetDriverEntryPointByVersion", [&](State&) { return find(name, function, result); });
 }
 

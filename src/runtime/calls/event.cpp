@@ -41,7 +41,9 @@ HEDDLE_CUDA_CALL int cudaEventRecord(void* event, void* stream) {
   });
 }
 
-HEDDLE_CUDA_CALL int cudaEventRecordWithFlags(void* event, void* stream, unsigned) { return cudaEventRecord(event, stream); }
+HEDDLE_CUDA_CALL int cudaEventRecordWithFlags(void* event, void* stream, unsigned) {
+  return cudaEventRecord(event, stream);
+}
 
 HEDDLE_CUDA_CALL int cudaEventSynchronize(void* event) {
   return with_event("cudaEventSynchronize", event, [](State& card, Event&) {

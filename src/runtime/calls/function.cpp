@@ -55,10 +55,13 @@ HEDDLE_CUDA_CALL int cudaGetFuncBySymbol(void** function, const void* symbol) {
   });
 }
 
-HEDDLE_CUDA_CALL int cudaGetKernel(void** handle, const void* symbol) { return cudaGetFuncBySymbol(handle, symbol); }
+HEDDLE_CUDA_CALL int cudaGetKernel(void** handle, const void* symbol) {
+  return cudaGetFuncBySymbol(handle, symbol);
+}
 
-HEDDLE_CUDA_CALL int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int threads,
-                                                                            std::size_t shared, unsigned) {
+HEDDLE_CUDA_CALL int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,
+                                                                            int threads, std::size_t shared,
+                                                                            unsigned) {
   return with_kernel("cudaOccupancyMaxActiveBlocksPerMultiprocessor", function, [&](State& card, Kernel& kernel) {
     return max_active_blocks(card, kernel, threads, shared, *blocks);
   });
@@ -69,20 +72,22 @@ HEDDLE_CUDA_CALL int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, 
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
 }
 
-HEDDLE_CUDA_CALL int cudaOccupancyMaxActiveClusters(int* clusters, const void* function, const LaunchConfig* config) {
+HEDDLE_CUDA_CALL int cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
+                                                    const LaunchConfig* config) {
   return with_kernel("cudaOccupancyMaxActiveClusters", function, [&](State& card, Kernel& kernel) {
     return max_active_clusters(card, kernel, request_of(*config), *clusters);
   });
 }
 
-HEDDLE_CUDA_CALL int cudaOccupancyMaxPotentialClusterSize(int* size, const void* function, const LaunchConfig* config) {
+HEDDLE_CUDA_CALL int cudaOccupancyMaxPotentialClusterSize(int* size, const void* function,
+                                                          const LaunchConfig* config) {
   return with_kernel("cudaOccupancyMaxPotentialClusterSize", function, [&](State& card, Kernel& kernel) {
     return max_cluster_size(card, kernel, request_of(*config), *size);
   });
 }
 
-HEDDLE_CUDA_CALL int cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* function, int blocks,
-                                                               int threads) {
+HEDDLE_CUDA_CALL int cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* function,
+                                                               int blocks, int threads) {
   return with_kernel("cudaOccupancyAvailableDynamicSMemPerBlock", function, [&](State& card, Kernel& kernel) {
     return available_dynamic_shared(card, kernel, blocks, threads, *bytes);
   });

@@ -26,7 +26,9 @@ Error release(State& card, MemoryKind kind, const void* pointer) {
 
 constexpr std::size_t kPitchAlignment = 512;
 
-std::size_t pitch_of(std::size_t width) { return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment; }
+std::size_t pitch_of(std::size_t width) {
+  return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+}
 
 // As CUDA's headers lay them out.
 struct PitchedPointer {
@@ -104,15 +106,18 @@ HEDDLE_CUDA_CALL int cudaMalloc(void** pointer, std::size_t bytes) {
 }
 
 HEDDLE_CUDA_CALL int cudaMallocAsync(void** pointer, std::size_t bytes, void*) {
-  return call("cudaMallocAsync", [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
+  return call("cudaMallocAsync",
+              [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
 }
 
 HEDDLE_CUDA_CALL int cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, void*, void*) {
-  return call("cudaMallocFromPoolAsync", [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
+  return call("cudaMallocFromPoolAsync",
+              [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
 }
 
 HEDDLE_CUDA_CALL int cudaMallocManaged(void** pointer, std::size_t bytes, unsigned) {
-  return call("cudaMallocManaged", [&](State& card) { return allocate(card, MemoryKind::kManaged, pointer, bytes); });
+  return call("cudaMallocManaged",
+              [&](State& card) { return allocate(card, MemoryKind::kManaged, pointer, bytes); });
 }
 
 HEDDLE_CUDA_CALL int cudaMallocHost(void** pointer, std::size_t bytes) {
@@ -154,6 +159,7 @@ HEDDLE_CUDA_CALL int cudaFreeHost(void* pointer) {
 HEDDLE_CUDA_CALL int cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
   return call("cudaHostRegister", [&](State& card) {
     if (pointer == nullptr || bytes == 0) return Error::kInvalidValue;
+    if (card.memory.overlaps(pointer, bytes)) return Error::kHostMemoryAlreadyRegistered;
     card.memory.add(MemoryKind::kRegistered, pointer, bytes, "registered host memory", nullptr);
     return Error::kSuccess;
   });
@@ -161,7 +167,8 @@ HEDDLE_CUDA_CALL int cudaHostRegister(void* pointer, std::size_t bytes, unsigned
 
 HEDDLE_CUDA_CALL int cudaHostUnregister(void* pointer) {
   return call("cudaHostUnregister", [&](State& card) {
-    return card.memory.remove(pointer, MemoryKind::kRegistered) ? Error::kSuccess : Error::kInvalidValue;
+    return card.memory.remove(pointer, MemoryKind::kRegistered) ? Error::kSuccess
+                                                                : Error::kHostMemoryNotRegistered;
   });
 }
 
@@ -256,8 +263,8 @@ HEDDLE_CUDA_CALL int cudaMemset2D(void* to, std::size_t pitch, int value, std::s
   return call("cudaMemset2D", [&](State& card) { return fill(card, to, pitch, value, width, height); });
 }
 
-HEDDLE_CUDA_CALL int cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
-                                       void*) {
+HEDDLE_CUDA_CALL int cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
+                                       std::size_t height, void*) {
   return cudaMemset2D(to, pitch, value, width, height);
 }
 

@@ -43,6 +43,7 @@ HEDDLE_CUDA_CALL void** __cudaRegisterFatBinary(const FatWrapper* wrapper) {
   if (wrapper->version != 1) {
     say("the program was built with relocatable device code (-rdc=true), whose PTX is not linked here. Build it "
         "with -rdc=false");
+    return reinterpret_cast<void**>(card.modules.add(nullptr));
   }
   return reinterpret_cast<void**>(card.modules.add(wrapper->image));
 }
@@ -56,15 +57,15 @@ HEDDLE_CUDA_CALL void __cudaUnregisterFatBinary(void** handle) {
   card.modules.remove(module_of(handle), card.memory);
 }
 
-HEDDLE_CUDA_CALL void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, void*, void*,
-                                             void*, void*, int*) {
+HEDDLE_CUDA_CALL void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, void*,
+                                             void*, void*, void*, int*) {
   State& card = state();
   const std::lock_guard lock(card.mutex);
   if (handle != nullptr) card.modules.add_kernel(module_of(handle), host, name);
 }
 
-HEDDLE_CUDA_CALL void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, std::size_t bytes, int,
-                                        int) {
+HEDDLE_CUDA_CALL void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int,
+                                        std::size_t bytes, int, int) {
   State& card = state();
   const std::lock_guard lock(card.mutex);
   if (handle != nullptr) card.modules.add_symbol(module_of(handle), host, {.name = name, .bytes = bytes});
@@ -85,12 +86,14 @@ HEDDLE_CUDA_CALL char __cudaInitModule(void** handle) {
   return handle != nullptr && module_of(handle)->load(card.memory) == Error::kSuccess ? 1 : 0;
 }
 
-HEDDLE_CUDA_CALL unsigned __cudaPushCallConfiguration(isa::Dim3 grid, isa::Dim3 block, std::size_t shared, void* stream) {
+HEDDLE_CUDA_CALL unsigned __cudaPushCallConfiguration(isa::Dim3 grid, isa::Dim3 block, std::size_t shared,
+                                                      void* stream) {
   configurations.push_back({grid, block, shared, stream});
   return 0;
 }
 
-HEDDLE_CUDA_CALL int __cudaPopCallConfiguration(isa::Dim3* grid, isa::Dim3* block, std::size_t* shared, void** stream) {
+HEDDLE_CUDA_CALL int __cudaPopCallConfiguration(isa::Dim3* grid, isa::Dim3* block, std::size_t* shared,
+                                                void** stream) {
   if (configurations.empty()) return remember(Error::kInvalidConfiguration);
   const CallConfiguration& last = configurations.back();
   *grid = last.grid;

@@ -112,7 +112,8 @@ HEDDLE_CUDA_CALL int cudaLaunchHostFunc(void* stream, void (*function)(void*), v
   });
 }
 
-HEDDLE_CUDA_CALL int cudaStreamAddCallback(void* stream, void (*function)(void*, int, void*), void* data, unsigned) {
+HEDDLE_CUDA_CALL int cudaStreamAddCallback(void* stream, void (*function)(void*, int, void*), void* data,
+                                           unsigned) {
   return with_stream("cudaStreamAddCallback", stream, [&](State&) {
     if (function == nullptr) return Error::kInvalidValue;
     function(stream, 0, data);

@@ -29,8 +29,8 @@ Error copy_part(State& card, const void* handle, std::size_t offset, std::size_t
   const heddle::sim::PtxVariable* variable = find(card, handle, error);
   if (variable == nullptr) return error;
   if (offset > variable->bytes || bytes > variable->bytes - offset) {
-    say(fmt::format("a copy of {} bytes at byte {} of the variable {}, which has {}", bytes, offset, variable->name,
-                    variable->bytes));
+    say(fmt::format("a copy of {} bytes at byte {} of the variable {}, which has {}", bytes, offset,
+                    variable->name, variable->bytes));
     return Error::kInvalidValue;
   }
   auto* place = static_cast<std::byte*>(variable->address) + offset;
@@ -39,8 +39,8 @@ Error copy_part(State& card, const void* handle, std::size_t offset, std::size_t
 
 }  // namespace
 
-HEDDLE_CUDA_CALL int cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
-                                        int kind) {
+HEDDLE_CUDA_CALL int cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
+                                        std::size_t offset, int kind) {
   return call("cudaMemcpyToSymbol", [&](State& card) {
     if (from == nullptr) return Error::kInvalidValue;
     return copy_part(card, symbol, offset, bytes, kind, nullptr, from);
@@ -60,8 +60,8 @@ HEDDLE_CUDA_CALL int cudaMemcpyFromSymbol(void* to, const void* symbol, std::siz
   });
 }
 
-HEDDLE_CUDA_CALL int cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
-                                               int kind, void*) {
+HEDDLE_CUDA_CALL int cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes,
+                                               std::size_t offset, int kind, void*) {
   return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
 }
 

@@ -42,7 +42,8 @@ HEDDLE_CUDA_CALL int cuTensorMapEncodeTiled(void* map, int type, std::uint32_t r
       return Error::kInvalidValue;
     }
     if (swizzle > kLastSwizzle) {
-      say(fmt::format("cuTensorMapEncodeTiled: swizzle number {} is not there; 0 to {} are", swizzle, kLastSwizzle));
+      say(fmt::format("cuTensorMapEncodeTiled: swizzle number {} is not there; 0 to {} are", swizzle,
+                      kLastSwizzle));
       return Error::kNotSupported;
     }
     TensorMapSpec spec;

@@ -57,7 +57,9 @@ struct Group {
 
 class Explainer {
  public:
-  Explainer(Machine& machine, const BarrierHistory& history) : machine_(machine), history_(history) {
+  // `knows_places`: threads that run say where they are, as if they waited there.
+  Explainer(Machine& machine, const BarrierHistory& history, bool knows_places = false)
+      : machine_(machine), history_(history), knows_places_(knows_places) {
     collect();
   }
 
@@ -82,7 +84,7 @@ class Explainer {
     for (std::size_t g = 0; g < std::min(groups_.size(), kMostGroups); ++g) {
       const Group& group = groups_[g];
       text.push_back(fmt::format("{:<62} {}", fmt::format("{}: {}", who(group), waits_for(group)),
-                                 group.polls() ? std::string() : place(group.wait().site)));
+                                 group.polls() && !knows_places_ ? std::string() : place(group.wait().site)));
       if (group.wait().kind == WaitKind::kMbarrier) text.push_back("  " + present(*group.wait().barrier));
       if (group.wait().kind == WaitKind::kNamedBarrier) text.push_back("  " + present(group));
       if (group.wait().kind == WaitKind::kWarp) text.push_back("  " + present_lanes(group));
@@ -99,8 +101,8 @@ class Explainer {
                            std::string, std::uint32_t>;
     std::map<Key, std::size_t> index;
     for (const Thread* thread : machine_.resident_threads()) {
-      // A thread that runs keeps the place of its last wait, which says nothing.
-      const Wait wait = thread->state == ThreadState::kBlocked ? thread->wait : Wait{};
+      // Mostly, a thread that runs keeps the place of its last wait, which says nothing.
+      const Wait wait = thread->state == ThreadState::kBlocked || knows_places_ ? thread->wait : Wait{};
       const Key key{thread->cta->linear, thread->role,      static_cast<int>(wait.kind),
                     wait.barrier,        wait.phase,        wait.id,
                     wait.site.file,      wait.site.line};
@@ -141,7 +143,7 @@ class Explainer {
       case WaitKind::kTmemStores: return "waits for its tcgen05.st";
       case WaitKind::kNone: break;
     }
-    return "runs, but nothing it looks at changes";
+    return knows_places_ ? "runs" : "runs, but nothing it looks at changes";
   }
 
   std::string present(const Barrier& barrier) const {
@@ -378,6 +380,7 @@ class Explainer {
 
   Machine& machine_;
   const BarrierHistory& history_;
+  bool knows_places_;
   std::vector<Group> groups_;
 };
 
@@ -412,8 +415,8 @@ Diagnosis explain_deadlock(Machine& machine, const BarrierHistory& history, cons
 }
 
 Diagnosis explain_budget(Machine& machine, const BarrierHistory& history, const LaunchOptions& options,
-                         CallSite site) {
-  const Explainer explainer(machine, history);
+                         CallSite site, bool knows_places) {
+  const Explainer explainer(machine, history, knows_places);
   return make_diagnosis("budget",
                         fmt::format("stopped after {} instructions, at {}; this is where each warp is",
                                     options.max_steps, place(site)),

@@ -19,9 +19,10 @@ namespace heddle::sim::check {
 
 Diagnosis explain_deadlock(machine::Machine& machine, const BarrierHistory& history, const LaunchOptions& options);
 
-// The same picture for a run that was stopped because it took too long.
+// The same picture for a run that was stopped because it took too long. With `knows_places`, the wait of a thread that
+// runs says where it is.
 Diagnosis explain_budget(machine::Machine& machine, const BarrierHistory& history, const LaunchOptions& options,
-                         CallSite site);
+                         CallSite site, bool knows_places = false);
 
 // The message in its final form: code, headline, details, and how to see the run again.
 Diagnosis make_diagnosis(const std::string& code, const std::string& headline,

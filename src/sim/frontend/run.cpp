@@ -87,8 +87,8 @@ void Run::explain_stop() {
   }
 }
 
-void Run::explain_budget(CallSite site) {
-  diagnosis_ = check::explain_budget(machine_, history_, options_, site);
+void Run::explain_budget(CallSite site, bool knows_places) {
+  diagnosis_ = check::explain_budget(machine_, history_, options_, site, knows_places);
 }
 
 void Run::record(const Fault& fault) {

@@ -37,7 +37,7 @@ class Run {
   bool take_finding();
   bool take_last_finding();  // when nothing more can happen
   void explain_stop();       // nothing can go on
-  void explain_budget(CallSite site);
+  void explain_budget(CallSite site, bool knows_places = false);  // as check::explain_budget
   void record(const machine::Fault& fault);
   void finish_copies();
   Report make_report();

@@ -27,6 +27,7 @@ const char* name_of(WarpOp op) {
     case WarpOp::kRedux: return "redux.sync";
     case WarpOp::kStmatrix: return "stmatrix";
     case WarpOp::kLdmatrix: return "ldmatrix";
+    case WarpOp::kMma: return "mma.sync";
     case WarpOp::kWgmmaFence: return "wgmma.fence";
     case WarpOp::kWgmmaMma: return "wgmma.mma_async";
     case WarpOp::kWgmmaCommit: return "wgmma.commit_group";

@@ -25,6 +25,7 @@ enum class WarpOp : std::uint8_t {
   kRedux,
   kStmatrix,
   kLdmatrix,
+  kMma,
   kWgmmaFence,
   kWgmmaMma,
   kWgmmaCommit,

@@ -116,7 +116,9 @@ const FormTable& FormTable::get() {
     add_warp_forms(made);
     add_barrier_forms(made);
     add_copy_forms(made);
+    add_async_copy_forms(made);
     add_clc_forms(made);
+    add_mma_forms(made);
     add_wgmma_forms(made);
     add_tcgen05_forms(made);
     return made;
@@ -184,6 +186,7 @@ constexpr SpecialName kSpecials[] = {
     {"%total_smem_size", Special::kTotalSmemSize}, {"WARP_SZ", Special::kWarpSize},
     {"%clock", Special::kClock}, {"%clock64", Special::kClock}, {"%clock_hi", Special::kGlobalTimer},
     {"%globaltimer", Special::kGlobalTimer}, {"%globaltimer_lo", Special::kGlobalTimer},
+    {"%envreg1", Special::kEnvreg1}, {"%envreg2", Special::kEnvreg2},
 };
 
 std::uint64_t float_bits(const Operand& operand, std::string_view type) {

@@ -64,7 +64,9 @@ void add_control_forms(FormTable& table);
 void add_warp_forms(FormTable& table);
 void add_barrier_forms(FormTable& table);
 void add_copy_forms(FormTable& table);
+void add_async_copy_forms(FormTable& table);
 void add_clc_forms(FormTable& table);
+void add_mma_forms(FormTable& table);
 void add_wgmma_forms(FormTable& table);
 void add_tcgen05_forms(FormTable& table);
 

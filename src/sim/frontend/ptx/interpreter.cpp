@@ -189,10 +189,24 @@ std::uint64_t Interpreter::special(const Warp& warp, std::uint32_t lane, Special
     case Special::kDynamicSmemSize: return launch_.dynamic_shared_bytes;
     case Special::kTotalSmemSize: return shared_bytes_;
     case Special::kWarpSize: return 32;
+    case Special::kEnvreg1: return launch_.grid_workspace >> 32;
+    case Special::kEnvreg2: return launch_.grid_workspace & 0xFFFF'FFFF;
     case Special::kClock:
     case Special::kGlobalTimer: return 0;
   }
   return 0;
+}
+
+// Every lane that could go on says where it stands.
+void Interpreter::stop_at_budget(CallSite site) {
+  for (const std::unique_ptr<Warp>& warp : warps_) {
+    for_lanes(warp->exist, [&](std::uint32_t l) {
+      if (!warp->is_ready(l)) return;
+      const std::vector<Instruction>& code = warp->frame_of[l]->function->code;
+      warp->thread(l).wait = {.site = code[std::min<std::size_t>(warp->pc[l], code.size() - 1)].site};
+    });
+  }
+  explain_budget(site, true);
 }
 
 // The lanes that stand where this one does, and can go on, run with it.
@@ -280,14 +294,14 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
       if (count < turn_instructions) continue;
       leave(warp, pc);
       warp.is_fair = true;
-      if (machine_.stats().instructions > options_.max_steps) explain_budget(i.site);
+      if (machine_.stats().instructions > options_.max_steps) stop_at_budget(i.site);
       return;
     }
     if (i.is_visible && mask != 0) {
       if (take_finding()) return;
       if (machine_.stats().instructions > options_.max_steps) {
         leave(warp, pc);
-        return explain_budget(i.site);
+        return stop_at_budget(i.site);
       }
       // Lanes that were woken within an instruction end it first.
       if (count != 0 && warp.step[static_cast<std::size_t>(std::countr_zero(mask))] == 0 && strategy_->preempts()) {
@@ -390,13 +404,14 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
     if (count >= turn_instructions) {
       leave(warp, pc);
       warp.is_fair = true;
-      if (machine_.stats().instructions > options_.max_steps) explain_budget(i.site);
+      if (machine_.stats().instructions > options_.max_steps) stop_at_budget(i.site);
       return;
     }
   }
 }
 
 void Interpreter::exit_lanes(Warp& warp, std::uint32_t mask) {
+  land_async_copies(warp, mask);
   for_lanes(mask, [&](std::uint32_t l) { machine_.thread_exit(warp.thread(l)); });
   for_lanes(mask, [&](std::uint32_t l) {
     for (Frame* frame = warp.frame_of[l]; frame != nullptr; frame = frame->parent) frame->lanes &= ~(1u << l);

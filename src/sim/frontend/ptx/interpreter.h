@@ -83,6 +83,7 @@ class Interpreter final : public frontend::Run {
   void system(Warp& warp, const Instruction& instruction, std::uint32_t mask, SystemCall which);
   void leave_function(Warp& warp, std::uint32_t mask);
   void exit_lanes(Warp& warp, std::uint32_t mask);
+  void stop_at_budget(CallSite site);
 
   const PtxLaunch& launch_;
   const Program& program_;
@@ -93,6 +94,9 @@ class Interpreter final : public frontend::Run {
   std::uint32_t warps_per_cta_;
   std::map<std::uint64_t, BarrierVotes> votes_;
 };
+
+// Copies of lanes that nobody has waited for are done at the latest when the lanes exit. In async_copy.cpp.
+void land_async_copies(Warp& warp, std::uint32_t mask);
 
 // Handlers that the interpreter knows by name: a copy of a register may be one of an accumulator in flight.
 void note_copy(Warp& warp, std::uint32_t to, std::uint32_t from);

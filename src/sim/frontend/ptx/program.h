@@ -69,7 +69,7 @@ enum class Special : std::uint8_t {
   kNclusteridX, kNclusteridY, kNclusteridZ, kClusterCtaidX, kClusterCtaidY, kClusterCtaidZ,
   kClusterNctaidX, kClusterNctaidY, kClusterNctaidZ, kClusterCtarank, kClusterNctarank, kIsExplicitCluster,
   kLanemaskEq, kLanemaskLt, kLanemaskLe, kLanemaskGt, kLanemaskGe, kDynamicSmemSize, kTotalSmemSize,
-  kWarpSize, kClock, kGlobalTimer
+  kWarpSize, kClock, kGlobalTimer, kEnvreg1, kEnvreg2
 };
 
 struct Constant {

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX: Instruction Statements, Instruction Operands.
+#include "sim/frontend/ptx/parser.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
+
+namespace heddle::sim::ptx {
+
+void Parser::instruction() {
+  Statement statement;
+  statement.line = peek().line;
+  statement.scope = scope_;
+  statement.location = location_;
+  const char* begin = peek().text.data();
+  if (accept('@')) {
+    statement.guard_negated = accept('!');
+    const std::string_view name = expect_word("a predicate");
+    const std::optional<std::uint32_t> id = find_register(name);
+    if (!id || function_->register_bits[*id] != 1) fail(fmt::format("'{}' is not a predicate", name));
+    statement.guard = *id;
+  }
+  statement.mnemonic = expect_word("an instruction");
+  if (!peek().is(';')) {
+    do {
+      statement.operands.push_back(operand(0, false));
+    } while (accept(','));
+  }
+  const Token& last = peek();
+  expect(';', "behind an instruction");
+  statement.text = std::string_view(begin, static_cast<std::size_t>(last.text.data() + 1 - begin));
+  if (function_->statements.size() >= 4u << 20) fail("a function with more than 4 million instructions");
+  function_->statements.push_back(std::move(statement));
+}
+
+std::optional<std::uint32_t> Parser::find_register(std::string_view name) const {
+  std::size_t digits = name.size();
+  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
+  for (auto scope = names_.rbegin(); scope != names_.rend(); ++scope) {
+    if (const auto found = scope->registers.find(name); found != scope->registers.end()) return found->second;
+    if (digits == name.size()) continue;
+    const auto range = scope->ranges.find(name.substr(0, digits));
+    if (range == scope->ranges.end()) continue;
+    std::uint32_t number = 0;
+    if (std::from_chars(name.data() + digits, name.data() + name.size(), number).ec != std::errc{}) continue;
+    if (number < range->second.second) return range->second.first + number;
+  }
+  return std::nullopt;
+}
+
+Operand Parser::operand(int depth, bool in_address) {
+  if (depth > kMaxNesting) fail("operands that are nested too deeply");
+  Operand result;
+  if (accept('{')) return list(OperandKind::kVector, '}', depth, in_address);
+  if (accept('[')) return list(OperandKind::kAddress, ']', depth, true);
+  if (accept('(')) return list(OperandKind::kTuple, ')', depth, in_address);
+  if (accept('!')) {
+    result = operand(depth + 1, in_address);
+    if (result.kind != OperandKind::kRegister) fail("'!' before something that is not a predicate");
+    result.negated = !result.negated;
+    return result;
+  }
+  const bool negative = accept('-');
+  const Token& token = take();
+  switch (token.kind) {
+    case TokenKind::kInteger:
+      result.kind = OperandKind::kInteger;
+      result.value = negative ? ~token.value + 1 : token.value;
+      return result;
+    case TokenKind::kFloat32:
+    case TokenKind::kFloat64:
+      result.kind = token.kind == TokenKind::kFloat32 ? OperandKind::kFloat32 : OperandKind::kFloat64;
+      result.value = token.value;
+      if (negative) result.value ^= std::uint64_t{1} << (token.kind == TokenKind::kFloat32 ? 31 : 63);
+      return result;
+    case TokenKind::kWord: break;
+    default: refuse(module_->name, token.line, fmt::format("expected an operand, found '{}'", token.text));
+  }
+  if (negative) refuse(module_->name, token.line, fmt::format("expected a number behind '-', found '{}'", token.text));
+  result = name_operand(token.text);
+  if (accept('|')) {
+    const std::string_view name = expect_word("a predicate");
+    const std::optional<std::uint32_t> id = find_register(name);
+    if (name != "_" && !id) fail(fmt::format("'{}' is not a register", name));
+    if (id) result.second = *id;
+  }
+  if (accept('+')) {
+    const bool minus = accept('-');
+    const std::uint64_t offset = expect_integer("an offset");
+    result.value = minus ? ~offset + 1 : offset;
+  } else if (peek().is('-') && in_address) {
+    take();
+    result.value = ~expect_integer("an offset") + 1;
+  }
+  return result;
+}
+
+Operand Parser::list(OperandKind kind, char end, int depth, bool in_address) {
+  Operand result;
+  result.kind = kind;
+  if (accept(end)) return result;
+  do {
+    result.list.push_back(operand(depth + 1, in_address));
+  } while (accept(','));
+  expect(end, "behind a list of operands");
+  return result;
+}
+
+Operand Parser::name_operand(std::string_view name) {
+  Operand result;
+  result.name = name;
+  if (name == "_") return result;
+  if (const std::optional<std::uint32_t> id = find_register(name)) {
+    result.kind = OperandKind::kRegister;
+    result.id = *id;
+    return result;
+  }
+  for (auto scope = names_.rbegin(); scope != names_.rend(); ++scope) {
+    if (const auto found = scope->variables.find(name); found != scope->variables.end()) {
+      result.kind = OperandKind::kVariable;
+      result.id = found->second;
+      return result;
+    }
+  }
+  if (const auto found = module_->variable_ids.find(name); found != module_->variable_ids.end()) {
+    result.kind = OperandKind::kVariable;
+    result.is_module = true;
+    result.id = found->second;
+    return result;
+  }
+  result.kind = name.front() == '%' || name == "WARP_SZ" ? OperandKind::kSpecial : OperandKind::kName;
+  return result;
+}
+
+}  // namespace heddle::sim::ptx
