@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// heddle's matmul against cublasLt on one GPU, in one process: cublasLt's first choice, and the best of all that
-// its heuristic returns. Two regimes. Burst: about two milliseconds of work, then six times as long without, the
-// kernels in random order, medians. Sustained: each kernel alone for a while, at the power limit. Launches are in
-// CUDA graphs, buffers are rotated so that nothing stays in L2, data are normal, and every output is checked.
-//
-//   matmul_bench                                          the shapes of docs/results
-//   matmul_bench --shape 4096,4096,4096 --json out.json
-//   matmul_bench --tune 4096,4096,4096                    every configuration and several orders of tiles
-//   matmul_bench --once 8192,8192,8192 --config NAME      a single launch, for a profiler (or cublasLt:0)
+#include "matmul_bench.h"
+
 #include "cublaslt.h"
 #include "gpu_sensors.h"
-#include "matmul_families.h"
 #include "matmul_bench_kernels.h"
+#include "matmul_families.h"
 #include "matmul_sm90_plan.h"
+#include "matmul_tune_file.h"
 
-#include <CLI/CLI.hpp>
+#include <heddle/host/error.h>
+
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -34,6 +29,8 @@
 
 namespace heddle::bench {
 namespace {
+
+std::FILE* table = stdout;  // where tables go; with JSON on the standard output, elsewhere
 
 void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) throw std::runtime_error(fmt::format("{}: {}", what, cudaGetErrorString(error)));
@@ -55,8 +52,21 @@ const std::vector<Shape> kShapes = {{512, 512, 512},      {1024, 1024, 1024},   
 
 Shape parse_shape(const std::string& text) {
   Shape shape;
-  if (std::sscanf(text.c_str(), "%u,%u,%u", &shape.m, &shape.n, &shape.k) != 3) {
-    throw std::runtime_error(fmt::format("shape '{}'; three numbers M,N,K", text));
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  bool is_shape = true;
+  for (std::uint32_t* extent : {&shape.m, &shape.n, &shape.k}) {
+    const auto [behind, error] = std::from_chars(at, end, *extent);
+    const bool is_last = extent == &shape.k;
+    is_shape = is_shape && error == std::errc() && *extent >= 1 && (is_last ? behind == end : behind != end && *behind == ',');
+    at = is_shape && !is_last ? behind + 1 : end;
+  }
+  if (!is_shape) throw InputError(fmt::format("bench: shape '{}'; three numbers M,N,K from 1 on, as in 4096,4096,4096", text));
+  // Rows of A, B and C begin on 16 bytes.
+  if (shape.n % 8 != 0 || shape.k % 8 != 0) {
+    const auto up = [](std::uint32_t elems) { return (elems + 7) / 8 * 8; };
+    throw InputError(fmt::format("bench: shape '{}'; N and K of packed bf16 matrices are multiples of 8. {},{},{} would pass", text,
+                                 shape.m, up(shape.n), up(shape.k)));
   }
   return shape;
 }
@@ -67,7 +77,13 @@ class Buffers {
   explicit Buffers(const Shape& shape) : shape_(shape) {
     constexpr std::uint64_t kRotatedBytes = std::uint64_t{330} << 20;
     count_ = static_cast<std::size_t>(kRotatedBytes / shape.bytes()) + 2;
-    check(cudaMalloc(&memory_, count_ * set_bytes()), "cudaMalloc");
+    if (const cudaError_t error = cudaMalloc(&memory_, count_ * set_bytes()); error != cudaSuccess) {
+      std::size_t free = 0;
+      std::size_t total = 0;
+      (void)cudaMemGetInfo(&free, &total);
+      throw std::runtime_error(fmt::format("{} sets of matrices of {} take {} bytes; the GPU has {} free: {}", count_,
+                                           shape.text(), count_ * set_bytes(), free, cudaGetErrorString(error)));
+    }
     for (std::size_t i = 0; i < count_; ++i) {
       fill_normal(a(i), std::uint64_t{shape.m} * shape.k, 2 * i + 1, nullptr);
       fill_normal(b(i), std::uint64_t{shape.n} * shape.k, 2 * i + 2, nullptr);
@@ -113,7 +129,8 @@ struct Contender {
 
 class Session {
  public:
-  Session(const Shape& shape, CublasLt* cublas) : shape_(shape), cublas_(cublas), buffers_(shape), random_(7) {
+  Session(const Shape& shape, CublasLt* cublas, double rest = 6)
+      : shape_(shape), cublas_(cublas), rest_(rest), buffers_(shape), random_(7) {
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
     check(cudaEventCreate(&begin_), "cudaEventCreate");
     check(cudaEventCreate(&end_), "cudaEventCreate");
@@ -137,7 +154,13 @@ class Session {
   Contender heddle(const std::string& config, bool is_dependent) {
     MatmulProblem problem{.m = shape_.m, .n = shape_.n, .k = shape_.k, .is_dependent = is_dependent, .config = config};
     return Contender(config, [this, problem](std::size_t set, cudaStream_t stream) {
-      enqueue_matmul_sm90<Target::kCuda>(problem, {.a = buffers_.a(set), .b = buffers_.b(set), .out = buffers_.out(set)}, stream);
+      enqueue_matmul_sm90<Target::kCuda>(problem,
+                                         {.a = buffers_.a(set),
+                                          .b = buffers_.b(set),
+                                          .out = buffers_.out(set),
+                                          .workspace = workspace_,
+                                          .workspace_bytes = CublasLt::kWorkspaceBytes},
+                                         stream);
     });
   }
   Contender cublas(std::size_t algorithm) {
@@ -159,7 +182,7 @@ class Session {
       check(cudaGraphDestroy(graph), "cudaGraphDestroy");
       check(cudaGraphUpload(one.graph, stream_), "cudaGraphUpload");
     } catch (const std::exception& error) {
-      fmt::print("{}: {}\n", one.name, error.what());
+      fmt::print(table, "{}: {}\n", one.name, error.what());
       return false;
     }
     return true;
@@ -181,10 +204,10 @@ class Session {
     }
   }
 
-  // Six times as long as its last burst.
+  // So many times as long as its last burst.
   void rest(const Contender& one) const {
     const double ms = one.last_ms * static_cast<double>(launches_);
-    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(6 * ms));
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(rest_ * ms));
   }
 
   // Milliseconds of one launch.
@@ -227,6 +250,7 @@ class Session {
  private:
   Shape shape_;
   CublasLt* cublas_;
+  double rest_;
   Buffers buffers_;
   std::mt19937_64 random_;
   CublasLt::Problem problem_;
@@ -242,17 +266,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-struct Options {
-  std::vector<std::string> shapes;
-  std::vector<std::string> tune;
-  std::string once;
-  std::string config;
-  std::string json;
-  int rounds = 21;
-  int search_rounds = 3;
-  double sustained_s = 0.5;
-  bool is_dependent = true;
-};
+using Options = MatmulBenchOptions;
 
 double tflops(const Shape& shape, double ms) { return shape.flops() / ms / 1e9; }
 
@@ -262,6 +276,7 @@ std::size_t fastest(Session& session, std::vector<Contender>& all, int rounds) {
   for (Contender& one : all) {
     if (session.prepare(one)) runnable.push_back(&one);
   }
+  if (runnable.empty()) throw std::runtime_error("none of the candidates can run");
   // Those that are far behind in their first run need no second.
   std::vector<double> first;
   for (Contender* one : runnable) {
@@ -285,9 +300,46 @@ std::size_t fastest(Session& session, std::vector<Contender>& all, int rounds) {
   return static_cast<std::size_t>(*best - all.data());
 }
 
-void tune(const Shape& shape, CublasLt* cublas, const Options& options) {
-  Session session(shape, cublas);
-  const MatmulProblem problem{.m = shape.m, .n = shape.n, .k = shape.k};
+// Every configuration that could be near the fastest, whole and with K in parts where that fills the SMs.
+std::vector<std::string> candidates(const Shape& shape) {
+  struct Candidate {
+    std::string name;
+    double cycles;
+  };
+  std::vector<Candidate> all;
+  for (const std::string& name : matmul_sm90_configs({.m = shape.m, .n = shape.n, .k = shape.k}, false, false)) {
+    unsigned tile_m = 0, tile_n = 0, tile_k = 0, stages = 0, cluster_m = 0, cluster_n = 0;
+    std::sscanf(name.c_str(), "%ux%ux%u_%u_%ux%u", &tile_m, &tile_n, &tile_k, &stages, &cluster_m, &cluster_n);
+    const auto along = [](unsigned elems, unsigned tile) { return (elems + tile - 1) / tile; };
+    const double tiles = static_cast<double>(along(shape.m, tile_m * cluster_m) * cluster_m) *
+                         (along(shape.n, tile_n * cluster_n) * cluster_n);
+    const unsigned blocks = along(shape.k, tile_k);
+    for (const unsigned splits : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u}) {
+      if (splits > 1 && (tiles * splits > 132 || blocks / splits < 2 || along(blocks, along(blocks, splits)) != splits)) continue;
+      if (splits > 1 && double(splits) * (shape.m + 15) * (shape.n + 3) * 4 > double(CublasLt::kWorkspaceBytes)) continue;
+      const double width = tile_n >= 128 ? 0.95 : tile_n >= 64 ? 0.85 : 0.5;
+      const double cycles = std::ceil(tiles * splits / 132) * along(blocks, splits) * tile_m * tile_n * tile_k / 2048.0 / width;
+      all.push_back({splits == 1 ? name : fmt::format("{}/{}", name, splits), cycles + 3000});
+    }
+  }
+  double least = 1e30;
+  for (const Candidate& one : all) least = std::min(least, one.cycles);
+  std::vector<std::string> names;
+  for (const Candidate& one : all) {
+    if (one.cycles < 1.8 * least) names.push_back(one.name);
+  }
+  return names;
+}
+
+// "NAME/4" in an order: "NAME@m8/4".
+std::string in_order(const std::string& name, char along, int group) {
+  const std::size_t slash = std::min(name.find('/'), name.size());
+  return fmt::format("{}@{}{}{}", name.substr(0, slash), along, group, name.substr(slash));
+}
+
+// The fastest configuration and order of tiles, and a report.
+nlohmann::json tune(const Shape& shape, CublasLt* cublas, const Options& options) {
+  Session session(shape, cublas, options.search_rest);
   const auto search = [&](const std::vector<std::string>& names, bool is_dependent) {
     std::vector<Contender> all;
     for (const std::string& name : names) all.push_back(session.heddle(name, is_dependent));
@@ -299,25 +351,37 @@ void tune(const Shape& shape, CublasLt* cublas, const Options& options) {
     return all;
   };
   const auto print = [&](const char* what, const std::vector<Contender>& all, std::size_t most) {
+    if (!options.csv.empty()) {
+      std::ofstream csv(options.csv, std::ios::app);
+      for (const Contender& one : all) {
+        if (!one.burst_ms.empty()) csv << shape.text() << " " << what << " " << one.name << " " << 1e3 * median(one.burst_ms) << "\n";
+      }
+    }
     for (std::size_t i = 0; i < all.size() && i < most; ++i) {
       if (all[i].burst_ms.empty()) continue;
-      fmt::print("{:<18} {:<10} {:<36} {:8.2f} TFLOP/s {:9.2f} us\n", shape.text(), what, all[i].name,
+      fmt::print(table, "{:<18} {:<10} {:<36} {:8.2f} TFLOP/s {:9.2f} us\n", shape.text(), what, all[i].name,
                  tflops(shape, median(all[i].burst_ms)), 1e3 * median(all[i].burst_ms));
     }
   };
-  std::vector<Contender> configs = search(matmul_sm90_configs(problem, false, false), options.is_dependent);
+  std::vector<Contender> configs = search(candidates(shape), !options.is_alone);
   for (Contender& one : configs) session.verify(one);
   print("config", configs, 14);
   std::vector<std::string> orders;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, configs.size()); ++i) {
-    for (const int group : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
-      orders.push_back(fmt::format("{}@m{}", configs[i].name, group));
-      orders.push_back(fmt::format("{}@n{}", configs[i].name, group));
+    for (const int group : options.groups) {
+      orders.push_back(in_order(configs[i].name, 'm', group));
+      orders.push_back(in_order(configs[i].name, 'n', group));
     }
   }
-  const std::vector<Contender> ordered = search(orders, options.is_dependent);
+  const std::vector<Contender> ordered = search(orders, !options.is_alone);
   print("order", ordered, 8);
-  print("alone", search({ordered[0].name}, !options.is_dependent), 1);
+  nlohmann::json report = {{"m", shape.m},
+                           {"n", shape.n},
+                           {"k", shape.k},
+                           {"config", ordered[0].name},
+                           {"burst_us", 1e3 * median(ordered[0].burst_ms)},
+                           {"burst_tflops", tflops(shape, median(ordered[0].burst_ms))}};
+  print("alone", search({ordered[0].name}, options.is_alone), 1);
   if (cublas != nullptr) {
     std::vector<Contender> theirs;
     for (std::size_t i = 0; i < session.algorithms(); ++i) theirs.push_back(session.cublas(i));
@@ -327,8 +391,10 @@ void tune(const Shape& shape, CublasLt* cublas, const Options& options) {
       return (x.burst_ms.empty() ? 1e9 : median(x.burst_ms)) < (y.burst_ms.empty() ? 1e9 : median(y.burst_ms));
     });
     print("cublasLt", theirs, 1);
+    report["cublaslt_best_us"] = 1e3 * median(theirs[0].burst_ms);
     for (Contender& one : theirs) session.finish(one);
   }
+  return report;
 }
 
 nlohmann::json report_of(const Shape& shape, const Contender& one) {
@@ -346,11 +412,14 @@ nlohmann::json report_of(const Shape& shape, const Contender& one) {
           {"error", one.error}};
 }
 
-nlohmann::json compare_shape(const Shape& shape, CublasLt* cublas, const Options& options, const GpuSensors& sensors) {
+nlohmann::json compare_shape(const Shape& shape, CublasLt* cublas, const std::string& gpu, const Options& options,
+                             const GpuSensors& sensors) {
   Session session(shape, cublas);
   const std::string config =
-      options.config.empty() ? matmul_sm90_choice({.m = shape.m, .n = shape.n, .k = shape.k}, false, false) : options.config;
-  Contender ours = session.heddle(config, options.is_dependent);
+      options.config.empty() ? matmul_sm90_choice({.m = shape.m, .n = shape.n, .k = shape.k}, false, false,
+                                                  CublasLt::kWorkspaceBytes, gpu)
+                             : options.config;
+  Contender ours = session.heddle(config, !options.is_alone);
   Contender alone = session.heddle(config, false);
   alone.name += " (no overlap of launches)";
   std::vector<Contender*> all = {&ours, &alone};
@@ -387,12 +456,12 @@ nlohmann::json compare_shape(const Shape& shape, CublasLt* cublas, const Options
     report["ratio_to_first"] = median(first.burst_ms) / us;
     report["sustained_ratio_to_best"] = options.sustained_s > 0 ? best.sustained_ms / ours.sustained_ms : 1.0;
     report["ratio_alone_to_best"] = median(best.burst_ms) / median(alone.burst_ms);
-    fmt::print("{:<18} {:<34} {:7.1f} {:7.1f} {:7.1f} {:7.1f} {:6.3f} {:6.3f} {:6.3f} {:6.3f}\n", shape.text(), config,
+    fmt::print(table, "{:<18} {:<34} {:7.1f} {:7.1f} {:7.1f} {:7.1f} {:6.3f} {:6.3f} {:6.3f} {:6.3f}\n", shape.text(), config,
                tflops(shape, us), tflops(shape, median(alone.burst_ms)), tflops(shape, median(first.burst_ms)),
                tflops(shape, median(best.burst_ms)), median(first.burst_ms) / us, median(best.burst_ms) / us,
                median(best.burst_ms) / median(alone.burst_ms), report["sustained_ratio_to_best"].get<double>());
   } else {
-    fmt::print("{:<18} {:<34} {:7.1f} {:7.1f}\n", shape.text(), config, tflops(shape, us),
+    fmt::print(table, "{:<18} {:<34} {:7.1f} {:7.1f}\n", shape.text(), config, tflops(shape, us),
                tflops(shape, median(alone.burst_ms)));
   }
   std::fflush(stdout);
@@ -407,24 +476,46 @@ std::string date() {
   return text;
 }
 
-int run(const Options& options) {
+int finish(const nlohmann::json& report, const Options& options) {
+  if (options.prints_json) fmt::print("{}\n", report.dump(1));
+  if (options.json.empty()) return 0;
+  std::ofstream file(options.json);
+  file << report.dump(1) << "\n";
+  file.close();
+  if (!file) throw std::runtime_error(fmt::format("bench: the report '{}' cannot be written", options.json));
+  return 0;
+}
+
+// A single launch, for a profiler.
+int run_once(const Options& options, CublasLt* cublas) {
+  Session session(parse_shape(options.once), cublas);
+  std::size_t algorithm = 0;
+  const bool is_cublas = std::sscanf(options.config.c_str(), "cublasLt:%zu", &algorithm) == 1;
+  if (is_cublas && algorithm >= session.algorithms()) {
+    throw InputError(fmt::format("bench: cublasLt has {} choices for {}; 'cublasLt:0' is the first", session.algorithms(),
+                                 session.shape().text()));
+  }
+  Contender one = is_cublas ? session.cublas(algorithm) : session.heddle(options.config, false);
+  session.verify(one);
+  return 0;
+}
+
+}  // namespace
+
+int run_matmul_bench(const Options& options) {
+  if (options.prints_json) table = stderr;
+  std::vector<Shape> shapes;
+  for (const std::string& text : options.shapes) shapes.push_back(parse_shape(text));
+  if (shapes.empty()) shapes = kShapes;
   const GpuList list = matmul_gpus<Target::kCuda>();
-  if (list.gpus.empty()) {
-    fmt::print("skipped: {}\n", list.why);
-    return 77;
+  if (list.gpus.empty()) throw NoGpu(fmt::format("bench: there is no GPU to measure on: {}", list.why));
+  if (list.gpus[0].major != 9) {
+    throw NoGpu(fmt::format("bench: {} has compute capability {}.{}; the matmul that is measured is for 9.0",
+                            list.gpus[0].name, list.gpus[0].major, list.gpus[0].minor));
   }
   const std::unique_ptr<CublasLt> cublas = CublasLt::load();
-  if (cublas == nullptr) fmt::print("cublasLt cannot be loaded: {}\n", dlerror());
-  if (!options.once.empty()) {
-    Session session(parse_shape(options.once), cublas.get());
-    std::size_t algorithm = 0;
-    const bool is_cublas = std::sscanf(options.config.c_str(), "cublasLt:%zu", &algorithm) == 1;
-    Contender one = is_cublas ? session.cublas(algorithm) : session.heddle(options.config, false);
-    session.verify(one);
-    return 0;
-  }
-  for (const std::string& shape : options.tune) tune(parse_shape(shape), cublas.get(), options);
-  if (!options.tune.empty()) return 0;
+  if (cublas == nullptr) fmt::print(table, "cublasLt cannot be loaded, heddle is measured alone: {}\n", dlerror());
+  if (!options.once.empty()) return run_once(options, cublas.get());
 
   int driver = 0;
   int runtime = 0;
@@ -437,16 +528,25 @@ int run(const Options& options) {
                            {"cublaslt", cublas == nullptr ? 0 : cublas->version()},
                            {"rounds", options.rounds},
                            {"shapes", nlohmann::json::array()}};
-  fmt::print("{}, {}, CUDA {}, cublasLt {}\n", list.gpus[0].name, date(), runtime, cublas == nullptr ? 0 : cublas->version());
-  fmt::print("{:<18} {:<34} {:>7} {:>7} {:>7} {:>7} {:>6} {:>6} {:>6} {:>6}\n", "M,N,K", "configuration", "heddle", "alone",
+  fmt::print(table, "{}, {}, CUDA {}, cublasLt {}\n", list.gpus[0].name, date(), runtime, cublas == nullptr ? 0 : cublas->version());
+  if (options.is_tuning) {
+    for (const Shape& shape : shapes) {
+      report["shapes"].push_back(tune(shape, cublas.get(), options));
+      if (options.write.empty()) continue;
+      add_to_matmul_tune_file(options.write, {{list.gpus[0].name,
+                                               {.m = shape.m,
+                                                .n = shape.n,
+                                                .k = shape.k,
+                                                .config = report["shapes"].back()["config"].get<std::string>()}}});
+    }
+    return finish(report, options);
+  }
+  fmt::print(table, "{:<18} {:<34} {:>7} {:>7} {:>7} {:>7} {:>6} {:>6} {:>6} {:>6}\n", "M,N,K", "configuration", "heddle", "alone",
              "first", "best", "/first", "/best", "alone", "sust.");
   const GpuSensors sensors(0);
-  std::vector<Shape> shapes;
-  for (const std::string& text : options.shapes) shapes.push_back(parse_shape(text));
-  if (shapes.empty()) shapes = kShapes;
   double logs[4] = {};
   for (const Shape& shape : shapes) {
-    report["shapes"].push_back(compare_shape(shape, cublas.get(), options, sensors));
+    report["shapes"].push_back(compare_shape(shape, cublas.get(), list.gpus[0].name, options, sensors));
     if (cublas == nullptr) continue;
     const nlohmann::json& last = report["shapes"].back();
     logs[0] += std::log(last["ratio_to_first"].get<double>());
@@ -460,35 +560,10 @@ int run(const Options& options) {
                                 {"ratio_to_best", std::exp(logs[1] / count)},
                                 {"ratio_alone_to_best", std::exp(logs[2] / count)},
                                 {"sustained_ratio_to_best", std::exp(logs[3] / count)}};
-    fmt::print("geometric mean of the ratios {:58.3f} {:6.3f} {:6.3f} {:6.3f}\n", std::exp(logs[0] / count),
+    fmt::print(table, "geometric mean of the ratios {:58.3f} {:6.3f} {:6.3f} {:6.3f}\n", std::exp(logs[0] / count),
                std::exp(logs[1] / count), std::exp(logs[2] / count), std::exp(logs[3] / count));
   }
-  if (!options.json.empty()) std::ofstream(options.json) << report.dump(1) << "\n";
-  return 0;
+  return finish(report, options);
 }
 
-}  // namespace
 }  // namespace heddle::bench
-
-int main(int argc, char** argv) {
-  heddle::bench::Options options;
-  CLI::App app("heddle's matmul against cublasLt");
-  bool is_alone = false;
-  app.add_option("--shape", options.shapes, "M,N,K; may be repeated (default: the twelve of docs/results)");
-  app.add_option("--tune", options.tune, "M,N,K: try every configuration");
-  app.add_option("--once", options.once, "M,N,K: one launch of --config, checked");
-  app.add_option("--config", options.config, "a configuration by name instead of the library's choice");
-  app.add_option("--json", options.json, "write the report to this file");
-  app.add_option("--rounds", options.rounds, "bursts of each kernel");
-  app.add_option("--search-rounds", options.search_rounds, "bursts of each candidate in a search");
-  app.add_option("--sustained", options.sustained_s, "seconds of the sustained regime for each kernel; 0: none");
-  app.add_flag("--alone", is_alone, "no kernel starts before the one before it has ended");
-  CLI11_PARSE(app, argc, argv);
-  options.is_dependent = !is_alone;
-  try {
-    return heddle::bench::run(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "matmul_bench: {}\n", error.what());
-    return 1;
-  }
-}

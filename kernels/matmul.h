@@ -43,4 +43,8 @@ std::string matmul_choice(const MatmulProblem& problem, const MatmulTensors& ten
 std::vector<std::string> matmul_scaled_configs(const MatmulScaledProblem& problem, const DeviceId& device);
 std::string matmul_scaled_choice(const MatmulScaledProblem& problem, const DeviceId& device);
 
+// Reads choices that a search found (matmul_bench --tune) instead of the file that HEDDLE_TUNE_FILE names; "" for
+// none. Throws InputError for a file that cannot be read. The format is in matmul_tune_file.h.
+void matmul_use_tune_file(const std::string& path);
+
 }  // namespace heddle

@@ -92,6 +92,23 @@ MatmulExtents check_matmul(const MatmulProblem& p, const MatmulTensors& tensors,
   return e;
 }
 
+void check_matmul_gpu(const GpuList& list, int ordinal, int major) {
+  if (list.gpus.empty()) throw DriverError("matmul: there is no GPU: " + list.why, 0);
+  for (const GpuDescription& gpu : list.gpus) {
+    if (gpu.ordinal != ordinal) continue;
+    require(gpu.major == major, fmt::format("GPU {} ({}) has compute capability {}.{}; these kernels are for {}.0", ordinal,
+                                            gpu.name, gpu.major, gpu.minor, major));
+    return;
+  }
+  throw DriverError(fmt::format("matmul: there is no GPU {}; 0 to {}", ordinal, list.gpus.size() - 1), 0);
+}
+
+void check_matmul_stream(int stream_device, int current_device) {
+  require(stream_device == current_device,
+          fmt::format("the stream belongs to GPU {}, and GPU {} is the current one; cudaSetDevice({}) would pass",
+                      stream_device, current_device, stream_device));
+}
+
 void check_alignment(const MatmulProblem& problem, const MatmulTensors& tensors) {
   check_aligned("a", tensors.a, 16);
   check_aligned("b", tensors.b, 16);

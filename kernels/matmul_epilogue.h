@@ -19,6 +19,8 @@
 #include <heddle/isa/target.h>
 #include <heddle/tile/element.h>
 
+#include <type_traits>
+
 namespace heddle {
 
 // Gelu is its usual approximation, by a hyperbolic tangent.
@@ -37,12 +39,17 @@ struct OutputPair {
   bool has_second;
 };
 
+// The pairs of one thread in a panel of an accumulator: pair i is at row + i % 2 * 8 and col + i / 2 * 8.
+struct OutputPanel {
+  std::uint32_t row;
+  std::uint32_t col;
+  std::uint32_t m;
+  std::uint32_t n;
+};
+
 struct PlainEpilogue {
   static constexpr bool kIsPlain = true;
   struct Params {};
-
-  template <class Out>
-  HEDDLE_DEVICE static void apply(const Params&, const OutputPair&, float (&)[2]) {}
 };
 
 struct FusedEpilogue {
@@ -86,6 +93,28 @@ struct FusedEpilogue {
     if (params.residual != nullptr) add<Out>(params.residual, pair.row * params.residual_pitch, pair, 1, value);
   }
 
+  // The same for `pairs` pairs, whose sums begin at number `first`. A step at a time for all of them, so that the
+  // instructions of steps which are left out are never fetched.
+  template <class Out, std::uint32_t first, std::uint32_t pairs, class Sums>
+  HEDDLE_DEVICE static void apply_panel(const Params& params, const OutputPanel& at, Sums& sums) {
+    if (params.alpha != 1.0f) {
+      HEDDLE_UNROLL
+      for (std::uint32_t i = first; i < first + 2 * pairs; ++i) sums[i] *= params.alpha;
+    }
+    if (params.c != nullptr) add_panel<Out, first, pairs>(params.c, params.c_pitch, params.beta, at, sums);
+    if (params.bias != nullptr) add_panel<Out, first, pairs>(params.bias, 0, 1.0f, at, sums);
+    if (params.activation == Activation::kRelu) {
+      HEDDLE_UNROLL
+      for (std::uint32_t i = first; i < first + 2 * pairs; ++i) sums[i] = sums[i] > 0.0f ? sums[i] : 0.0f;
+    } else if (params.activation != Activation::kNone) {
+      HEDDLE_UNROLL
+      for (std::uint32_t i = first; i < first + 2 * pairs; ++i) sums[i] = activate(params.activation, sums[i]);
+    }
+    if (params.residual != nullptr) {
+      add_panel<Out, first, pairs>(params.residual, params.residual_pitch, 1.0f, at, sums);
+    }
+  }
+
  private:
   template <class Out>
   HEDDLE_DEVICE static void add(const void* from, std::uint64_t row_start, const OutputPair& pair, float factor,
@@ -93,6 +122,48 @@ struct FusedEpilogue {
     const Out* at = static_cast<const Out*>(from) + row_start + pair.col;
     value[0] += factor * as_float(isa::ld_global(at));
     if (pair.has_second) value[1] += factor * as_float(isa::ld_global(at + 1));
+  }
+
+  template <class Out, std::uint32_t first, std::uint32_t pairs, class Sums>
+  HEDDLE_DEVICE static void add_panel(const void* from, std::uint64_t pitch, float factor, const OutputPanel& at,
+                                      Sums& sums) {
+    using Both = std::conditional_t<sizeof(Out) == 2, std::uint32_t, std::uint64_t>;
+    const Out* const origin = static_cast<const Out*>(from) + at.row * pitch + at.col;
+    const bool is_paired = (pitch | at.n) % 2 == 0 && reinterpret_cast<std::uintptr_t>(from) % sizeof(Both) == 0;
+    if (is_paired) {
+      Both loaded[pairs];
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < pairs; ++i) {
+        loaded[i] = 0;
+        if (at.row + i % 2 * 8 < at.m && at.col + i / 2 * 8 < at.n) {
+          loaded[i] = isa::ld_global(reinterpret_cast<const Both*>(origin + i % 2 * 8 * pitch + i / 2 * 8));
+        }
+      }
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < pairs; ++i) {
+        constexpr std::uint32_t bits = 8 * sizeof(Out);
+        sums[first + 2 * i] += factor * as_float(from_bits<Out>(loaded[i]));
+        sums[first + 2 * i + 1] += factor * as_float(from_bits<Out>(loaded[i] >> bits));
+      }
+      return;
+    }
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < pairs; ++i) {
+      const std::uint32_t col = at.col + i / 2 * 8;
+      if (at.row + i % 2 * 8 >= at.m || col >= at.n) continue;
+      const Out* const value = origin + i % 2 * 8 * pitch + i / 2 * 8;
+      sums[first + 2 * i] += factor * as_float(isa::ld_global(value));
+      if (col + 1 < at.n) sums[first + 2 * i + 1] += factor * as_float(isa::ld_global(value + 1));
+    }
+  }
+
+  template <class Out>
+  HEDDLE_DEVICE static Out from_bits(std::uint64_t bits) {
+    if constexpr (sizeof(Out) == 2) {
+      return Out{static_cast<std::uint16_t>(bits)};
+    } else {
+      return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits));
+    }
   }
 
   HEDDLE_DEVICE static float as_float(float value) { return value; }

@@ -6,6 +6,8 @@
 
 #include "matmul_problem.h"
 
+#include <heddle/isa/gpu_list.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -46,6 +48,12 @@ struct MatmulExtents {
 
 // Throws InputError for a problem that cannot be run.
 MatmulExtents check_matmul(const MatmulProblem& problem, const MatmulTensors& tensors, const MatmulRules& rules);
+
+// Throws DriverError where there is no such GPU, and InputError where it is none that the kernels are for.
+void check_matmul_gpu(const GpuList& list, int ordinal, int major);
+
+// Throws InputError for a stream of another GPU than the current one.
+void check_matmul_stream(int stream_device, int current_device);
 
 // Beyond that, for tensors that the device reads where they are.
 void check_alignment(const MatmulProblem& problem, const MatmulTensors& tensors);

@@ -11,22 +11,32 @@
 
 #include <new>
 #include <string>
+#include <string_view>
 
 namespace heddle::inline HEDDLE_TARGET {
 
+// Those that were there when the program first asked.
+inline const GpuList& all_gpus() {
+  static const GpuList list = find_gpus();
+  return list;
+}
+
 // Throws where a GPU is none or of another architecture than the kernels are for.
 inline void check_gpu(int ordinal, int major) {
-  if constexpr (!kIsSimulated) {
-    static const GpuList list = find_gpus();
-    if (list.gpus.empty()) throw DriverError("matmul: there is no GPU: " + list.why, 0);
-    for (const GpuDescription& gpu : list.gpus) {
-      if (gpu.ordinal == ordinal && gpu.major != major) {
-        throw InputError("matmul: GPU " + std::to_string(ordinal) + " (" + gpu.name +
-                         ") has compute capability " + std::to_string(gpu.major) + "." +
-                         std::to_string(gpu.minor) + "; these kernels are for " + std::to_string(major) + ".0");
-      }
-    }
+  if constexpr (!kIsSimulated) check_matmul_gpu(all_gpus(), ordinal, major);
+}
+
+// Throws for a stream of another GPU than the current one.
+inline void check_stream(void* stream) { check_matmul_stream(device_of_stream(stream), current_device()); }
+
+// Empty in the simulated SM, and where there is no GPU.
+inline std::string_view current_gpu_name() {
+  if (kIsSimulated || all_gpus().gpus.empty()) return {};
+  const int ordinal = current_device();
+  for (const GpuDescription& gpu : all_gpus().gpus) {
+    if (gpu.ordinal == ordinal) return gpu.name;
   }
+  return {};
 }
 
 // Calls enqueue(device) for tensors that are on the current GPU.

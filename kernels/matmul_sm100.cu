@@ -34,6 +34,7 @@ RunOutcome add_up_splits(Device& device, const MatmulSm100Call& call, const void
   const MatmulSm100Plan& plan = call.plan;
   const SplitKReduce::Params params{.partial = static_cast<const float*>(partial),
                                     .partial_pitch = plan.partial_pitch,
+                                    .partial_rows = static_cast<std::uint32_t>(p.m),
                                     .out = call.out,
                                     .output = p.out_type,
                                     .out_pitch = plan.out_pitch,

@@ -2,6 +2,7 @@
 #include "matmul_families.h"
 #include "matmul_on_device.h"
 #include "matmul_sm90_launch.h"
+#include "split_k_reduce.h"
 
 #include <heddle/isa/gpu_list.h>
 
@@ -22,11 +23,33 @@ const MatmulSm90Launches& all_launches() {
   return all;
 }
 
-RunOutcome enqueue(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
-  const MatmulSm90Plan plan = plan_matmul_sm90(problem, tensors, kIsSimulated);
-  if (plan.out_bytes == 0) return {};
+RunOutcome add_up_parts(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors,
+                        const MatmulSm90Plan& plan, void* stream) {
+  const SplitKReduce::Params params{.partial = static_cast<const float*>(tensors.workspace),
+                                    .partial_pitch = plan.partial_pitch,
+                                    .partial_rows = plan.partial_rows,
+                                    .out = tensors.out,
+                                    .output = problem.out_type,
+                                    .out_pitch = plan.out_pitch,
+                                    .out_batch_stride = 0,
+                                    .residual_batch_stride = 0,
+                                    .m = static_cast<std::uint32_t>(problem.m),
+                                    .n = static_cast<std::uint32_t>(problem.n),
+                                    .batches = 1,
+                                    .splits = plan.choice.splits,
+                                    .epilogue = matmul_epilogue(problem, tensors, plan)};
+  return device.enqueue<SplitKReduce>({.grid = {std::min(params.m, 4096u), 1, (params.n - 1) / SplitKReduce::kCols + 1},
+                                       .is_dependent = problem.is_dependent},
+                                      params, stream);
+}
+
+RunOutcome enqueue(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors, const MatmulSm90Plan& plan,
+                   void* stream) {
   const auto& launches = problem.a_type == MatmulElement::kBf16 ? all_launches().bf16 : all_launches().fp16;
-  return launches[plan.instance](device, {.problem = &problem, .tensors = &tensors, .plan = &plan, .stream = stream});
+  const RunOutcome outcome =
+      launches[plan.choice.instance](device, {.problem = &problem, .tensors = &tensors, .plan = &plan, .stream = stream});
+  if (!outcome.ok() || plan.choice.splits == 1) return outcome;
+  return add_up_parts(device, problem, tensors, plan, stream);
 }
 
 }  // namespace
@@ -37,8 +60,17 @@ namespace heddle {
 
 template <>
 void enqueue_matmul_sm90<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
-  enqueue_on_current_gpu(problem, tensors, 9,
-                         [&](Device& device) { return enqueue(device, problem, tensors, stream); });
+  const std::uint64_t workspace_bytes = tensors.workspace == nullptr ? 0 : tensors.workspace_bytes;
+  const MatmulSm90Plan plan = plan_matmul_sm90(problem, tensors, kIsSimulated, workspace_bytes, current_gpu_name());
+  if (plan.out_bytes == 0) return;
+  if (workspace_bytes < plan.partial_bytes) {
+    throw InputError("matmul: the workspace has " + std::to_string(workspace_bytes) + " bytes; K in " +
+                     std::to_string(plan.choice.splits) + " parts takes " + std::to_string(plan.partial_bytes));
+  }
+  enqueue_on_current_gpu(problem, tensors, 9, [&](Device& device) {
+    check_stream(stream);
+    return enqueue(device, problem, tensors, plan, stream);
+  });
 }
 
 template <>
@@ -48,9 +80,9 @@ RunOutcome matmul_sm90<kTarget>(const MatmulProblem& problem, const MatmulTensor
   if (plan.out_bytes == 0) return {};
   check_gpu(options.ordinal, 9);
   Device device(options);
-  const MatmulOnDevice on_device(device, tensors, plan);
+  const MatmulOnDevice on_device(device, tensors, plan, plan.partial_bytes);
   const RunOutcome outcome =
-      device.finish([&] { return enqueue(device, problem, on_device.tensors(), nullptr); });
+      device.finish([&] { return enqueue(device, problem, on_device.tensors(), plan, nullptr); });
   if (outcome.ok()) on_device.download(tensors);
   return outcome;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // C = A * B for Hopper: A is [M, K], B is [N, K] (or [K, N]), both bf16 or fp16; sums are float, C is bf16, fp16
-// or float. Ragged edges are the copy engine's business: it reads zeros outside of A and B and writes nothing
-// outside of C.
+// or float. Ragged edges: behind the end of K the copy engine reads zeros. Rows behind the end of M or N are not
+// copied, because the copy engine makes zeros more slowly than it copies; what is multiplied in their place goes
+// into elements of C that do not exist, and are not stored.
 //
 // Persistent, with one warp that loads and one or two warpgroups that multiply. Loads go through a ring of
 // stages; with a cluster, the CTAs that need the same rows of A or B load a part each and multicast it. Results
@@ -66,13 +67,17 @@ struct MatmulSm90Config {
 template <class Epilogue>
 struct MatmulSm90Params {
   isa::TensorMap a;
+  isa::TensorMap a_edge;  // boxes of the rows that are left at the end of M
   isa::TensorMap b;
+  isa::TensorMap b_edge;  // and of N
   isa::TensorMap c;       // boxes of 16 rows x 128 bytes
   isa::TensorMap c_tail;  // boxes for what is left of a tile's columns
   TileOrder order;        // of clusters' tiles
-  std::uint32_t k_blocks;
-  std::uint32_t a_rows;    // of each tile of A that are copied: less than it has where A has few
-  std::uint32_t tx_bytes;  // of a stage
+  std::uint32_t k_blocks;    // of a tile: all of K, or of a part of it
+  std::uint32_t split_rows;  // of C for each part of K
+  std::uint32_t a_kept;      // rows of A that every tile copies
+  std::uint32_t b_kept;      // and of B, which are columns where it is [K, N]
+  bool a_is_short;           // no tile copies more of A
   std::uint32_t m;
   std::uint32_t n;
   MatmulOutput output;
@@ -111,6 +116,8 @@ struct MatmulSm90 {
       pipeline.init_mbars(1, kArrivalsPerStage);
       isa::fence_mbarrier_init();
     }
+    const bool has_gaps = params.a_kept < config.tile_m && !params.a_is_short;
+    if (has_gaps || params.b_kept < config.tile_n) clear_gaps(params, shared.input.payload());
     if constexpr (config.cluster() > 1) {
       isa::cluster_sync();
     } else {
@@ -126,6 +133,22 @@ struct MatmulSm90 {
       if constexpr (kMovesRegisters) isa::setmaxnreg_inc<kMathRegisters>();
       multiply(params, shared, pipeline, warp);
     }
+  }
+
+  // Rows of a tile that one CTA copies, of those that share it.
+  static constexpr std::uint32_t kRowsOfA = config.tile_m / config.cluster_n;
+  static constexpr std::uint32_t kRowsOfB = config.tile_n / config.cluster_m;
+
+  // How many rows of a tile that begins at `first` are copied: those inside of the matrix, in eights.
+  HEDDLE_HOST_DEVICE static constexpr std::uint32_t rows_inside(std::uint32_t first, std::uint32_t extent,
+                                                                std::uint32_t tile_rows) {
+    const std::uint32_t rows = first < extent ? (extent - first + 7) / 8 * 8 : 0;
+    return rows < tile_rows ? rows : tile_rows;
+  }
+  // The same for columns of B, which come in whole panels.
+  HEDDLE_HOST_DEVICE static constexpr std::uint32_t b_inside(std::uint32_t first, std::uint32_t n) {
+    const std::uint32_t rows = rows_inside(first, n, config.tile_n);
+    return config.b_major == Major::kK ? rows : (rows + 63) / 64 * 64;
   }
 
  private:
@@ -173,7 +196,7 @@ struct MatmulSm90 {
   // The first row and column of this CTA's tile.
   HEDDLE_DEVICE static TileIndex origin(TileIndex cluster_tile, const Place& place) {
     return {(cluster_tile.m * config.cluster_m + place.cluster_m()) * config.tile_m,
-            (cluster_tile.n * config.cluster_n + place.cluster_n()) * config.tile_n};
+            (cluster_tile.n * config.cluster_n + place.cluster_n()) * config.tile_n, cluster_tile.split};
   }
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, Pipeline& pipeline) {
@@ -182,10 +205,12 @@ struct MatmulSm90 {
     const Place place;
     for (TileWalk walk = tiles_of_cluster(params); walk.is_inside(); walk.next()) {
       const TileIndex first = origin(walk.tile(), place);
-      for (std::uint32_t k_block = 0; k_block < params.k_blocks; ++k_block) {
+      const Block block = block_of(params, first, place);
+      const std::uint32_t first_block = first.split * params.k_blocks;
+      for (std::uint32_t k_block = first_block; k_block < first_block + params.k_blocks; ++k_block) {
         auto stage = pipeline.acquire_producer();
-        stage.expect_bytes(params.tx_bytes);
-        copy_block(params, payload.get_a_tile(stage.index()), payload.get_b_tile(stage.index()), first,
+        stage.expect_bytes(block.tx_bytes);
+        copy_block(block, payload.get_a_tile(stage.index()), payload.get_b_tile(stage.index()), first,
                    k_block * config.tile_k, place, stage.mbar());
         std::move(stage).release();
       }
@@ -194,29 +219,51 @@ struct MatmulSm90 {
     if constexpr (config.cluster() > 1) pipeline.drain_producer();
   }
 
-  // Copies what this CTA has to of one block along K. The CTAs that need the same rows of A or B copy an equal part
+  // What this CTA copies of every block along K of a tile. The CTAs that need the same rows of A or B copy an equal part
   // each, for all of them: rows where K is contiguous, panels of 64 columns where it is not.
-  HEDDLE_DEVICE static void copy_block(const Params& params, ATile a, BTile b, TileIndex first, std::uint32_t k,
+  struct Block {
+    const isa::TensorMap* a;  // null: nothing, because its part is outside
+    const isa::TensorMap* b;
+    std::uint32_t b_panels;   // of B as [K, N]
+    std::uint32_t tx_bytes;   // that arrive in a stage, from all who copy
+  };
+
+  HEDDLE_DEVICE static Block block_of(const Params& params, TileIndex first, const Place& place) {
+    const std::uint32_t a = rows_inside(first.m, params.m, config.tile_m);
+    const std::uint32_t b = b_inside(first.n, params.n);
+    return {.a = map_of(a, place.cluster_n() * kRowsOfA, kRowsOfA, params.a, params.a_edge),
+            .b = map_of(b, place.cluster_m() * kRowsOfB, kRowsOfB, params.b, params.b_edge),
+            .b_panels = b / 64,
+            .tx_bytes = (a + b) * config.tile_k * static_cast<std::uint32_t>(sizeof(In))};
+  }
+
+  HEDDLE_DEVICE static const isa::TensorMap* map_of(std::uint32_t rows, std::uint32_t from, std::uint32_t part,
+                                                    const isa::TensorMap& whole, const isa::TensorMap& edge) {
+    return rows >= from + part ? &whole : rows > from ? &edge : nullptr;
+  }
+
+  HEDDLE_DEVICE static void copy_block(const Block& block, ATile a, BTile b, TileIndex first, std::uint32_t k,
                                        const Place& place, MbarPtr full) {
-    constexpr std::uint32_t a_rows = config.tile_m / config.cluster_n;
-    HEDDLE_UNROLL
-    for (std::uint32_t panel = 0; panel < ATile::panels(); ++panel) {
-      copy_box<config.cluster_n>(a.panel_data(panel) + place.cluster_n() * a_rows * 64, params.a, k + panel * 64,
-                                 first.m + place.cluster_n() * a_rows, place.a_multicast_mask(), full);
+    if (block.a != nullptr) {
+      HEDDLE_UNROLL
+      for (std::uint32_t panel = 0; panel < ATile::panels(); ++panel) {
+        copy_box<config.cluster_n>(a.panel_data(panel) + place.cluster_n() * kRowsOfA * 64, *block.a, k + panel * 64,
+                                   first.m + place.cluster_n() * kRowsOfA, place.a_multicast_mask(), full);
+      }
     }
+    if (block.b == nullptr) return;
     if constexpr (config.b_major == Major::kK) {
-      constexpr std::uint32_t b_rows = config.tile_n / config.cluster_m;
       HEDDLE_UNROLL
       for (std::uint32_t panel = 0; panel < BTile::panels(); ++panel) {
-        copy_box<config.cluster_m>(b.panel_data(panel) + place.cluster_m() * b_rows * 64, params.b, k + panel * 64,
-                                   first.n + place.cluster_m() * b_rows, place.b_multicast_mask(), full);
+        copy_box<config.cluster_m>(b.panel_data(panel) + place.cluster_m() * kRowsOfB * 64, *block.b, k + panel * 64,
+                                   first.n + place.cluster_m() * kRowsOfB, place.b_multicast_mask(), full);
       }
     } else {
-      constexpr std::uint32_t panels = BTile::panels() / config.cluster_m;
       HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < panels; ++i) {
-        const std::uint32_t panel = place.cluster_m() * panels + i;
-        copy_box<config.cluster_m>(b.panel_data(panel), params.b, first.n + panel * 64, k, place.b_multicast_mask(),
+      for (std::uint32_t i = 0; i < kRowsOfB / 64; ++i) {
+        const std::uint32_t panel = place.cluster_m() * (kRowsOfB / 64) + i;
+        if (panel >= block.b_panels) continue;
+        copy_box<config.cluster_m>(b.panel_data(panel), *block.b, first.n + panel * 64, k, place.b_multicast_mask(),
                                    full);
       }
     }
@@ -244,7 +291,10 @@ struct MatmulSm90 {
     const std::uint16_t readers = place.input_release_mask();
     unsigned char* const store_tiles = shared.output.ptr(warp * config.store_tiles * kStoreTileBytes);
 
-    if (params.a_rows < config.tile_m) clear_missing_rows(params, payload);
+    if (params.a_is_short) {
+      clear_end_of_a(params, payload);
+      isa::bar_sync(kClearBarrier, kMathWarps * isa::kWarpThreads);
+    }
     Sums sums;
     TileWalk walk = tiles_of_cluster(params);
     if (config.form == MatmulForm::kPingpong && warpgroup == 1) {
@@ -264,25 +314,55 @@ struct MatmulSm90 {
         walk.next();
       }
       walk.next();
-      store(params, sums, store_tiles, first.m + first_row + warp % 4 * kStoreTileRows, first.n);
+      store(sums, {.params = params,
+                   .tiles = store_tiles,
+                   .row = first.m + first_row + warp % 4 * kStoreTileRows,
+                   .col = first.n,
+                   .rows_before = first.split * params.split_rows,
+                   .is_elected = isa::elect_sync()});
     }
     if (isa::elect_sync()) isa::cp_async_bulk_wait_group<0>();
   }
 
-  // Rows of A that are never copied are multiplied all the same, and not stored. They must be something, though.
-  HEDDLE_DEVICE static void clear_missing_rows(const Params& params, const Payload& payload) {
-    const std::uint32_t first = params.a_rows * 128;
+  // Rows that no tile of A copies, by the math warps, while the first stages are filled.
+  HEDDLE_DEVICE static void clear_end_of_a(const Params& params, const Payload& payload) {
     for (std::uint32_t stage = 0; stage < config.stages; ++stage) {
       HEDDLE_UNROLL
       for (std::uint32_t panel = 0; panel < ATile::panels(); ++panel) {
-        auto* bytes = reinterpret_cast<unsigned char*>(payload.get_a_tile(stage).panel_data(panel));
-        for (std::uint32_t at = first + isa::tid_x() * 16; at < config.tile_m * 128; at += kMathWarps * 512) {
-          isa::st_shared(reinterpret_cast<isa::Bytes16*>(bytes + at), isa::Bytes16{});
+        clear<kMathWarps * 32>(payload.get_a_tile(stage).panel_data(panel), params.a_kept, config.tile_m);
+      }
+    }
+    isa::fence_proxy_async_shared_cta();
+  }
+
+  // Rows that some tile does not copy are multiplied all the same. They must be something, though.
+  // Orders: the zeros, through the fence and the barrier behind, before what the copy engine writes and wgmma reads.
+  HEDDLE_DEVICE static void clear_gaps(const Params& params, const Payload& payload) {
+    for (std::uint32_t stage = 0; stage < config.stages; ++stage) {
+      HEDDLE_UNROLL
+      for (std::uint32_t panel = 0; panel < ATile::panels() && !params.a_is_short; ++panel) {
+        clear<kThreads>(payload.get_a_tile(stage).panel_data(panel), params.a_kept, config.tile_m);
+      }
+      HEDDLE_UNROLL
+      for (std::uint32_t panel = 0; panel < BTile::panels(); ++panel) {
+        In* const data = payload.get_b_tile(stage).panel_data(panel);
+        if constexpr (config.b_major == Major::kK) {
+          clear<kThreads>(data, params.b_kept, config.tile_n);
+        } else {
+          clear<kThreads>(data, params.b_kept > panel * 64 ? config.tile_k : 0, config.tile_k);
         }
       }
     }
     isa::fence_proxy_async_shared_cta();
-    isa::bar_sync(kClearBarrier, kMathWarps * isa::kWarpThreads);
+  }
+
+  // Rows of 128 bytes.
+  template <std::uint32_t threads>
+  HEDDLE_DEVICE static void clear(In* panel, std::uint32_t from, std::uint32_t to) {
+    auto* const bytes = reinterpret_cast<unsigned char*>(panel);
+    for (std::uint32_t at = from * 128 + isa::tid_x() * 16; at < to * 128; at += threads * 16) {
+      isa::st_shared(reinterpret_cast<isa::Bytes16*>(bytes + at), isa::Bytes16{});
+    }
   }
 
   // Descriptors of the operands in stage 0.
@@ -358,13 +438,12 @@ struct MatmulSm90 {
     unsigned char* tiles;
     std::uint32_t row;
     std::uint32_t col;
+    std::uint32_t rows_before;  // in C, for other parts of K
     bool is_elected;
   };
 
-  HEDDLE_DEVICE static void store(const Params& params, Sums& sums, unsigned char* tiles, std::uint32_t row,
-                                  std::uint32_t col) {
-    const Store to{.params = params, .tiles = tiles, .row = row, .col = col, .is_elected = isa::elect_sync()};
-    switch (params.output) {
+  HEDDLE_DEVICE static void store(Sums& sums, const Store& to) {
+    switch (to.params.output) {
       case MatmulOutput::kBf16: return store_panels<bf16>(to, sums, typename PanelsOf<bf16>::Turns());
       case MatmulOutput::kFp16: return store_panels<fp16>(to, sums, typename PanelsOf<fp16>::Turns());
       default: return store_panels<float>(to, sums, typename PanelsOf<float>::Turns());
@@ -406,7 +485,12 @@ struct MatmulSm90 {
     }
     isa::syncwarp();
     bool is_ragged = false;
-    if constexpr (!Epilogue::kIsPlain) is_ragged = Epilogue::is_ragged(params.epilogue, col + width, params.n);
+    if constexpr (!Epilogue::kIsPlain) {
+      is_ragged = Epilogue::is_ragged(params.epilogue, col + width, params.n);
+      const std::uint32_t lane = isa::laneid();
+      Epilogue::template apply_panel<Out, from / 2, width / 4>(
+          params.epilogue, {.row = row + lane / 4, .col = col + lane % 4 * 2, .m = params.m, .n = params.n}, sums[block]);
+    }
     put_chunks<Out, from>(params, sums[block], tile, row, col, is_ragged,
                           std::make_index_sequence<(width + PanelsOf<Out>::chunk_cols - 1) / PanelsOf<Out>::chunk_cols>());
     isa::fence_proxy_async_shared_cta();
@@ -414,7 +498,8 @@ struct MatmulSm90 {
     if (to.is_elected) {
       if (row < params.m && col < params.n && !is_ragged) {
         isa::cp_async_bulk_tensor_store(is_tail ? &params.c_tail : &params.c,
-                                        {static_cast<std::int32_t>(col), static_cast<std::int32_t>(row)}, tile);
+                                        {static_cast<std::int32_t>(col), static_cast<std::int32_t>(to.rows_before + row)},
+                                        tile);
       }
       isa::cp_async_bulk_commit_group();
     }
@@ -438,13 +523,12 @@ struct MatmulSm90 {
       std::uint32_t pairs[matrices];
       HEDDLE_UNROLL
       for (std::uint32_t i = 0; i < matrices; ++i) {
-        float value[2] = {sums[(from + at) / 2 + 2 * i], sums[(from + at) / 2 + 2 * i + 1]};
-        const OutputPair pair = pair_at(params, row + lane / 4 + i % 2 * 8, col + at + i / 2 * 8 + lane % 4 * 2);
-        Epilogue::template apply<Out>(params.epilogue, pair, value);
+        const float value[2] = {sums[(from + at) / 2 + 2 * i], sums[(from + at) / 2 + 2 * i + 1]};
         pairs[i] = std::is_same_v<Out, bf16> ? isa::cvt_rn_bf16x2_f32(value[1], value[0])
                                              : isa::cvt_rn_f16x2_f32(value[1], value[0]);
         if constexpr (!Epilogue::kIsPlain) {
           if (is_ragged) {
+            const OutputPair pair = pair_at(params, row + lane / 4 + i % 2 * 8, col + at + i / 2 * 8 + lane % 4 * 2);
             Epilogue::store(params.epilogue, pair, Out{static_cast<std::uint16_t>(pairs[i])},
                             Out{static_cast<std::uint16_t>(pairs[i] >> 16)});
           }
@@ -461,11 +545,11 @@ struct MatmulSm90 {
       for (std::uint32_t i = 0; i < 2; ++i) {
         const std::uint32_t tile_row = lane / 4 + i * 8;
         const std::uint32_t tile_col = at + lane % 4 * 2;
-        float value[2] = {sums[(from + at) / 2 + 2 * i], sums[(from + at) / 2 + 2 * i + 1]};
-        const OutputPair pair = pair_at(params, row + tile_row, col + tile_col);
-        Epilogue::template apply<Out>(params.epilogue, pair, value);
+        const float value[2] = {sums[(from + at) / 2 + 2 * i], sums[(from + at) / 2 + 2 * i + 1]};
         if constexpr (!Epilogue::kIsPlain) {
-          if (is_ragged) Epilogue::store(params.epilogue, pair, value[0], value[1]);
+          if (is_ragged) {
+            Epilogue::store(params.epilogue, pair_at(params, row + tile_row, col + tile_col), value[0], value[1]);
+          }
         }
         unsigned char* const line = tile + tile_row * 128;
         isa::st_shared(reinterpret_cast<Pair*>(line + (tile_col / 4 ^ tile_row % 8) * 16 + tile_col % 4 * 4),

@@ -16,7 +16,12 @@ constexpr bool has_fused_epilogue(MatmulGroup group) { return group >= MatmulGro
 struct MatmulSm90Instance {
   MatmulSm90Config config;
   MatmulGroup group = MatmulGroup::kLarge;
+  bool is_gpu_only = false;  // differs from another one in its numbers only: the simulated SM runs that
 };
+
+constexpr bool is_compiled(const MatmulSm90Instance& instance, bool is_simulated) {
+  return is_simulated ? !instance.is_gpu_only : instance.group != MatmulGroup::kSimulated;
+}
 
 #define HEDDLE_MATMUL(m, n, k, s, cm, cn, f, ...) \
   {.tile_m = m, .tile_n = n, .tile_k = k, .stages = s, .cluster_m = cm, .cluster_n = cn, .form = MatmulForm::f, __VA_ARGS__}
@@ -24,19 +29,30 @@ struct MatmulSm90Instance {
 inline constexpr MatmulSm90Instance kMatmulSm90Instances[] = {
     {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative), MatmulGroup::kLarge},
     {HEDDLE_MATMUL(256, 192, 64, 3, 1, 2, kCooperative), MatmulGroup::kLarge},
-    {HEDDLE_MATMUL(256, 176, 64, 3, 1, 2, kCooperative), MatmulGroup::kLarge},
-    {HEDDLE_MATMUL(128, 192, 64, 5, 2, 1, kPingpong, .store_tiles = 1), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(256, 176, 64, 3, 1, 2, kCooperative), MatmulGroup::kLarge, true},
+    {HEDDLE_MATMUL(128, 192, 64, 5, 2, 1, kPingpong, .store_tiles = 1), MatmulGroup::kLarge, true},
+    {HEDDLE_MATMUL(128, 192, 64, 5, 1, 2, kPingpong, .store_tiles = 1), MatmulGroup::kLarge, true},
     {HEDDLE_MATMUL(128, 176, 64, 5, 2, 1, kPingpong), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(128, 160, 64, 5, 1, 1, kPingpong), MatmulGroup::kLarge, true},
     {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong), MatmulGroup::kLarge},
     {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative, .b_major = Major::kMN), MatmulGroup::kLarge},
+    {HEDDLE_MATMUL(128, 128, 64, 6, 2, 1, kPingpong, .b_major = Major::kMN), MatmulGroup::kLarge, true},
 
-    {HEDDLE_MATMUL(64, 128, 64, 8, 1, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(128, 64, 64, 8, 2, 1, kCooperative), MatmulGroup::kSmall, true},
+    {HEDDLE_MATMUL(64, 192, 64, 6, 2, 1, kSingle), MatmulGroup::kSmall, true},
+    {HEDDLE_MATMUL(64, 128, 64, 8, 1, 1, kSingle), MatmulGroup::kSmall, true},
+    {HEDDLE_MATMUL(64, 128, 64, 8, 2, 1, kSingle), MatmulGroup::kSmall, true},
     {HEDDLE_MATMUL(64, 112, 64, 9, 2, 1, kSingle), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 64, 128, 6, 2, 1, kSingle), MatmulGroup::kSmall, true},
     {HEDDLE_MATMUL(64, 64, 64, 13, 1, 1, kSingle, .store_tiles = 1), MatmulGroup::kSmall},
     {HEDDLE_MATMUL(64, 32, 128, 9, 1, 1, kSingle, .store_tiles = 1), MatmulGroup::kSmall},
+    {HEDDLE_MATMUL(64, 128, 64, 8, 2, 1, kSingle, .b_major = Major::kMN), MatmulGroup::kSmall, true},
 
+    {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative), MatmulGroup::kFused, true},
     {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong), MatmulGroup::kFused},
+    {HEDDLE_MATMUL(64, 128, 64, 8, 2, 1, kSingle), MatmulGroup::kFused, true},
     {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong, .b_major = Major::kMN), MatmulGroup::kFusedKn},
+    {HEDDLE_MATMUL(64, 128, 64, 8, 2, 1, kSingle, .b_major = Major::kMN), MatmulGroup::kFusedKn, true},
 
     {HEDDLE_MATMUL(128, 24, 64, 3, 2, 1, kCooperative), MatmulGroup::kSimulated},
     {HEDDLE_MATMUL(64, 40, 64, 2, 1, 2, kPingpong), MatmulGroup::kSimulated},

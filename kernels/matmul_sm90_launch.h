@@ -49,6 +49,19 @@ void add_launches<MatmulGroup::kSimulated>(MatmulSm90Launches& launches);
 template <MatmulGroup group, Element In>
 constexpr std::array<MatmulSm90Launch, kMatmulSm90InstanceCount> launches_of_group();
 
+inline FusedEpilogue::Params matmul_epilogue(const MatmulProblem& problem, const MatmulTensors& tensors,
+                                             const MatmulSm90Plan& plan) {
+  return {.alpha = problem.alpha,
+          .beta = problem.beta,
+          .c = problem.beta != 0 ? tensors.out : nullptr,
+          .bias = tensors.bias,
+          .residual = tensors.residual,
+          .c_pitch = plan.out_pitch,
+          .residual_pitch = plan.residual_pitch,
+          .activation = problem.activation,
+          .ragged_out = plan.is_ragged ? tensors.out : nullptr};
+}
+
 namespace detail {
 
 template <Element In>
@@ -65,19 +78,38 @@ isa::TensorMap operand_map(const void* address, std::uint64_t rows, std::uint64_
                         .l2_promotion = L2Promotion::k128B});
 }
 
-inline isa::TensorMap output_map(const MatmulProblem& problem, const MatmulTensors& tensors, std::uint64_t pitch,
-                                 std::uint32_t box_cols) {
-  const bool is_float = problem.out_type == MatmulElement::kFp32;
-  return tensor_map_2d({.type = is_float                                ? TensorType::kF32
-                                : problem.out_type == MatmulElement::kBf16 ? TensorType::kBF16
-                                                                      : TensorType::kF16,
-                        .address = tensors.out,
-                        .rows = static_cast<std::uint64_t>(problem.m),
-                        .cols = static_cast<std::uint64_t>(problem.n),
-                        .row_bytes = pitch * (is_float ? 4 : 2),
-                        .box_rows = 16,
-                        .box_cols = box_cols,
-                        .swizzle = Swizzle::k128B});
+// What the kernel stores to: the output, or the workspace of a split K.
+struct OutputMatrix {
+  MatmulElement type;
+  void* address;
+  std::uint64_t rows;
+  std::uint64_t cols;
+  std::uint64_t pitch;
+
+  std::uint32_t panel_cols() const { return type == MatmulElement::kFp32 ? 32 : 64; }
+  isa::TensorMap map(std::uint32_t box_cols) const {
+    return tensor_map_2d({.type = type == MatmulElement::kFp32   ? TensorType::kF32
+                                  : type == MatmulElement::kBf16 ? TensorType::kBF16
+                                                              : TensorType::kF16,
+                          .address = address,
+                          .rows = rows,
+                          .cols = cols,
+                          .row_bytes = pitch * (type == MatmulElement::kFp32 ? 4 : 2),
+                          .box_rows = 16,
+                          .box_cols = box_cols,
+                          .swizzle = Swizzle::k128B});
+  }
+};
+
+inline OutputMatrix output_matrix(const MatmulSm90Call& call) {
+  const MatmulProblem& problem = *call.problem;
+  const MatmulSm90Plan& plan = *call.plan;
+  if (plan.choice.splits == 1) {
+    return {problem.out_type, call.tensors->out, static_cast<std::uint64_t>(problem.m), static_cast<std::uint64_t>(problem.n),
+            plan.out_pitch};
+  }
+  return {MatmulElement::kFp32, call.tensors->workspace, std::uint64_t{plan.choice.splits} * plan.partial_rows, plan.partial_pitch,
+          plan.partial_pitch};
 }
 
 constexpr std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
@@ -99,37 +131,47 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
   const auto k = static_cast<std::uint32_t>(problem.k);
 
   typename Kernel::Params params{};
-  // To copy rows that are not there takes as long as to copy others: an A of few rows has smaller boxes.
-  params.a_rows = config.cluster_n == 1 ? std::min(config.tile_m, (m + 7) / 8 * 8) : config.tile_m;
-  params.tx_bytes = (params.a_rows + config.tile_n) * config.tile_k * static_cast<std::uint32_t>(sizeof(In));
-  params.a = operand_map<In>(tensors.a, m, k, plan.a_pitch, params.a_rows / config.cluster_n);
+  const std::uint32_t m_tiles = tiles_along(m, config.tile_m * config.cluster_m);
+  const std::uint32_t n_tiles = tiles_along(n, config.tile_n * config.cluster_n);
+  const std::uint32_t last_m = (m - 1) / config.tile_m * config.tile_m;
+  const std::uint32_t last_n = (n - 1) / config.tile_n * config.tile_n;
+  const std::uint32_t a_left = Kernel::rows_inside(last_m, m, config.tile_m);
+  const std::uint32_t b_left = Kernel::b_inside(last_n, n);
+  params.a_kept = m_tiles * config.cluster_m * config.tile_m > last_m + config.tile_m ? 0 : a_left;
+  params.b_kept = n_tiles * config.cluster_n * config.tile_n > last_n + config.tile_n ? 0 : b_left;
+  params.a_is_short = m_tiles * config.cluster_m == 1 && a_left < config.tile_m;
+  const auto map_a = [&](std::uint32_t box_rows) {
+    return operand_map<In>(tensors.a, m, k, plan.a_pitch, box_rows);
+  };
+  params.a = map_a(Kernel::kRowsOfA);
+  params.a_edge = a_left % Kernel::kRowsOfA == 0 ? params.a : map_a(a_left % Kernel::kRowsOfA);
   if constexpr (config.b_major == Major::kK) {
-    params.b = operand_map<In>(tensors.b, n, k, plan.b_pitch, config.tile_n / config.cluster_m);
+    const auto map_b = [&](std::uint32_t box_rows) {
+      return operand_map<In>(tensors.b, n, k, plan.b_pitch, box_rows);
+    };
+    params.b = map_b(Kernel::kRowsOfB);
+    params.b_edge = b_left % Kernel::kRowsOfB == 0 ? params.b : map_b(b_left % Kernel::kRowsOfB);
   } else {
     params.b = operand_map<In>(tensors.b, k, n, plan.b_pitch, config.tile_k);
+    params.b_edge = params.b;
   }
-  const std::uint32_t panel_cols = problem.out_type == MatmulElement::kFp32 ? 32 : 64;
-  const std::uint32_t tail_cols = config.tile_n % panel_cols;
-  params.c = output_map(problem, tensors, plan.out_pitch, panel_cols);
-  params.c_tail = tail_cols == 0 ? params.c : output_map(problem, tensors, plan.out_pitch, tail_cols);
-  params.order = make_tile_order({.m_tiles = tiles_along(m, config.tile_m * config.cluster_m),
-                                  .n_tiles = tiles_along(n, config.tile_n * config.cluster_n),
-                                  .group = plan.group,
-                                  .bands_along_m = plan.bands_along_m});
-  params.k_blocks = tiles_along(k, config.tile_k);
+  const OutputMatrix out = output_matrix(call);
+  const std::uint32_t tail_cols = config.tile_n % out.panel_cols();
+  params.c = out.map(out.panel_cols());
+  params.c_tail = tail_cols == 0 ? params.c : out.map(tail_cols);
+  params.order = make_tile_order({.m_tiles = m_tiles,
+                                  .n_tiles = n_tiles,
+                                  .splits = plan.choice.splits,
+                                  .group = plan.choice.group,
+                                  .bands_along_m = plan.choice.bands_along_m});
+  // The parts of a split K are equal: the last one multiplies zeros behind the end of K.
+  params.k_blocks = tiles_along(tiles_along(k, config.tile_k), plan.choice.splits);
+  params.split_rows = plan.choice.splits == 1 ? 0 : plan.partial_rows;
   params.m = m;
   params.n = n;
-  params.output = static_cast<MatmulOutput>(problem.out_type);
+  params.output = static_cast<MatmulOutput>(out.type);
   if constexpr (has_epilogue) {
-    params.epilogue = {.alpha = problem.alpha,
-                       .beta = problem.beta,
-                       .c = problem.beta != 0 ? tensors.out : nullptr,
-                       .bias = tensors.bias,
-                       .residual = tensors.residual,
-                       .c_pitch = plan.out_pitch,
-                       .residual_pitch = plan.residual_pitch,
-                       .activation = problem.activation,
-                       .ragged_out = plan.is_ragged ? tensors.out : nullptr};
+    if (plan.choice.splits == 1) params.epilogue = matmul_epilogue(problem, tensors, plan);
   }
   static const std::uint32_t resident = device.resident_clusters<Kernel>(config.cluster());
   const std::uint32_t clusters = std::clamp(kIsSimulated ? device.resident_clusters<Kernel>(config.cluster()) : resident,
@@ -142,8 +184,7 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
 
 template <MatmulGroup group, std::uint32_t instance, Element In>
 constexpr MatmulSm90Launch launch_if_of_group() {
-  constexpr MatmulGroup of = kMatmulSm90Instances[instance].group;
-  if constexpr (of == group && (kIsSimulated || group != MatmulGroup::kSimulated)) {
+  if constexpr (kMatmulSm90Instances[instance].group == group && is_compiled(kMatmulSm90Instances[instance], kIsSimulated)) {
     return launch_instance<instance, In>;
   } else {
     return nullptr;

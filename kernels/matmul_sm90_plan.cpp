@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <cmath>
-#include <string_view>
+#include <numeric>
 
 namespace heddle {
 
@@ -25,7 +25,7 @@ constexpr MatmulRules kRules{.arch = "sm90",
                              .max_extent = 1 << 30,
                              .has_empty_k = false,
                              .has_batches = false,
-                             .max_splits = 1,
+                             .max_splits = 1024,
                              .has_beta = true,
                              .has_mn_major_a = false,
                              .has_mn_major_b = true,
@@ -36,148 +36,161 @@ const char* name_of(MatmulForm form) {
   return form == MatmulForm::kCooperative ? "coop" : form == MatmulForm::kPingpong ? "pingpong" : "single";
 }
 
-std::string name_of(const MatmulSm90Instance& instance) {
-  const MatmulSm90Config& c = instance.config;
-  return fmt::format("{}x{}x{}_{}_{}x{}_{}{}{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m, c.cluster_n,
-                     name_of(c.form), c.b_major == Major::kMN ? "_kn" : "", has_fused_epilogue(instance.group) ? "_fused" : "");
+const std::string& instance_name(std::uint32_t instance) {
+  static const auto names = [] {
+    std::array<std::string, kMatmulSm90InstanceCount> all;
+    for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
+      const MatmulSm90Config& c = kMatmulSm90Instances[i].config;
+      all[i] = fmt::format("{}x{}x{}_{}_{}x{}_{}{}{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m, c.cluster_n,
+                           name_of(c.form), c.b_major == Major::kMN ? "_kn" : "",
+                           has_fused_epilogue(kMatmulSm90Instances[i].group) ? "_fused" : "");
+    }
+    return all;
+  }();
+  return names[instance];
+}
+
+// How many letters must be put in, taken out or changed.
+std::size_t distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t changed = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::uint32_t instance_called(std::string_view name, const MatmulProblem& problem, const MatmulSm90Needs& needs) {
+  for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
+    if (instance_name(i) == name) return i;
+  }
+  std::uint32_t nearest = 0;
+  for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
+    if (can_run(i, problem, needs, false) && (!can_run(nearest, problem, needs, false) ||
+                                              distance(name, instance_name(i)) < distance(name, instance_name(nearest)))) {
+      nearest = i;
+    }
+  }
+  throw InputError(
+      fmt::format("matmul: no configuration is called '{}'; the nearest is '{}'", name, instance_name(nearest)));
 }
 
 // The copy engine stores multiples of 16 bytes.
 bool is_ragged(const MatmulProblem& p) { return p.n * element_bytes_of(p.out_type) % 16 != 0; }
 
-bool can_run(const MatmulSm90Instance& instance, const MatmulProblem& p, bool is_fused, bool is_simulated) {
-  const bool is_kn = instance.config.b_major == Major::kMN;
-  return is_kn == (p.b_layout == OperandLayout::kMnMajor) && ((!is_fused && !is_ragged(p)) || has_fused_epilogue(instance.group)) &&
-         (is_simulated || instance.group != MatmulGroup::kSimulated);
-}
-
-// "@m8": bands of 8 clusters' tiles along M.
-void read_order(std::string_view text, MatmulSm90Plan& plan) {
-  const std::string_view digits = text.substr(std::min<std::size_t>(1, text.size()));
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), plan.group);
-  require(!digits.empty() && (text[0] == 'm' || text[0] == 'n') && error == std::errc() &&
-              end == digits.data() + digits.size() && plan.group >= 1,
-          fmt::format("the order '@{}' of a configuration; '@m8' and '@n8' are examples", text));
-  plan.bands_along_m = text[0] == 'm';
-}
-
 std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
   return static_cast<std::uint32_t>((elems + tile - 1) / tile);
 }
 
-// What an H200 showed: bands of 8 move least between L2 and memory, unless both operands stay in L2 anyway.
-void choose_order(const MatmulProblem& p, const MatmulSm90Config& c, MatmulSm90Plan& plan) {
-  constexpr std::uint64_t kKeptBytes = std::uint64_t{40} << 20;
-  const std::uint32_t m_tiles = tiles_along(p.m, c.tile_m * c.cluster_m);
-  const std::uint32_t n_tiles = tiles_along(p.n, c.tile_n * c.cluster_n);
-  const std::uint64_t operand_bytes = 2 * static_cast<std::uint64_t>((p.m + p.n) * p.k);
-  plan.group = operand_bytes <= kKeptBytes ? 32 : 8;
-  plan.bands_along_m = operand_bytes > kKeptBytes && (c.cluster_m > 1 || n_tiles > m_tiles);
+bool read_count(std::string_view digits, std::uint32_t& count) {
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  return error == std::errc() && end == digits.data() + digits.size() && count >= 1;
 }
 
-// The time of a problem in cycles, roughly: rounds of tiles over the SMs, or what L2 and memory can deliver.
-double cost(const MatmulProblem& p, const MatmulSm90Config& c) {
-  constexpr double kSms = 132;
-  constexpr double kL2BytesPerCycle = 6000;
-  constexpr double kMemoryBytesPerCycle = 2200;
-  constexpr double kLatency = 3000;
-  const auto m = static_cast<double>(p.m);
-  const auto n = static_cast<double>(p.n);
-  const auto k = static_cast<double>(p.k);
-  const bool is_pingpong = c.form == MatmulForm::kPingpong;
-  const double m_tiles = tiles_along(p.m, c.tile_m * c.cluster_m) * c.cluster_m;
-  const double n_tiles = tiles_along(p.n, c.tile_n * c.cluster_n) * c.cluster_n;
-  const double k_blocks = tiles_along(p.k, c.tile_k);
-  const double tiles = m_tiles * n_tiles;
-  // Where there are many rounds power is the limit, and SMs that idle in the last one leave theirs to others.
-  const double share = tiles / kSms;
-  const double rounds = share > 3 ? (share + std::ceil(share)) / 2 : std::ceil(share);
-  const double width = c.tile_n >= 160 ? 0.97 : c.tile_n >= 128 ? 0.93 : c.tile_n >= 64 ? 0.85 : 0.5;
-  const double tile_cycles = k_blocks * c.tile_m * c.tile_n * c.tile_k / 2048.0 / width;
-  const double store_cycles = 500 + c.warpgroup_rows() * c.tile_n / 16.0;
-  const double math = is_pingpong ? rounds * tile_cycles + store_cycles : rounds * (tile_cycles + store_cycles);
-  const double rows = std::min<double>(m, c.tile_m);
-  const double l2_bytes = tiles * k_blocks * c.tile_k * 2.0 * (rows / c.cluster_n + double(c.tile_n) / c.cluster_m);
-  const double memory_bytes = 2.0 * (m * k + n * k + m * n);
-  const double readers = std::min(1.0, tiles / 110);
-  return std::max({math, l2_bytes / kL2BytesPerCycle, memory_bytes / kMemoryBytesPerCycle / readers}) + kLatency;
-}
-
-// What the search of bench/matmul_bench found on an H200.
-struct Tuned {
-  std::uint32_t m;
-  std::uint32_t n;
-  std::uint32_t k;
-  const char* config;
-};
-constexpr Tuned kTuned[] = {
-    {512, 512, 512, "64x32x128_9_1x1_single@m8"},
-    {1024, 1024, 1024, "64x128x64_8_1x1_single@n12"},
-    {2048, 2048, 2048, "128x128x64_6_1x1_pingpong@m3"},
-    {4096, 4096, 4096, "128x256x64_4_2x1_coop@n8"},
-    {8192, 8192, 8192, "128x192x64_5_2x1_pingpong@m8"},
-    {16384, 16384, 16384, "256x192x64_3_1x2_coop@n8"},
-    {4096, 14336, 4096, "256x176x64_3_1x2_coop@m8"},
-    {4096, 4096, 14336, "128x256x64_4_2x1_coop@n8"},
-    {8192, 8192, 1024, "128x192x64_5_2x1_pingpong@n32"},
-    {64, 8192, 8192, "64x64x64_13_1x1_single@n3"},
-    {16, 4096, 14336, "64x32x128_9_1x1_single@m6"},
-    {128, 7168, 16384, "64x112x64_9_2x1_single@n2"},
-};
+// The rows and columns of partial sums are whole boxes of the copy engine.
+std::uint64_t partial_rows(const MatmulProblem& p) { return static_cast<std::uint64_t>(p.m + 15) / 16 * 16; }
+std::uint64_t partial_pitch(const MatmulProblem& p) { return static_cast<std::uint64_t>(p.n + 3) / 4 * 4; }
 
 }  // namespace
 
+bool can_run(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs, bool is_split) {
+  const MatmulSm90Instance& of = kMatmulSm90Instances[instance];
+  const bool is_kn = of.config.b_major == Major::kMN;
+  // With K in parts, the epilogue and the rows' ends are another kernel's business.
+  const bool is_plain = is_split || (!needs.is_fused && !is_ragged(problem));
+  return is_kn == (problem.b_layout == OperandLayout::kMnMajor) && (is_plain || has_fused_epilogue(of.group)) &&
+         is_compiled(of, needs.is_simulated);
+}
+
+std::uint32_t possible_splits(std::uint32_t instance, const MatmulProblem& problem, std::uint32_t wanted) {
+  const std::uint32_t k_blocks = tiles_along(problem.k, kMatmulSm90Instances[instance].config.tile_k);
+  return tiles_along(k_blocks, tiles_along(k_blocks, std::min(wanted, k_blocks)));
+}
+
+std::uint64_t workspace_of(const MatmulProblem& problem, std::uint32_t splits) {
+  return splits == 1 ? 0 : splits * partial_rows(problem) * partial_pitch(problem) * sizeof(float);
+}
+
+std::string name_of(const MatmulSm90Choice& choice) {
+  return fmt::format("{}@{}{}{}", instance_name(choice.instance), choice.bands_along_m ? 'm' : 'n', choice.group,
+                     choice.splits == 1 ? "" : fmt::format("/{}", choice.splits));
+}
+
+MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs, std::string_view named) {
+  MatmulSm90Choice choice;
+  choice.splits = static_cast<std::uint32_t>(problem.splits);
+  const std::size_t slash = std::min(named.find('/'), named.size());
+  const std::size_t at = std::min(named.find('@'), slash);
+  const std::string_view name = named.substr(0, at);
+  choice.instance = instance_called(name, problem, needs);
+  choose_order(problem, choice);
+  if (at < slash) {
+    const std::string_view order = named.substr(at + 1, slash - at - 1);
+    require((order.starts_with('m') || order.starts_with('n')) && read_count(order.substr(1), choice.group),
+            fmt::format("the order '@{}' of a configuration; '@m8' and '@n8' are examples", order));
+    choice.bands_along_m = order[0] == 'm';
+  }
+  if (slash < named.size()) {
+    require(read_count(named.substr(slash + 1), choice.splits),
+            fmt::format("the parts of K '{}' of a configuration; '/4' is an example", named.substr(slash)));
+  }
+  const MatmulSm90Instance& instance = kMatmulSm90Instances[choice.instance];
+  require(can_run(choice.instance, problem, needs, choice.splits > 1),
+          fmt::format("configuration '{}' cannot run this problem: {}", name,
+                      (instance.config.b_major == Major::kMN) != (problem.b_layout == OperandLayout::kMnMajor)
+                          ? "it has the other layout of B"
+                      : !is_compiled(instance, needs.is_simulated)
+                          ? (needs.is_simulated ? "it is for GPUs only" : "it is for the simulated SM only")
+                      : needs.is_fused ? "it stores the sums as they are"
+                                       : "its rows of the output end on multiples of 16 bytes"));
+  const std::uint32_t possible = possible_splits(choice.instance, problem, choice.splits);
+  require(possible == choice.splits,
+          fmt::format("K in {} equal parts, of its {} blocks of {}: one would be empty. {} would pass", choice.splits,
+                      tiles_along(problem.k, instance.config.tile_k), instance.config.tile_k, possible));
+  return choice;
+}
+
 std::vector<std::string> matmul_sm90_configs(const MatmulProblem& problem, bool is_fused, bool is_simulated) {
   std::vector<std::string> names;
-  for (const MatmulSm90Instance& instance : kMatmulSm90Instances) {
-    if (can_run(instance, problem, is_fused, is_simulated)) names.push_back(name_of(instance));
+  for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
+    if (can_run(i, problem, {.is_fused = is_fused, .is_simulated = is_simulated}, problem.splits > 1)) {
+      names.push_back(instance_name(i));
+    }
   }
   return names;
 }
 
-std::string matmul_sm90_choice(const MatmulProblem& problem, bool is_fused, bool is_simulated) {
-  if (!is_fused && problem.b_layout == OperandLayout::kKMajor && !is_ragged(problem)) {
-    for (const Tuned& tuned : kTuned) {
-      if (tuned.m == problem.m && tuned.n == problem.n && tuned.k == problem.k) return tuned.config;
-    }
-  }
-  const MatmulSm90Instance* best = nullptr;
-  double least = 0;
-  for (const MatmulSm90Instance& instance : kMatmulSm90Instances) {
-    if (!can_run(instance, problem, is_fused, is_simulated)) continue;
-    const double cycles = cost(problem, instance.config);
-    if (best == nullptr || cycles < least) {
-      best = &instance;
-      least = cycles;
-    }
-  }
-  require(best != nullptr, "no configuration can run the problem");
-  MatmulSm90Plan plan;
-  choose_order(problem, best->config, plan);
-  return fmt::format("{}@{}{}", name_of(*best), plan.bands_along_m ? 'm' : 'n', plan.group);
+std::string matmul_sm90_choice(const MatmulProblem& problem, bool is_fused, bool is_simulated,
+                               std::uint64_t workspace_bytes, std::string_view gpu) {
+  return name_of(choose_matmul_sm90(problem, {.is_fused = is_fused,
+                                              .is_simulated = is_simulated,
+                                              .workspace_bytes = workspace_bytes,
+                                              .gpu = gpu}));
 }
 
-MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated) {
-  MatmulSm90Plan plan{check_matmul(problem, tensors, kRules)};
+MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated,
+                                std::uint64_t workspace_bytes, std::string_view gpu) {
+  MatmulSm90Plan plan{check_matmul(problem, tensors, kRules), {}, 0, 0, 0};
   if (plan.out_bytes == 0) return plan;
-  const std::string named =
-      problem.config.empty() ? matmul_sm90_choice(problem, plan.is_fused, is_simulated) : problem.config;
-  const std::size_t at = named.find('@');
-  const std::string name = named.substr(0, at);
-  for (plan.instance = 0; plan.instance < kMatmulSm90InstanceCount; ++plan.instance) {
-    if (name_of(kMatmulSm90Instances[plan.instance]) == name) break;
-  }
-  require(plan.instance < kMatmulSm90InstanceCount, fmt::format("no configuration is called '{}'", name));
-  const MatmulSm90Instance& instance = kMatmulSm90Instances[plan.instance];
-  require(can_run(instance, problem, plan.is_fused, is_simulated),
-          fmt::format("configuration '{}' cannot run this problem: {}", name,
-                      (instance.config.b_major == Major::kMN) != (problem.b_layout == OperandLayout::kMnMajor)
-                          ? "it has the other layout of B"
-                      : plan.is_fused ? "it stores the sums as they are"
-                      : plan.is_ragged ? "its rows of the output end on multiples of 16 bytes"
-                                      : "it is for the simulated SM"));
-  choose_order(problem, instance.config, plan);
-  if (at != std::string::npos) read_order(std::string_view(named).substr(at + 1), plan);
+  const MatmulSm90Needs needs{.is_fused = plan.is_fused,
+                              .is_simulated = is_simulated,
+                              .workspace_bytes = workspace_bytes,
+                              .gpu = gpu};
+  plan.choice = problem.config.empty() ? choose_matmul_sm90(problem, needs)
+                                       : read_matmul_sm90_choice(problem, needs, problem.config);
+  if (plan.choice.splits == 1) return plan;
+  plan.is_ragged = false;
+  plan.partial_rows = static_cast<std::uint32_t>(partial_rows(problem));
+  plan.partial_pitch = partial_pitch(problem);
+  plan.partial_bytes = workspace_of(problem, plan.choice.splits);
+  require(plan.partial_bytes <= kMaxTensorBytes, fmt::format("K in {} parts takes a workspace of {} bytes; at most {}",
+                                                             plan.choice.splits, plan.partial_bytes, kMaxTensorBytes));
   return plan;
 }
 

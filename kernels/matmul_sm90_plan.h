@@ -1,28 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a matmul is run: which instance, and in which order of tiles. The same for both targets.
+// How a matmul is run: which instance, in which order of tiles, and in how many parts of K. The same for both
+// targets.
 #pragma once
 
 #include "matmul_extents.h"
 #include "matmul_problem.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle {
 
-struct MatmulSm90Plan : MatmulExtents {
+// What a configuration's name says: "64x128x64_8_2x1_single@m8/2" is an instance, bands of 8 tiles along M, and K in
+// two parts.
+struct MatmulSm90Choice {
   std::uint32_t instance = 0;  // index in kMatmulSm90Instances
   std::uint32_t group = 8;     // clusters' tiles across a band
   bool bands_along_m = true;
+  std::uint32_t splits = 1;    // parts of K
+};
+
+struct MatmulSm90Plan : MatmulExtents {
+  MatmulSm90Choice choice;
+  std::uint32_t partial_rows = 0;  // of each part of K in the workspace
+  std::uint64_t partial_pitch = 0;
+  std::uint64_t partial_bytes = 0;
+};
+
+// What a choice must allow for.
+struct MatmulSm90Needs {
+  bool is_fused = false;
+  bool is_simulated = false;
+  std::uint64_t workspace_bytes = 0;
+  std::string_view gpu = {};  // its name
 };
 
 // The configurations that can run this problem, by name, and the one that is taken where it names none. "@m8" or
-// "@n8" behind a name says in which order tiles are visited.
+// "@n8" behind a name says in which order tiles are visited, "/2" behind it that K is in two parts.
 std::vector<std::string> matmul_sm90_configs(const MatmulProblem& problem, bool is_fused, bool is_simulated);
-std::string matmul_sm90_choice(const MatmulProblem& problem, bool is_fused, bool is_simulated);
+std::string matmul_sm90_choice(const MatmulProblem& problem, bool is_fused, bool is_simulated,
+                               std::uint64_t workspace_bytes = kMatmulWorkspaceBytes, std::string_view gpu = {});
 
-// Throws InputError for what cannot be run.
-MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated);
+// Throws InputError for what cannot be run. A choice of the library takes at most `workspace_bytes`.
+MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated,
+                                std::uint64_t workspace_bytes = kMatmulWorkspaceBytes, std::string_view gpu = {});
+
+// From the tune file, the table of tuned shapes or the cost model, in this order.
+MatmulSm90Choice choose_matmul_sm90(const MatmulProblem& problem, const MatmulSm90Needs& needs);
+
+// Names, and the other way round. Throws InputError where there is no such configuration, or where it cannot run the
+// problem; without an order in the name, the model's is taken.
+std::string name_of(const MatmulSm90Choice& choice);
+MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs, std::string_view name);
+
+// Whether the instance can run the problem, as a whole or with K in parts.
+bool can_run(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs, bool is_split);
+
+// How many parts of equal length K has, if none may be empty: at most `wanted`.
+std::uint32_t possible_splits(std::uint32_t instance, const MatmulProblem& problem, std::uint32_t wanted);
+
+// Bytes of partial sums.
+std::uint64_t workspace_of(const MatmulProblem& problem, std::uint32_t splits);
+
+// The order of tiles that moves least between L2 and memory, by what an H200 showed.
+void choose_order(const MatmulProblem& problem, MatmulSm90Choice& choice);
 
 }  // namespace heddle

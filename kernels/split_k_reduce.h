@@ -2,7 +2,7 @@
 //
 // The second half of a matmul whose K was split: adds up the partial sums of each element, in the order of K,
 // does what the epilogue's policy says, and stores. Partial sums are float, [batch][split][row][column], rows
-// padded to 16 bytes.
+// padded to 16 bytes, and as many rows as partial_rows says, m or more.
 #pragma once
 
 #include "matmul_element.h"
@@ -10,6 +10,7 @@
 
 #include <heddle/isa/convert.h>
 #include <heddle/isa/entry.h>
+#include <heddle/isa/grid_dependency.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
@@ -23,6 +24,7 @@ struct SplitKReduce {
   struct Params {
     const float* partial;
     std::uint64_t partial_pitch;
+    std::uint32_t partial_rows;
     void* out;
     MatmulElement output;
     std::uint64_t out_pitch;
@@ -37,11 +39,16 @@ struct SplitKReduce {
   struct Shared {};
   static constexpr std::uint32_t kThreads = 128;
 
-  // A CTA has a row at a time, a thread four columns of it at a time.
+  // How many columns a CTA has at a time, of one row: each thread four.
+  static constexpr std::uint32_t kCols = kThreads * 4;
+
   HEDDLE_DEVICE static void run(const Params& params, Shared&) {
+    isa::griddepcontrol_launch_dependents();
+    isa::griddepcontrol_wait();
     for (std::uint32_t row = isa::ctaid().x; row < params.m; row += isa::nctaid().x) {
       for (std::uint32_t batch = isa::ctaid().y; batch < params.batches; batch += isa::nctaid().y) {
-        for (std::uint32_t col = isa::tid_x() * 4; col < params.n; col += kThreads * 4) {
+        for (std::uint32_t col = isa::ctaid().z * kCols + isa::tid_x() * 4; col < params.n;
+             col += isa::nctaid().z * kCols) {
           switch (params.output) {
             case MatmulElement::kBf16:
               finish<bf16>(params, batch, row, col);
@@ -64,7 +71,7 @@ struct SplitKReduce {
     float sums[4] = {};
     for (std::uint32_t split = 0; split < params.splits; ++split) {
       const std::uint64_t at =
-          ((std::uint64_t{batch} * params.splits + split) * params.m + row) * params.partial_pitch + col;
+          ((std::uint64_t{batch} * params.splits + split) * params.partial_rows + row) * params.partial_pitch + col;
       const isa::Bytes16 part = isa::ld_global(reinterpret_cast<const isa::Bytes16*>(params.partial + at));
       HEDDLE_UNROLL
       for (std::uint32_t i = 0; i < 4; ++i) sums[i] += __builtin_bit_cast(float, part.word[i]);

@@ -9,8 +9,10 @@
 #include "matmul_reference.h"
 #include "matmul_sm90_plan.h"
 
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <random>
 
@@ -31,15 +33,70 @@ struct Tally {
   std::uint64_t wrong = 0;
 };
 
-void compare(MatmulCase one, Tally& tally) {
-  one.prepare();
-  const heddle::RunOutcome outcome =
-      heddle::matmul_sm90<Target::kCuda>(one.problem, one.tensors(), {.kernel = "matmul"});
-  ++tally.problems;
-  if (!outcome.ok()) {
-    fmt::print("FAILED {}\n{}", one.describe(), outcome.report);
+// A copy on the GPU; null for nothing.
+class Copy {
+ public:
+  explicit Copy(const std::vector<unsigned char>& host) {
+    if (host.empty()) return;
+    check(cudaMalloc(&data_, host.size()));
+    check(cudaMemcpy(data_, host.data(), host.size(), cudaMemcpyHostToDevice));
+  }
+  ~Copy() { cudaFree(data_); }
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+
+  void* data() const { return data_; }
+  void download(std::vector<unsigned char>& host) const {
+    check(cudaMemcpy(host.data(), data_, host.size(), cudaMemcpyDeviceToHost));
+  }
+
+  static void check(cudaError_t error) {
+    if (error == cudaSuccess) return;
+    fmt::print("FAILED {}\n", cudaGetErrorString(error));
     std::exit(1);  // a GPU that has faulted answers nothing any more
   }
+
+ private:
+  void* data_ = nullptr;
+};
+
+// In a stream, with a workspace of NaNs: a partial sum that nobody wrote would show.
+void run_in_stream(MatmulCase& one) {
+  static const Copy workspace(std::vector<unsigned char>(heddle::kMatmulWorkspaceBytes, 0xFF));
+  Copy::check(cudaMemset(workspace.data(), 0xFF, heddle::kMatmulWorkspaceBytes));
+  const Copy a(one.a.bytes);
+  const Copy b(one.b.bytes);
+  const Copy out(one.out.bytes);
+  const Copy bias(one.bias.bytes);
+  const Copy residual(one.residual.bytes);
+  heddle::enqueue_matmul_sm90<Target::kCuda>(one.problem,
+                                             {.a = a.data(),
+                                              .b = b.data(),
+                                              .out = out.data(),
+                                              .bias = one.has_bias ? bias.data() : nullptr,
+                                              .residual = one.has_residual ? residual.data() : nullptr,
+                                              .workspace = workspace.data(),
+                                              .workspace_bytes = heddle::kMatmulWorkspaceBytes},
+                                             nullptr);
+  out.download(one.out.bytes);
+}
+
+void run_from_host(MatmulCase& one) {
+  const heddle::RunOutcome outcome =
+      heddle::matmul_sm90<Target::kCuda>(one.problem, one.tensors(), {.kernel = "matmul"});
+  if (outcome.ok()) return;
+  fmt::print("FAILED {}\n{}", one.describe(), outcome.report);
+  std::exit(1);
+}
+
+void compare(MatmulCase one, bool is_in_stream, Tally& tally) {
+  one.prepare();
+  if (is_in_stream) {
+    run_in_stream(one);
+  } else {
+    run_from_host(one);
+  }
+  ++tally.problems;
   const heddle::reference::MatmulVerdict verdict = one.verify();
   tally.elements += static_cast<std::uint64_t>(verdict.checked);
   if (verdict.ok()) return;
@@ -64,6 +121,20 @@ MatmulProblem random_problem(std::mt19937_64& random, std::uint32_t largest) {
   return p;
 }
 
+// Any configuration, with K in a few parts: the epilogue and the rows' ends are not its business then.
+std::string in_parts(const MatmulProblem& p, std::mt19937_64& random) {
+  MatmulProblem plain = p;
+  plain.n = (p.n + 7) / 8 * 8;
+  const std::vector<std::string> configs = heddle::matmul_sm90_configs(plain, false, false);
+  const std::string& config = configs[random() % configs.size()];
+  std::uint32_t tile_k = 0;
+  (void)std::sscanf(config.c_str(), "%*ux%*ux%u", &tile_k);
+  const auto along = [](std::int64_t elems, std::int64_t tile) { return (elems + tile - 1) / tile; };
+  const std::int64_t blocks = along(p.k, tile_k);
+  const auto wanted = 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(blocks));
+  return fmt::format("{}/{}", config, along(blocks, along(blocks, wanted)));
+}
+
 void compare_random(std::uint32_t count, std::uint32_t largest, Tally& tally) {
   std::mt19937_64 random(11);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -73,12 +144,13 @@ void compare_random(std::uint32_t count, std::uint32_t largest, Tally& tally) {
     const bool is_fused = has_bias || has_residual || p.alpha != 1 || p.beta != 0 || p.activation != Activation::kNone;
     const std::vector<std::string> configs = heddle::matmul_sm90_configs(p, is_fused, false);
     if (i % 4 != 0) p.config = configs[random() % configs.size()];
+    if (const std::string split = in_parts(p, random); i % 4 == 1 && !split.ends_with("/1")) p.config = split;
     compare({.problem = p,
              .seed = i,
              .more = static_cast<std::int64_t>(random() % 3),
              .has_bias = has_bias,
              .has_residual = has_residual},
-            tally);
+            true, tally);
   }
 }
 
@@ -90,10 +162,63 @@ void compare_configurations(Tally& tally) {
       for (const std::string& config : heddle::matmul_sm90_configs(p, false, false)) {
         p.config = config;
         p.out_type = input;
-        compare({.problem = p, .seed = 3}, tally);
+        compare({.problem = p, .seed = 3}, false, tally);
       }
     }
   }
+}
+
+// What the text of an exception must hold for a refusal to count.
+template <class Call>
+bool is_refused(const char* what, const std::string& with, const Call& call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    if (std::string(error.what()).find(with) != std::string::npos) return true;
+    fmt::print("WRONG {}: refused with '{}', not with '{}'\n", what, error.what(), with);
+    return false;
+  }
+  fmt::print("WRONG {}: not refused\n", what);
+  return false;
+}
+
+// Bad input is refused with what is wrong, and the next problem runs as if nothing had happened.
+bool refuses_bad_input(Tally& after) {
+  MatmulCase one{.problem = {.m = 256, .n = 256, .k = 256}, .seed = 4};
+  std::size_t free = 0;
+  std::size_t total = 0;
+  void* memory = nullptr;
+  (void)cudaMemGetInfo(&free, &total);
+  std::size_t taken = free - (std::size_t{1} << 20);
+  while (cudaMalloc(&memory, taken) != cudaSuccess) taken -= std::size_t{1} << 20;
+  (void)cudaGetLastError();
+  bool all = is_refused("a full card", "cudaMalloc of", [&] {
+    MatmulCase large{.problem = {.m = 4096, .n = 64, .k = 4096}};
+    large.prepare();
+    (void)heddle::matmul_sm90<Target::kCuda>(large.problem, large.tensors(), {.kernel = "matmul"});
+  });
+  cudaFree(memory);
+  compare(one, false, after);
+  (void)cudaMalloc(&memory, std::size_t{4} << 20);
+  char* const at = static_cast<char*>(memory);
+  const MatmulProblem problem{.m = 256, .n = 256, .k = 256};
+  const auto run = [&](const void* a, void* out, cudaStream_t stream) {
+    heddle::enqueue_matmul_sm90<Target::kCuda>(problem, {.a = a, .b = at + (1 << 20), .out = out}, stream);
+  };
+  all &= is_refused("an odd address", "addresses are multiples of 16", [&] { run(at + 8, at + (2 << 20), nullptr); });
+  all &= is_refused("an overlap", "out overlaps a", [&] { run(at, at + 1024, nullptr); });
+  all &= is_refused("another GPU", "there is no GPU 99", [&] {
+    one.prepare();
+    (void)heddle::matmul_sm90<Target::kCuda>(one.problem, one.tensors(), {.kernel = "matmul", .ordinal = 99});
+  });
+  cudaStream_t stream = nullptr;
+  (void)cudaStreamCreate(&stream);
+  run(at, at + (2 << 20), stream);
+  all &= cudaStreamSynchronize(stream) == cudaSuccess;
+  cudaStreamDestroy(stream);
+  cudaFree(memory);
+  compare(one, true, after);
+  return all;
 }
 
 }  // namespace
@@ -116,5 +241,12 @@ int main(int argc, char** argv) {
     fmt::print("configurations: {} problems, {} elements, {} problems wrong\n", configurations.problems,
                configurations.elements, configurations.wrong);
   }
-  return random.wrong + configurations.wrong == 0 ? 0 : 1;
+  Tally after;
+  bool refuses = true;
+  if (argc <= 1) {
+    refuses = refuses_bad_input(after);
+    fmt::print("bad input: {}, {} problems after it, {} wrong\n", refuses ? "refused" : "NOT refused", after.problems,
+               after.wrong);
+  }
+  return refuses && random.wrong + configurations.wrong + after.wrong == 0 ? 0 : 1;
 }

@@ -51,6 +51,7 @@ TEST(MatmulSm90, EveryChoiceOfTheLibraryCanBeRun) {
         const std::string choice = matmul_sm90_choice(problem, false, false);
         const std::vector<std::string> all = matmul_sm90_configs(problem, false, false);
         EXPECT_NE(std::find(all.begin(), all.end(), choice.substr(0, choice.find('@'))), all.end()) << choice;
+        EXPECT_EQ(matmul_sm90_choice(problem, false, false, 0).find('/'), std::string::npos) << choice;
       }
     }
   }
@@ -90,6 +91,40 @@ TEST(MatmulSm90, EpilogueIsExactOnIntegers) {
           {.problem = problem, .seed = 9, .more = 1, .has_bias = true, .has_residual = true}, 4, 0));
     }
   }
+}
+
+TEST(MatmulSm90, KInPartsIsExactInEveryFormAndUnderSchedules) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const std::string& config = small_configs()[seed % small_configs().size()];
+    const std::uint64_t parts = 2 + seed % 2;  // of 5 blocks of 64, or 3 of 128: the last part is shorter
+    const MatmulProblem problem{.m = 100 + static_cast<std::int64_t>(seed),
+                                .n = 92,
+                                .k = 320,
+                                .out_type = static_cast<MatmulElement>(seed % 3),
+                                .config = fmt::format("{}@m2/{}", config, parts)};
+    EXPECT_TRUE(runs_right_on_sm90({.problem = problem, .seed = seed, .more = 1}, 4, seed));
+  }
+}
+
+TEST(MatmulSm90, KInPartsHasTheWholeEpilogue) {
+  for (const std::string config : {"64x16x128_2_1x1_single_fused/3", "64x112x64_9_2x1_single/5"}) {
+    const MatmulProblem problem{.m = 70,
+                                .n = 51,
+                                .k = 300,
+                                .out_type = MatmulElement::kFp16,
+                                .alpha = 2,
+                                .beta = -1,
+                                .activation = Activation::kRelu,
+                                .config = config};
+    EXPECT_TRUE(runs_right_on_sm90(
+        {.problem = problem, .seed = 9, .more = 1, .has_bias = true, .has_residual = true}, 4, 3));
+  }
+}
+
+TEST(MatmulSm90, TheCallerCanAskForPartsOfK) {
+  const MatmulProblem problem{.m = 33, .n = 40, .k = 640, .splits = 5};
+  EXPECT_TRUE(matmul_sm90_choice(problem, false, true).ends_with("/5"));
+  EXPECT_TRUE(runs_right_on_sm90({.problem = problem, .seed = 11}, 4, 0));
 }
 
 TEST(MatmulSm90, ConfigurationsOfTheGpuRunInTheSimulatedSm) {

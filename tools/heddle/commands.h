@@ -11,6 +11,10 @@ namespace CLI {
 class App;
 }
 
+namespace heddle::bench {
+struct MatmulBenchOptions;
+}
+
 namespace heddle::tool {
 
 inline constexpr int kWell = 0;
@@ -68,6 +72,10 @@ struct MatmulOptions {
 };
 CLI::App* add_matmul(CLI::App& app, MatmulOptions& options);
 int matmul(const MatmulOptions& options);
+
+CLI::App* add_bench(CLI::App& app, bench::MatmulBenchOptions& options);
+// Throws InputError where there is no GPU, or no part of the program for one.
+int bench(const bench::MatmulBenchOptions& options);
 
 struct ExecOptions {
   std::string arch = "sm90";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
+#include "matmul_bench.h"
 
 #include <heddle/host/error.h>
 #include <heddle/pipeline/mutant.h>
@@ -48,6 +49,8 @@ int run(int argc, char** argv) {
 
   MatmulOptions matmul_options;
   CLI::App* matmul_command = add_matmul(app, matmul_options);
+  heddle::bench::MatmulBenchOptions bench_options;
+  CLI::App* bench_command = add_bench(app, bench_options);
   ExecOptions exec_options;
   CLI::App* exec_command = add_exec(app, exec_options);
 
@@ -59,6 +62,7 @@ int run(int argc, char** argv) {
   if (info_command->parsed()) return info(info_options);
   if (check_command->parsed()) return check(check_options);
   if (matmul_command->parsed()) return matmul(matmul_options);
+  if (bench_command->parsed()) return heddle::tool::bench(bench_options);
   if (exec_command->parsed()) {
     exec_options.command = exec_command->remaining();
     return exec(exec_options);

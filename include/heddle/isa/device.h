@@ -46,6 +46,17 @@ inline int current_device() {
   return ordinal;
 }
 
+// The GPU that a stream (a cudaStream_t) belongs to. A stream that is being captured may not be asked; the current
+// GPU is answered for it.
+inline int device_of_stream(void* stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status) != cudaSuccess) (void)cudaGetLastError();
+  if (status != cudaStreamCaptureStatusNone) return current_device();
+  int ordinal = 0;
+  detail::check_cuda(cudaStreamGetDevice(static_cast<cudaStream_t>(stream), &ordinal), "cudaStreamGetDevice");
+  return ordinal;
+}
+
 class Device {
  public:
   // Throws DriverError if there is no such GPU.
@@ -108,7 +119,16 @@ class Device {
 class DeviceBuffer {
  public:
   DeviceBuffer(Device&, const std::string& name, std::size_t bytes) : bytes_(bytes) {
-    if (bytes != 0) detail::check_cuda(cudaMalloc(&data_, bytes), ("cudaMalloc of " + name).c_str());
+    if (bytes == 0) return;
+    const cudaError_t error = cudaMalloc(&data_, bytes);
+    if (error == cudaSuccess) return;
+    (void)cudaGetLastError();  // a launch after this one must not be blamed for it
+    std::size_t free = 0;
+    std::size_t total = 0;
+    (void)cudaMemGetInfo(&free, &total);
+    throw DriverError("cudaMalloc of " + name + ", " + std::to_string(bytes) + " bytes: " + cudaGetErrorString(error) + "; " +
+                          std::to_string(free) + " of " + std::to_string(total) + " bytes are free",
+                      static_cast<int>(error));
   }
   ~DeviceBuffer() { cudaFree(data_); }
   DeviceBuffer(const DeviceBuffer&) = delete;
@@ -134,6 +154,7 @@ class DeviceBuffer {
 #else
 
 inline int current_device() { return 0; }
+inline int device_of_stream(void*) { return 0; }
 
 class Device {
  public:

@@ -27,6 +27,14 @@ struct GpuList {
   std::string why;  // it is empty
 };
 
+// Why a driver is of no use to a program. Versions are as CUDA counts them, 13000 for 13.0; 0 for no driver.
+inline std::string driver_too_old(int driver, int runtime) {
+  const auto text = [](int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); };
+  if (driver == 0) return "no NVIDIA driver is loaded; one for CUDA " + text(runtime) + " or later would do";
+  return "the driver is for CUDA " + text(driver) + " and this program for CUDA " + text(runtime) + "; a driver for CUDA " +
+         text(runtime) + " or later would do";
+}
+
 inline namespace HEDDLE_TARGET {
 
 #if HEDDLE_ON_CUDA
@@ -35,6 +43,14 @@ inline GpuList find_gpus() {
   GpuList list;
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaErrorInsufficientDriver) {
+    int driver = 0;
+    int runtime = 0;
+    (void)cudaDriverGetVersion(&driver);
+    (void)cudaRuntimeGetVersion(&runtime);
+    list.why = driver_too_old(driver, runtime);
+    return list;
+  }
   if (error != cudaSuccess || count == 0) {
     list.why = error == cudaSuccess ? "no CUDA device was found" : cudaGetErrorString(error);
     return list;

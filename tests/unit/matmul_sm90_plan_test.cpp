@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is refused before a launch, and how: no GPU is needed to say so.
+#include "matmul_sm90_plan.h"
+
+#include <heddle/host/error.h>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace heddle {
+namespace {
+
+std::string refusal(const std::function<void()>& of) {
+  try {
+    of();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Addresses of matrices that are never touched.
+void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+constexpr std::uintptr_t kA = 0x100000;
+constexpr std::uintptr_t kB = 0x200000;
+constexpr std::uintptr_t kOut = 0x300000;
+constexpr std::uintptr_t kOther = 0x400000;
+
+MatmulProblem problem_of_16() { return {.m = 16, .n = 16, .k = 16}; }
+
+std::string refusal_of(const MatmulTensors& tensors, const MatmulProblem& problem = problem_of_16()) {
+  return refusal([&] { (void)plan_matmul_sm90(problem, tensors, false); });
+}
+
+TEST(MatmulSm90Plan, AddressesOffSixteenBytesAreRefused) {
+  const auto with = [](const MatmulTensors& tensors) { return refusal([&] { check_alignment(problem_of_16(), tensors); }); };
+  EXPECT_EQ(with({.a = at(kA), .b = at(kB), .out = at(kOut)}), "");
+  EXPECT_EQ(with({.a = at(kA + 8), .b = at(kB), .out = at(kOut)}),
+            "matmul: a is at 0x100008; addresses are multiples of 16, and 0x100000 would pass");
+  EXPECT_EQ(with({.a = at(kA), .b = at(kB), .out = at(kOut), .bias = at(kOther + 2)}), "");
+  EXPECT_EQ(with({.a = at(kA), .b = at(kB), .out = at(kOut), .bias = at(kOther + 1)}),
+            "matmul: bias is at 0x400001; addresses are multiples of 2, and 0x400000 would pass");
+}
+
+TEST(MatmulSm90Plan, PartsOfKTakeAWorkspaceOfTheirSize) {
+  MatmulProblem problem{.m = 17, .n = 18, .k = 256};
+  problem.out_pitch = 24;
+  const MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut)};
+  problem.config = "64x64x64_13_1x1_single@m1/2";
+  EXPECT_EQ(plan_matmul_sm90(problem, tensors, false).partial_bytes, 2u * 32 * 20 * 4);  // rows in 16s, columns in 4s
+  problem.config = "64x64x64_13_1x1_single@m1/x";
+  EXPECT_EQ(refusal_of(tensors, problem), "matmul: the parts of K '/x' of a configuration; '/4' is an example");
+  problem.config = "64x64x64_13_1x1_single@m1/3";
+  EXPECT_EQ(refusal_of(tensors, problem),
+            "matmul: K in 3 equal parts, of its 4 blocks of 64: one would be empty. 2 would pass");
+  problem.config = "";
+  problem.splits = 3;
+  EXPECT_EQ(refusal_of(tensors, problem),
+            "matmul: splits is 3; the parts of K are equal and multiples of 64, and one would be empty. 2 would pass");
+}
+
+TEST(MatmulSm90Plan, ConfigurationsOfTheOtherTargetAreRefused) {
+  MatmulProblem problem = problem_of_16();
+  const MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut)};
+  problem.config = "64x16x128_2_1x1_single_fused";
+  EXPECT_EQ(refusal_of(tensors, problem),
+            "matmul: configuration '64x16x128_2_1x1_single_fused' cannot run this problem: it is for the simulated SM only");
+  problem.config = "64x128x64_8_2x1_single";
+  EXPECT_EQ(refusal_of(tensors, problem), "");
+  EXPECT_EQ(refusal([&] { (void)plan_matmul_sm90(problem, tensors, true); }),
+            "matmul: configuration '64x128x64_8_2x1_single' cannot run this problem: it is for GPUs only");
+}
+
+TEST(MatmulSm90Plan, CardsThatCannotRunTheKernelsAreRefused) {
+  const auto with = [](const GpuList& list, int ordinal) {
+    return refusal([&] { check_matmul_gpu(list, ordinal, 9); });
+  };
+  const GpuList two{{{0, "one", 9, 0}, {1, "another", 10, 0}}, ""};
+  EXPECT_EQ(with(two, 0), "");
+  EXPECT_EQ(with(two, 1), "matmul: GPU 1 (another) has compute capability 10.0; these kernels are for 9.0");
+  EXPECT_EQ(with(two, 2), "matmul: there is no GPU 2; 0 to 1");
+  EXPECT_EQ(with({{}, "no CUDA device was found"}, 0), "matmul: there is no GPU: no CUDA device was found");
+}
+
+TEST(MatmulSm90Plan, ADriverThatIsTooOldIsNamedWithBothVersions) {
+  EXPECT_EQ(driver_too_old(12040, 13000),
+            "the driver is for CUDA 12.4 and this program for CUDA 13.0; a driver for CUDA 13.0 or later would do");
+  EXPECT_EQ(driver_too_old(0, 13000), "no NVIDIA driver is loaded; one for CUDA 13.0 or later would do");
+}
+
+TEST(MatmulSm90Plan, AStreamOfAnotherCardIsRefused) {
+  EXPECT_EQ(refusal([] { check_matmul_stream(1, 1); }), "");
+  EXPECT_EQ(refusal([] { check_matmul_stream(1, 0); }),
+            "matmul: the stream belongs to GPU 1, and GPU 0 is the current one; cudaSetDevice(1) would pass");
+}
+
+}  // namespace
+}  // namespace heddle
