@@ -34,6 +34,15 @@ RunOptions on(const DeviceId& device, RunOptions options) {
                   device, limits_of(arch).name, limits_of(arch).name));
 }
 
+// What a tune file calls the device; empty for a simulated one.
+std::string gpu_name(const DeviceId& device) {
+  if (!device.is_gpu()) return {};
+  for (const GpuDescription& gpu : gpus().gpus) {
+    if (gpu.ordinal == device.ordinal) return gpu.name;
+  }
+  return {};
+}
+
 // Addresses so far apart that no tensors overlap, to check problems whose tensors are nowhere yet.
 void* place(std::uintptr_t number) {
   return reinterpret_cast<void*>(number * 4 * matmul_checks::kMaxTensorBytes);
@@ -124,7 +133,9 @@ std::string matmul_choice(const MatmulProblem& problem, const MatmulTensors& ten
   check(problem, tensors, device);
   if (!problem.config.empty()) return problem.config;
   const bool is_fused = matmul_checks::is_fused(problem, tensors);
-  if (device.arch == Arch::kSm90) return matmul_sm90_choice(problem, is_fused, !device.is_gpu());
+  if (device.arch == Arch::kSm90) {
+    return matmul_sm90_choice(problem, is_fused, !device.is_gpu(), kMatmulWorkspaceBytes, gpu_name(device));
+  }
   return matmul_sm100_choice(problem, is_fused);
 }
 

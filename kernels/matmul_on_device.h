@@ -29,15 +29,15 @@ inline void check_gpu(int ordinal, int major) {
 // Throws for a stream of another GPU than the current one.
 inline void check_stream(void* stream) { check_matmul_stream(device_of_stream(stream), current_device()); }
 
-// Empty in the simulated SM, and where there is no GPU.
-inline std::string_view current_gpu_name() {
-  if (kIsSimulated || all_gpus().gpus.empty()) return {};
-  const int ordinal = current_device();
+// Empty in the simulated SM, and where there is no such GPU.
+inline std::string_view gpu_name(int ordinal) {
   for (const GpuDescription& gpu : all_gpus().gpus) {
     if (gpu.ordinal == ordinal) return gpu.name;
   }
   return {};
 }
+
+inline std::string_view current_gpu_name() { return all_gpus().gpus.empty() ? "" : gpu_name(current_device()); }
 
 // Calls enqueue(device) for tensors that are on the current GPU.
 template <class Enqueue>

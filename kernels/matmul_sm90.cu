@@ -76,7 +76,8 @@ void enqueue_matmul_sm90<kTarget>(const MatmulProblem& problem, const MatmulTens
 template <>
 RunOutcome matmul_sm90<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors,
                                 const RunOptions& options) {
-  const MatmulSm90Plan plan = plan_matmul_sm90(problem, tensors, kIsSimulated);
+  const MatmulSm90Plan plan =
+      plan_matmul_sm90(problem, tensors, kIsSimulated, kMatmulWorkspaceBytes, gpu_name(options.ordinal));
   if (plan.out_bytes == 0) return {};
   check_gpu(options.ordinal, 9);
   Device device(options);
