@@ -164,7 +164,8 @@ std::uint16_t narrow(double value, std::uint32_t flags) {
   // Upward, a negative number that is too large becomes the largest there is.
   if (rounding == Rounding::kTowardPositive && bits == (F::infinity | 0x8000) && !std::isinf(value)) --bits;
   if (down) bits ^= 0x8000;
-  if ((flags & kFtz) != 0 && (bits & 0x7fff) < F::least_normal) bits &= 0x8000;
+  // What only rounding has made normal is flushed, too.
+  if ((flags & kFtz) != 0 && std::abs(value) < decode(F::format, F::least_normal)) bits &= 0x8000;
   return bits;
 }
 
