@@ -61,19 +61,23 @@ struct FTanh {
   static float of(float a) { return static_cast<float>(std::tanh(double{a})); }
 };
 
-// Flushing looks at the exact result: one that only rounding makes normal goes, too, as on an H200. `is_less` says
-// whether the exact result is less than the smallest normal number, both taken as positive.
+// Flushing looks at the result as it would be rounded if exponents had no end: what becomes normal only for want of
+// smaller numbers goes, too, as on an H200. `is_below` says whether the exact result is less than a number, both taken
+// as positive.
 template <class F>
-float without_tiny(float result, std::uint32_t flags, F&& is_less) {
+float without_tiny(float result, std::uint32_t flags, F&& is_below) {
+  constexpr double kLeast = std::numeric_limits<float>::min();
+  constexpr double kNext = kLeast * (1 - std::numeric_limits<float>::epsilon() / 2);  // below it, without an end
   if ((flags & kFtz) == 0 || std::abs(result) != std::numeric_limits<float>::min()) return result;
-  return is_less(std::copysign(1.0, double{result})) ? std::copysign(0.0f, result) : result;
+  // To nearest, half way between the two is the boundary; upward, only the lower one itself is below.
+  const bool is_nearest = (flags & kRoundMask) == 0;
+  const double boundary = is_nearest ? (kLeast + kNext) / 2 : std::nextafter(kNext, 1.0);
+  return is_below(std::copysign(1.0, double{result}), boundary) ? std::copysign(0.0f, result) : result;
 }
-
-constexpr double kLeastNormal = std::numeric_limits<float>::min();
 
 float fused(float x, float y, float z, std::uint32_t flags) {
   return without_tiny(std::fma(x, y, z), flags,
-                      [&](double sign) { return sign * x * y < kLeastNormal - sign * z; });
+                      [&](double sign, double boundary) { return sign * x * y < boundary - sign * z; });
 }
 double fused(double x, double y, double z, std::uint32_t) { return std::fma(x, y, z); }
 
@@ -81,7 +85,9 @@ template <class Op, class T>
 T applied(T x, T y, std::uint32_t flags) {
   const T result = Op::of(x, y);
   if constexpr (sizeof(T) == 4 && (std::is_same_v<Op, FMul> || std::is_same_v<Op, FDiv>)) {
-    return without_tiny(result, flags, [&](double sign) { return sign * Op::of(double{x}, double{y}) < kLeastNormal; });
+    return without_tiny(result, flags, [&](double sign, double boundary) {
+      return sign * Op::of(double{x}, double{y}) < boundary;
+    });
   }
   return result;
 }
