@@ -17,11 +17,12 @@ using test::MatmulData;
 using test::runs_right_on_sm100;
 using test::some_tiles;
 
+// Every configuration with every type.
 TEST(MatmulSm100, SizesMixedAreExactOnIntegers) {
   constexpr std::int64_t kSizes[] = {1, 7, 64, 128, 200, 256, 384, 520};
   const std::vector<std::string> configs = matmul_sm100_configs();
   std::uint64_t turn = 0;
-  for (const std::uint32_t shift : {0u, 3u, 6u}) {
+  for (std::uint32_t shift = 0; shift < 9; ++shift) {
     for (std::uint32_t i = 0; i < 8; ++i, ++turn) {
       MatmulCase matmul{.problem = {.m = kSizes[i],
                                     .n = kSizes[(i * 3 + shift) % 8],
@@ -70,6 +71,8 @@ TEST(MatmulSm100, KOfOneStageAndOfMany) {
 TEST(MatmulSm100, MoreAndFewerTilesThanSms) {
   EXPECT_TRUE(runs_right_on_sm100({.problem = {.m = 384, .n = 200, .k = 72, .config = "1sm_128x64_1x1"}}, 1, 1));
   EXPECT_TRUE(runs_right_on_sm100({.problem = {.m = 384, .n = 200, .k = 72, .config = "1sm_128x64_1x1"}}, 64, 2));
+  EXPECT_TRUE(runs_right_on_sm100({.problem = {.m = 384, .n = 200, .k = 72, .config = "1sm_64x64_1x1"}}, 1, 9));
+  EXPECT_TRUE(runs_right_on_sm100({.problem = {.m = 384, .n = 200, .k = 72, .config = "1sm_64x64_1x1"}}, 64, 10));
   EXPECT_TRUE(
       runs_right_on_sm100({.problem = {.m = 384, .n = 200, .k = 72, .config = "1sm_128x32_2x2_static"}}, 4, 3));
   EXPECT_TRUE(
@@ -109,6 +112,27 @@ TEST(MatmulSm100, EpilogueActivatesAndAdds) {
                           .has_residual = true};
         EXPECT_TRUE(runs_right_on_sm100(matmul, 4, 5));
       }
+    }
+  }
+}
+
+// Once with a residual too, and once with K split: then a second kernel reads what the output held.
+TEST(MatmulSm100, EpilogueAddsWhatTheOutputHeld) {
+  for (const MatmulElement output : kOutputs) {
+    for (const std::int64_t splits : {1, 2}) {
+      MatmulCase matmul{.problem = {.m = 200,
+                                    .n = 71,
+                                    .k = 136,
+                                    .batches = 2,
+                                    .out_type = output,
+                                    .alpha = 2,
+                                    .beta = 0.5f,
+                                    .activation = Activation::kRelu,
+                                    .splits = splits},
+                        .more = 1,
+                        .has_bias = true,
+                        .has_residual = output != MatmulElement::kFp16};
+      EXPECT_TRUE(runs_right_on_sm100(matmul, 4, 5));
     }
   }
 }

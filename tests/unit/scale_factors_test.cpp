@@ -73,10 +73,14 @@ TEST(CopyScaleFactors, PutsThemWhereEachStepReadsThem) {
         }
         test::wait_parity(&shared.done, 0);
         isa::tcgen05_fence_after_thread_sync();
-        std::uint32_t r[32];
-        isa::tcgen05_ld_32x32b(r, all.address().of_warp(isa::warp_idx()).bits());
+        const TmemAddress own = all.address().of_warp(isa::warp_idx());
+        std::uint32_t first[8];
+        std::uint32_t others[16];
+        isa::tcgen05_ld_32x32b(first, own.plus_cols(8).bits());
+        isa::tcgen05_ld_32x32b(others, own.plus_cols(16).bits());
         isa::tcgen05_wait_ld();
-        std::copy_n(r, 32, cells[isa::tid_x()].begin());
+        std::copy_n(first, 8, cells[isa::tid_x()].begin() + 8);
+        std::copy_n(others, 16, cells[isa::tid_x()].begin() + 16);
         isa::syncthreads();
         if (isa::warp_idx() == 0) tmem.deallocate();
       });

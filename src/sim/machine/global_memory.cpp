@@ -52,6 +52,9 @@ std::string GlobalMemory::describe(std::uint64_t address) const {
   if (regions_.empty()) return "an address, but the launch was given no global memory";
   const auto next = std::upper_bound(regions_.begin(), regions_.end(), address,
                                      [](std::uint64_t a, const Region& r) { return a < r.address; });
+  // Nothing is allocated there: a pointer that was not set, or a member of what it should point to.
+  constexpr std::uint64_t kNearNull = 65536;
+  if (next == regions_.begin() && address < kNearNull) return fmt::format("null + {}", address);
   if (next == regions_.begin()) {
     return fmt::format("{} bytes before {}", regions_.front().address - address, regions_.front().name);
   }

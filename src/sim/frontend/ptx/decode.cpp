@@ -91,8 +91,23 @@ void FormTable::add(std::string_view pattern, Decode decode) {
   forms_.push_back(std::move(form));
 }
 
+namespace {
+
+// ptxas also takes the operation of an atomic before its order, scope and space; cooperative groups write it so.
+void order_parts(std::vector<std::string_view>& parts) {
+  if (parts.front() != "atom" && parts.front() != "red") return;
+  constexpr std::string_view kFirst[] = {".relaxed", ".acquire", ".release", ".acq_rel", ".cta", ".cluster",
+                                         ".gpu",     ".sys",     ".global"};
+  std::stable_partition(parts.begin() + 1, parts.end(), [&](std::string_view part) {
+    return part.starts_with(".shared") || std::find(std::begin(kFirst), std::end(kFirst), part) != std::end(kFirst);
+  });
+}
+
+}  // namespace
+
 const Form* FormTable::find(std::string_view mnemonic, std::vector<std::string_view>& chosen) const {
-  const std::vector<std::string_view> parts = split(mnemonic);
+  std::vector<std::string_view> parts = split(mnemonic);
+  order_parts(parts);
   const auto candidates = by_opcode_.find(parts.front());
   if (candidates == by_opcode_.end()) return nullptr;
   for (const std::size_t index : candidates->second) {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elf_program.h"
+
+#include <heddle/host/error.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+namespace heddle::tool {
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+TEST(ElfProgram, NamesTheLibrariesThatItWants) {
+  const ElfProgram program = read_elf("/proc/self/exe");
+  EXPECT_TRUE(program.is_elf);
+  EXPECT_FALSE(program.has_device_code);
+  EXPECT_TRUE(program.library("libstdc++.so").starts_with("libstdc++.so."));
+  EXPECT_EQ(program.library("libcudart.so"), "");
+}
+
+TEST(ElfProgram, OtherFilesAreNone) {
+  const std::string path = testing::TempDir() + "heddle_not_elf";
+  write_file(path, "#!/bin/sh\n");
+  EXPECT_FALSE(read_elf(path).is_elf);
+  write_file(path, "");
+  EXPECT_FALSE(read_elf(path).is_elf);
+  EXPECT_THROW(read_elf("/no/such/file"), InputError);
+}
+
+TEST(ElfProgram, DamagedHeadersGiveNoCrash) {
+  // The headers and what they lead to are at the ends of the file.
+  std::string whole = read_file("/proc/self/exe");
+  whole.resize(std::min<std::size_t>(whole.size(), 65536));
+  const std::string path = testing::TempDir() + "heddle_damaged_elf";
+  std::mt19937 random(1);
+  int recognised = 0;
+  for (int round = 0; round < 500; ++round) {
+    std::string bytes = whole;
+    for (int c = 0; c < 8; ++c) bytes[4 + random() % 1020] = static_cast<char>(random());
+    write_file(path, bytes);
+    recognised += read_elf(path).is_elf ? 1 : 0;
+  }
+  EXPECT_GT(recognised, 100);
+}
+
+}  // namespace
+}  // namespace heddle::tool
