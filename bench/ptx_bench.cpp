@@ -4,8 +4,8 @@
 // checks are on unless a name says otherwise.
 //
 // With HEDDLE_MATMUL_PROGRAM, a CUDA program that multiplies matrices and takes --m, --n and --k, as the examples of
-// CUTLASS do, also how long `heddle exec` takes for it at 512 x 512 x 512. HEDDLE_MATMUL_ARCH is its architecture,
-// sm90 or sm100, and HEDDLE_PROGRAM the heddle to run it with, if that is not on PATH.
+// CUTLASS do, also how long `heddle exec` takes for it at 512 x 512 x 512. HEDDLE_MATMUL_OPTIONS are those
+// of `heddle exec`, such as --arch sm100, and HEDDLE_PROGRAM is the heddle to run it with, if that is not on PATH.
 #include <heddle/sim/ptx.h>
 
 #include <benchmark/benchmark.h>
@@ -75,8 +75,8 @@ std::string variable(const char* name, const char* otherwise) {
 
 // The program's own verification counts: it ends with a status other than 0 if the result is wrong.
 void run_program(benchmark::State& state, const std::string& program) {
-  const std::string command = variable("HEDDLE_PROGRAM", "heddle") + " exec --arch " +
-                              variable("HEDDLE_MATMUL_ARCH", "sm90") + " --stats " + program +
+  const std::string command = variable("HEDDLE_PROGRAM", "heddle") + " exec --stats " +
+                              variable("HEDDLE_MATMUL_OPTIONS", "") + " " + program +
                               " --m=512 --n=512 --k=512 --iterations=0 1>&2";
   for (auto _ : state) {
     if (std::system(command.c_str()) != 0) return state.SkipWithError(("it failed: " + command).c_str());

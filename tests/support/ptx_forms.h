@@ -184,10 +184,12 @@ inline std::vector<ScalarForm> warp_forms() {
   for (const bool is_half : {true, false}) {
     const std::string type = is_half ? "f16x2" : "bf16x2";
     const OperandRange range = is_half ? OperandRange::kF16 : OperandRange::kBf16;
-    for (const std::string result : {"x", "y"}) {  // the old value, or the new one
+    // The old value, or the new one. On shared memory, b comes from there: as the lower half of 64 bits, the assembler
+    // of CUDA 13.0 takes its upper part from the wrong register.
+    for (const std::string result : {"x", "y"}) {
       add("{ .reg .b32 x, y; .shared .align 8 .b8 m[1024]; .reg .b32 s<4>; mov.u32 s0, %tid.x; mov.u32 s1, m;\n"
-              "  mad.lo.u32 s2, s0, 8, s1; st.shared.b32 [s2], a; atom.shared.add.noftz." + type +
-              " x, [s2], b; ld.shared.b32 y, [s2]; mov.b32 d, " + result + "; }",
+              "  mad.lo.u32 s2, s0, 8, s1; st.shared.b32 [s2+4], b; ld.shared.b32 s3, [s2+4]; st.shared.b32 [s2], a;\n"
+              "  atom.shared.add.noftz." + type + " x, [s2], s3; ld.shared.b32 y, [s2]; mov.b32 d, " + result + "; }",
           32, {32, 32}, range);
       add("{ .reg .b32 x, y; st.global.b32 [%rd6], a; atom.global.add.noftz." + type +
               " x, [%rd6], b; ld.global.b32 y, [%rd6]; mov.b32 d, " + result + "; }",

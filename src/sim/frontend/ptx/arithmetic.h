@@ -164,7 +164,12 @@ std::uint16_t narrow(double value, std::uint32_t flags) {
   // Upward, a negative number that is too large becomes the largest there is.
   if (rounding == Rounding::kTowardPositive && bits == (F::infinity | 0x8000) && !std::isinf(value)) --bits;
   if (down) bits ^= 0x8000;
-  if ((flags & kFtz) != 0 && (bits & 0x7fff) < F::least_normal) bits &= 0x8000;
+  // What would not be normal if exponents had no end is flushed. All of it is rounded to nearest.
+  if ((flags & kFtz) != 0) {
+    const double least = decode(F::format, F::least_normal);
+    const double step = decode(F::format, 1);  // of subnormal numbers; half of it if exponents had no end
+    if (std::abs(value) < least - step / 4) bits &= 0x8000;
+  }
   return bits;
 }
 

@@ -61,6 +61,37 @@ struct FTanh {
   static float of(float a) { return static_cast<float>(std::tanh(double{a})); }
 };
 
+// Flushing looks at the result as it would be rounded if exponents had no end: what becomes normal only for want of
+// smaller numbers goes, too, as on an H200. `is_below` says whether the exact result is less than a number, both taken
+// as positive.
+template <class F>
+float without_tiny(float result, std::uint32_t flags, F&& is_below) {
+  constexpr double kLeast = std::numeric_limits<float>::min();
+  constexpr double kNext = kLeast * (1 - std::numeric_limits<float>::epsilon() / 2);  // below it, without an end
+  if ((flags & kFtz) == 0 || std::abs(result) != std::numeric_limits<float>::min()) return result;
+  // To nearest, half way between the two is the boundary; upward, only the lower one itself is below.
+  const bool is_nearest = (flags & kRoundMask) == 0;
+  const double boundary = is_nearest ? (kLeast + kNext) / 2 : std::nextafter(kNext, 1.0);
+  return is_below(std::copysign(1.0, double{result}), boundary) ? std::copysign(0.0f, result) : result;
+}
+
+float fused(float x, float y, float z, std::uint32_t flags) {
+  return without_tiny(std::fma(x, y, z), flags,
+                      [&](double sign, double boundary) { return sign * x * y < boundary - sign * z; });
+}
+double fused(double x, double y, double z, std::uint32_t) { return std::fma(x, y, z); }
+
+template <class Op, class T>
+T applied(T x, T y, std::uint32_t flags) {
+  const T result = Op::of(x, y);
+  if constexpr (sizeof(T) == 4 && (std::is_same_v<Op, FMul> || std::is_same_v<Op, FDiv>)) {
+    return without_tiny(result, flags, [&](double sign, double boundary) {
+      return sign * Op::of(double{x}, double{y}) < boundary;
+    });
+  }
+  return result;
+}
+
 template <class Op, class T>
 void float_unary(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const RoundingScope scope(i.flags);
@@ -81,7 +112,7 @@ void float_binary(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     const T x = take(get<T>(a[l]), i.flags);
     const T y = take(get<T>(b[l]), i.flags);
-    d[l] = put(give<T>(with_nans(Op::of(x, y), x, y), i.flags));
+    d[l] = put(give<T>(with_nans(applied<Op>(x, y, i.flags), x, y), i.flags));
   });
 }
 
@@ -92,7 +123,7 @@ void float_fma(Warp& warp, const Instruction& i, std::uint32_t mask) {
     const T x = take(get<T>(warp.rows[i.a][l]), i.flags);
     const T y = take(get<T>(warp.rows[i.b][l]), i.flags);
     const T z = take(get<T>(warp.rows[i.c][l]), i.flags);
-    warp.rows[i.d][l] = put(give<T>(with_nans(std::fma(x, y, z), x, y, z), i.flags));
+    warp.rows[i.d][l] = put(give<T>(with_nans(fused(x, y, z, i.flags), x, y, z), i.flags));
   });
 }
 
@@ -106,9 +137,9 @@ void float_pairs(Warp& warp, const Instruction& i, std::uint32_t mask) {
       const auto part = [&](std::uint32_t row) { return take(get<float>(warp.rows[row][l] >> shift), i.flags); };
       float value = 0;
       if constexpr (std::is_same_v<Op, FFma>) {
-        value = std::fma(part(i.a), part(i.b), part(i.c));
+        value = fused(part(i.a), part(i.b), part(i.c), i.flags);
       } else {
-        value = Op::of(part(i.a), part(i.b));
+        value = applied<Op>(part(i.a), part(i.b), i.flags);
       }
       result |= put(give<float>(value, i.flags)) << shift;
     }

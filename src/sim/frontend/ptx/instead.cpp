@@ -7,9 +7,11 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace heddle::sim {
@@ -46,10 +48,28 @@ std::string kernel_of(const std::string& entry) {
   return entry.substr(begin + kEntry.size(), end - 1 - begin - kEntry.size());
 }
 
+// Compilers differ in whether they write down the zeros that a constant ends with.
+void drop_last_zeros(std::string& text) {
+  for (std::size_t close = text.find('}'); close != std::string::npos;) {
+    std::size_t begin = close;
+    while (begin > 0 && text[begin - 1] != ',' && text[begin - 1] != '{') --begin;
+    std::string_view item(text.data() + begin, close - begin);
+    if (item.starts_with('(')) item.remove_prefix(std::min(item.find(')') + 1, item.size()));  // a cast
+    if (item != "0" && item != "0u" && item != "0ul" && item != "false") {
+      close = text.find('}', close + 1);
+      continue;
+    }
+    if (begin > 0 && text[begin - 1] == ',') --begin;
+    text.erase(begin, close - begin);
+    close = begin;
+  }
+}
+
 std::string comparable(std::string text) {
   replace_all(text, "on_cuda::", "");
   replace_all(text, "on_sim::", "");
   replace_all(text, " ", "");
+  drop_last_zeros(text);
   return text;
 }
 
