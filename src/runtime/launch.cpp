@@ -193,6 +193,7 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   how.again = asked.again;
   how.max_steps = asked.budget;
   how.check_races = asked.check_races;
+  how.accepted = asked.accepted;
   sim::PtxLaunch shape;
   shape.grid = request.grid;
   shape.block = request.block;
@@ -207,6 +208,9 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   card.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ++card.launches;
   card.instructions += report.stats.instructions;
+  for (const sim::Diagnosis& one : report.accepted) {
+    if (card.accepted.insert(one.code).second) say("accepted, and said once:\n" + one.text);
+  }
   if (report.ok()) return Error::kSuccess;
   show_printed(card);
   std::fflush(stdout);

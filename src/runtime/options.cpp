@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
 
 namespace heddle::runtime {
@@ -43,6 +44,8 @@ Options read() {
     result.schedule = sim::Schedule::parse(text);
   }
   result.check_races = variable(kRacesVariable) != "0";
+  std::istringstream codes{std::string(variable(kAcceptVariable))};
+  for (std::string code; std::getline(codes, code, ',');) result.accepted.push_back(code);
   result.stats = variable(kStatsVariable) == "1";
   result.again = variable(kAgainVariable);
   return result;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace heddle::runtime {
 
@@ -17,6 +18,7 @@ struct Options {
   sim::Schedule schedule = {};
   std::uint64_t budget = std::uint64_t{1} << 40;  // instructions of a launch
   bool check_races = true;
+  std::vector<std::string> accepted;  // codes of mistakes that do not end a launch
   bool stats = false;  // print what was executed when the program ends
   std::string again;   // the command that shows a run again
 
@@ -28,6 +30,7 @@ inline constexpr const char* kSmsVariable = "HEDDLE_EXEC_SMS";
 inline constexpr const char* kScheduleVariable = "HEDDLE_EXEC_SCHEDULE";
 inline constexpr const char* kBudgetVariable = "HEDDLE_EXEC_BUDGET";
 inline constexpr const char* kRacesVariable = "HEDDLE_EXEC_RACES";
+inline constexpr const char* kAcceptVariable = "HEDDLE_EXEC_ACCEPT";
 inline constexpr const char* kStatsVariable = "HEDDLE_EXEC_STATS";
 inline constexpr const char* kAgainVariable = "HEDDLE_EXEC_AGAIN";
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,7 @@ struct State {
 
   std::uint64_t launches = 0;
   std::uint64_t instructions = 0;
+  std::set<std::string> accepted;  // codes of accepted mistakes that were told
   double seconds = 0;  // in launches
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Instances of the Blackwell matmuls as nvcc makes them: each type of input in one of the configurations, one SM and
+// Instances of the Blackwell matmuls as nvcc makes them: each kind of input in one of the configurations, one SM and
 // pairs, static and from cluster launch control, with and without a fused epilogue; blockwise FP8; and the sum of a
 // split K.
 #include "matmul_sm100_blockwise_fp8.h"
@@ -8,20 +8,36 @@
 #include "matmul_sm100_scaled_configs.h"
 #include "split_k_reduce.h"
 
+#include <string_view>
+
 namespace heddle::inline HEDDLE_TARGET {
 
-template <std::uint32_t index, Element In>
-using Instance = MatmulSm100<kMatmulSm100Configs[index].config, In,
-                             std::conditional_t<kMatmulSm100Configs[index].is_fused, FuseSums, StoreSums>>;
-template <std::uint32_t index>
-using Blockwise = MatmulSm100BlockwiseFp8<kBlockwiseConfigs[index].config, e4m3>;
+constexpr const MatmulSm100Named& named(std::string_view name) {
+  for (const MatmulSm100Named& one : kMatmulSm100Configs) {
+    if (name == one.name) return one;
+  }
+  return kMatmulSm100Configs[0];
+}
 
-template __global__ void isa::kernel_entry<Instance<0, bf16>>(const __grid_constant__ Instance<0, bf16>::Params);
-template __global__ void isa::kernel_entry<Instance<1, tf32>>(const __grid_constant__ Instance<1, tf32>::Params);
-template __global__ void isa::kernel_entry<Instance<2, bf16>>(const __grid_constant__ Instance<2, bf16>::Params);
-template __global__ void isa::kernel_entry<Instance<3, e4m3>>(const __grid_constant__ Instance<3, e4m3>::Params);
-template __global__ void isa::kernel_entry<Instance<5, fp16>>(const __grid_constant__ Instance<5, fp16>::Params);
-template __global__ void isa::kernel_entry<Blockwise<1>>(const __grid_constant__ Blockwise<1>::Params);
+constexpr MatmulSm100Config kOneSm = named("1sm_128x64_1x1").config;
+constexpr MatmulSm100Config kStatic = named("1sm_128x32_2x2_static").config;
+constexpr MatmulSm100Config kPair = named("2sm_256x256_2x1").config;
+constexpr MatmulSm100Config kWide = named("2sm_256x64_4x2").config;
+constexpr MatmulSm100Config kFused = named("2sm_256x128_2x1_fused").config;
+
+using OneSm = MatmulSm100<kOneSm, MmaKind::kF16>;
+using Static = MatmulSm100<kStatic, MmaKind::kTf32>;
+using Pair = MatmulSm100<kPair, MmaKind::kF16>;
+using Wide = MatmulSm100<kWide, MmaKind::kF8f6f4>;
+using Fused = MatmulSm100<kFused, MmaKind::kF16, OperandMajors{}, FuseSums>;
+using Blockwise = MatmulSm100BlockwiseFp8<kBlockwiseConfigs[1].config>;
+
+template __global__ void isa::kernel_entry<OneSm>(const __grid_constant__ OneSm::Params);
+template __global__ void isa::kernel_entry<Static>(const __grid_constant__ Static::Params);
+template __global__ void isa::kernel_entry<Pair>(const __grid_constant__ Pair::Params);
+template __global__ void isa::kernel_entry<Wide>(const __grid_constant__ Wide::Params);
+template __global__ void isa::kernel_entry<Fused>(const __grid_constant__ Fused::Params);
+template __global__ void isa::kernel_entry<Blockwise>(const __grid_constant__ Blockwise::Params);
 template __global__ void isa::kernel_entry<SplitKReduce>(const __grid_constant__ SplitKReduce::Params);
 
 }  // namespace heddle::inline HEDDLE_TARGET

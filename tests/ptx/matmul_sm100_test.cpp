@@ -2,8 +2,7 @@
 //
 // The Blackwell matmuls as nvcc compiles them, in the simulated SM: exact on integers, as the same kernels in C++ are,
 // under several schedules, and there is nothing to report.
-#include "../support/matmul_scaled_reference.h"
-#include "../support/matmul_sm100_reference.h"
+#include "../support/matmul_cases.h"
 #include "module_file.h"
 
 #include <gtest/gtest.h>
@@ -11,8 +10,8 @@
 namespace heddle {
 namespace {
 
-using test::MatmulSm100Case;
-using test::runs_right;
+using reference::MatmulCase;
+using test::runs_right_on_sm100;
 
 const sim::PtxModule& module() {
   static const sim::PtxModule loaded = test::load("matmul_sm100_instances", "sm_100a");
@@ -32,14 +31,15 @@ TEST(PtxMatmulSm100, EveryTypeIsExactUnderSeveralSchedules) {
                                      {"2sm_256x128_2x1_fused", MatmulElement::kFp16}};
   for (const Instance& instance : kInstances) {
     for (const std::uint64_t schedule : {0u, 3u}) {
-      MatmulSm100Case matmul{.problem = {.m = 264,
-                                         .n = 136,
-                                         .k = 200,
-                                         .input = instance.input,
-                                         .output = test::kOutputs[schedule % 2],
-                                         .config = instance.config}};
+      const MatmulCase matmul{.problem = {.m = 264,
+                                          .n = 136,
+                                          .k = 200,
+                                          .a_type = instance.input,
+                                          .b_type = instance.input,
+                                          .out_type = test::kOutputs[schedule % 2],
+                                          .config = instance.config}};
       const sim::PtxInstead instead(module());
-      EXPECT_TRUE(runs_right(matmul, 8, schedule)) << instance.config;
+      EXPECT_TRUE(runs_right_on_sm100(matmul, 8, schedule)) << instance.config;
       EXPECT_EQ(instead.launches(), 1u);
     }
   }
@@ -47,25 +47,25 @@ TEST(PtxMatmulSm100, EveryTypeIsExactUnderSeveralSchedules) {
 
 // One pair of SMs, so that cluster launch control hands out most of the tiles.
 TEST(PtxMatmulSm100, ClusterLaunchControlHandsOutTiles) {
-  MatmulSm100Case matmul{.problem = {.m = 600, .n = 260, .k = 72, .config = "2sm_256x256_2x1"}};
+  const MatmulCase matmul{.problem = {.m = 600, .n = 260, .k = 72, .config = "2sm_256x256_2x1"}};
   const sim::PtxInstead instead(module());
-  EXPECT_TRUE(runs_right(matmul, 2, 5));
+  EXPECT_TRUE(runs_right_on_sm100(matmul, 2, 5));
 }
 
 TEST(PtxMatmulSm100, SplitsOfKAddUp) {
-  MatmulSm100Case matmul{
+  const MatmulCase matmul{
       .problem = {.m = 72, .n = 71, .k = 328, .batches = 2, .splits = 3, .config = "1sm_128x64_1x1"}, .more = 1};
   const sim::PtxInstead instead(module());
-  EXPECT_TRUE(runs_right(matmul, 8, 3));
+  EXPECT_TRUE(runs_right_on_sm100(matmul, 8, 3));
   EXPECT_EQ(instead.launches(), 2u);
 }
 
 TEST(PtxMatmulSm100, BlockwiseFp8IsExact) {
   for (const std::uint64_t schedule : {0u, 7u}) {
-    test::MatmulScaledCase matmul =
+    reference::MatmulScaledCase matmul =
         test::some_scaled_tiles(ScaledFormat::kBlockwiseE4m3, "1sm_128x64_2x2", schedule);
     const sim::PtxInstead instead(module());
-    EXPECT_TRUE(runs_right(matmul, 4, schedule));
+    EXPECT_TRUE(test::runs_right(matmul, 4, schedule));
     EXPECT_EQ(instead.launches(), 1u);
   }
 }

@@ -181,8 +181,19 @@ inline std::vector<ScalarForm> warp_forms() {
   atomics("cas", "b16", 16, OperandRange::kSmall);
   atomics("add", "f32", 32, OperandRange::kF32);
   atomics("add", "f64", 64, OperandRange::kF64);
-  atomics("add.noftz", "f16x2", 32, OperandRange::kF16);
-  atomics("add.noftz", "bf16x2", 32, OperandRange::kBf16);
+  for (const bool is_half : {true, false}) {
+    const std::string type = is_half ? "f16x2" : "bf16x2";
+    const OperandRange range = is_half ? OperandRange::kF16 : OperandRange::kBf16;
+    for (const std::string result : {"x", "y"}) {  // the old value, or the new one
+      add("{ .reg .b32 x, y; .shared .align 8 .b8 m[1024]; .reg .b32 s<4>; mov.u32 s0, %tid.x; mov.u32 s1, m;\n"
+              "  mad.lo.u32 s2, s0, 8, s1; st.shared.b32 [s2], a; atom.shared.add.noftz." + type +
+              " x, [s2], b; ld.shared.b32 y, [s2]; mov.b32 d, " + result + "; }",
+          32, {32, 32}, range);
+      add("{ .reg .b32 x, y; st.global.b32 [%rd6], a; atom.global.add.noftz." + type +
+              " x, [%rd6], b; ld.global.b32 y, [%rd6]; mov.b32 d, " + result + "; }",
+          32, {32, 32}, range);
+    }
+  }
   return forms;
 }
 

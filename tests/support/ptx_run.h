@@ -32,6 +32,8 @@ struct PtxRun {
   sim::Schedule schedule = {};
   std::uint64_t max_steps = std::uint64_t{1} << 34;
   bool check_races = true;
+  Arch arch = Arch::kSm90;
+  std::vector<std::string> accepted = {};
   std::string printed = {};
 };
 
@@ -49,8 +51,8 @@ inline sim::Report run_ptx(const std::string& text, std::vector<std::uint32_t>& 
   sim::PtxLaunch launch{.grid = run.grid, .block = {run.threads, 1, 1}, .cluster = run.cluster,
                         .dynamic_shared_bytes = run.shared_bytes, .registers = 0, .print = {}};
   if (printed != nullptr) launch.print = [printed](std::string_view part) { *printed += part; };
-  return module.launch("k", {.memory = &memory, .schedule = run.schedule, .kernel = "k", .max_steps = run.max_steps,
-                             .check_races = run.check_races},
+  return module.launch("k", {.memory = &memory, .schedule = run.schedule, .arch = run.arch, .kernel = "k",
+                             .max_steps = run.max_steps, .check_races = run.check_races, .accepted = run.accepted},
                        launch, arguments);
 }
 

@@ -286,6 +286,20 @@ TEST(PtxExecution, WarpsMultiplyMatrices) {
          [](int value) { return static_cast<std::uint32_t>(value); });
 }
 
+TEST(PtxExecution, UsesOfLoadedTensorMemoryWaitForIt) {
+  for (const char* schedule : {"rr", "1", "2", "3"}) {
+    PtxRun run{.schedule = sim::Schedule::parse(schedule), .arch = Arch::kSm100};
+    const std::vector<std::uint32_t> out = results(
+        "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32; bar.sync 0; ld.shared.u32 %r2, [slot];\n"
+        "mov.u32 %r3, %laneid; add.u32 %r4, %r3, 100; tcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%r3, %r4};\n"
+        "tcgen05.wait::st.sync.aligned; tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r5, %r6}, [%r2];\n"
+        "mov.b32 %r7, %r6; mad.lo.u32 %r1, %r7, 1000, %r5;\n"  // without a wait, one of them through a copy
+        "tcgen05.wait::ld.sync.aligned; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, 32;\n",
+        ".shared .align 4 .b32 slot;", run);
+    for (std::uint32_t l = 0; l < 32; ++l) EXPECT_EQ(out[l], (100 + l) * 1000 + l) << schedule;
+  }
+}
+
 TEST(PtxExecution, BarriersReduce) {
   const std::vector<std::uint32_t> out = results(
       "mov.u32 %r2, %tid.x; setp.lt.u32 %p1, %r2, 40; bar.red.popc.u32 %r3, 0, %p1; bar.red.and.pred %p2, 0, %p1;\n"

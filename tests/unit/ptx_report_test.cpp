@@ -3,6 +3,10 @@
 // What the checks say of PTX: the same as of kernels in C++, with the line of the PTX and of the source.
 #include "../support/ptx_run.h"
 
+#include <heddle/host/error.h>
+
+#include <algorithm>
+
 namespace heddle::test {
 namespace {
 
@@ -87,6 +91,48 @@ TEST(PtxReport, StopsAKernelThatNeverEnds) {
   const sim::Report report = report_of("LOOP: add.u32 %r1, %r1, 1;\nbra LOOP;", "", {.max_steps = 1'000'000});
   ASSERT_FALSE(report.ok());
   EXPECT_TRUE(says(report, "test.ptx:")) << report.text();
+}
+
+// A block stores its tile with a bulk copy and exits at once; the next one on the same SM writes over the tile.
+TEST(PtxReport, AnAcceptedMistakeIsToldAndTheRunGoesOn) {
+  const std::string text = ptx_module(
+      "ld.param.u64 %rd1, [out]; mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd2, %r2, 128; add.s64 %rd3, %rd1, %rd2;\n"
+      "mov.u32 %r3, %tid.x; mov.u32 %r4, dyn; mad.lo.u32 %r5, %r3, 4, %r4; mad.lo.u32 %r6, %r2, 100, %r3;\n"
+      "st.shared.u32 [%r5], %r6; fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p1, %r3, 0; @%p1 ret;\n"
+      "cp.async.bulk.global.shared::cta.bulk_group [%rd3], [%r4], 128; cp.async.bulk.commit_group; ret;",
+      ".extern .shared .align 16 .b8 dyn[];");
+  std::vector<std::uint32_t> out(32 * 6);
+  PtxRun run{.grid = {6, 1, 1}, .shared_bytes = 128};
+  const sim::Report refused = run_ptx(text, out, {0}, run);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.diagnoses[0].code, "exit_in_flight");
+  EXPECT_TRUE(refused.accepted.empty());
+  run.accepted = {"exit_in_flight"};
+  for (const char* schedule : {"rr", "1", "2", "3"}) {
+    run.schedule = sim::Schedule::parse(schedule);
+    std::fill(out.begin(), out.end(), 0);
+    const sim::Report report = run_ptx(text, out, {0}, run);
+    ASSERT_TRUE(report.ok()) << report.text();
+    ASSERT_EQ(report.accepted.size(), 1u);
+    EXPECT_EQ(report.accepted[0].code, "exit_in_flight");
+    for (std::uint32_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], i / 32 * 100 + i % 32) << schedule;
+  }
+  run.accepted = {"deadlock"};
+  EXPECT_THROW(run_ptx(text, out, {0}, run), InputError);
+}
+
+TEST(PtxReport, AnAcceptedRaceDoesNotHideAnother) {
+  const std::string text = ptx_module(
+      "mov.u32 %r2, dyn; mov.u32 %r3, %tid.x; st.shared.u32 [%r2], %r3; ld.param.u64 %rd1, [out];\n"
+      "st.global.u32 [%rd1+400], %r3; ret;",
+      ".extern .shared .align 16 .b8 dyn[];");
+  std::vector<std::uint32_t> out(8);
+  const sim::Report report =
+      run_ptx(text, out, {0}, {.threads = 64, .shared_bytes = 16, .accepted = {"race"}});
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.diagnoses[0].code, "global_out_of_bounds") << report.text();
+  ASSERT_EQ(report.accepted.size(), 1u);
+  EXPECT_EQ(report.accepted[0].code, "race");
 }
 
 TEST(PtxReport, TheBudgetsReportSaysWhereEachWarpIs) {

@@ -71,6 +71,27 @@ TEST(BoxCopy, StoresAsTheReferenceDoesAndTouchesNothingElse) {
   EXPECT_EQ(seen.size(), 5u * 4 * 5) << "ranks x element sizes x swizzles";
 }
 
+TEST(BoxCopy, PackedHalvesOfBytesLoadAsTheirBytesDo) {
+  Random random(20261118);
+  for (int i = 0; i < 500; ++i) {
+    const Case bytes = random_case(random, TensorType::kU8, Reach::kAnywhere);
+    if (bytes.coords[0] < -(1 << 30) || bytes.coords[0] >= 1 << 30) continue;  // no coordinate for its half
+    Case halves = bytes;
+    halves.map.type = TensorType::kU4x16Align8B;
+    halves.map.dims[0] *= 2;
+    halves.map.box[0] *= 2;
+    halves.coords[0] *= 2;
+    const Memory memory(random.bytes(bytes.memory_bytes));
+    Bytes expected = random.bytes(bytes.shared_size);
+    Bytes shared = expected;
+    ASSERT_FALSE(bytes.copy().load_rows(0, bytes.copy().rows(), memory, expected)) << bytes;
+    ASSERT_FALSE(halves.copy().load_rows(0, bytes.copy().rows(), memory, shared)) << bytes;
+    ASSERT_TRUE(same(shared, expected)) << bytes;
+    halves.coords[0] += 16;  // half of 16 bytes
+    EXPECT_EQ(halves.copy().load_fault(halves.shared_size).kind, CopyFaultKind::kCoordinateMisaligned) << bytes;
+  }
+}
+
 TEST(BoxCopy, StoredBoxLoadsBackUnchanged) {
   Random random(20261117);
   for (int i = 0; i < 1300; ++i) {
@@ -287,9 +308,9 @@ TEST(BoxCopyFault, NamesWhatIsNotModelled) {
   test.map.interleave = Interleave::k16B;
   expect_fault(load_fault(test), CopyFaultKind::kUnsupportedInterleave, -1, 1, 0);
   test = matrix_case();
-  test.map.type = TensorType::kU4x16Align8B;
-  expect_fault(load_fault(test), CopyFaultKind::kUnsupportedType, -1, 13, 0);
-  expect_fault(store_fault(test), CopyFaultKind::kUnsupportedType, -1, 13, 0);
+  test.map.type = TensorType::kU4x16Align16B;
+  expect_fault(load_fault(test), CopyFaultKind::kUnsupportedType, -1, 14, 0);
+  expect_fault(store_fault(test), CopyFaultKind::kUnsupportedType, -1, 14, 0);
   test = matrix_case();
   expect_fault(test.copy().reduce_fault(ReduceOp::kXor, test.shared_size), CopyFaultKind::kUnsupportedReduction,
                -1, 9, 7);

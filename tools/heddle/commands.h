@@ -77,6 +77,7 @@ struct ExecOptions {
   std::uint64_t seed = 1;          // of the first random schedule
   std::uint64_t budget = 0;        // instructions of a launch; 0: as many as it takes
   bool no_races = false;
+  std::vector<std::string> accept;  // codes of mistakes that do not end a launch
   bool stats = false;
   std::vector<std::string> command;  // the program and its arguments
 };

@@ -29,6 +29,7 @@ struct Stats {
 
 struct Report {
   std::vector<Diagnosis> diagnoses;
+  std::vector<Diagnosis> accepted;  // what the launch accepts, the first of each code
   Stats stats;
   std::string schedule;
 

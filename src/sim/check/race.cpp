@@ -29,6 +29,20 @@ EventMask RaceChecker::wants() const {
 
 void RaceChecker::on_event(const Event& event) {
   if (finding_) return;
+  look_at(event);
+  if (finding_) accept();
+}
+
+void RaceChecker::accept() {
+  const std::string& code = finding_->code;
+  if (std::find(accepted_codes_.begin(), accepted_codes_.end(), code) == accepted_codes_.end()) return;
+  if (std::none_of(accepted_.begin(), accepted_.end(), [&](const Finding& one) { return one.code == code; })) {
+    accepted_.push_back(*std::move(finding_));
+  }
+  finding_.reset();
+}
+
+void RaceChecker::look_at(const Event& event) {
   switch (event.kind) {
     case EventKind::kSharedRead: return thread_reads(event);
     case EventKind::kSharedWrite: return thread_writes(event, event.bytes);
@@ -252,6 +266,7 @@ void RaceChecker::finish() {
   for (std::uint32_t linear = 0; linear < memories_.size() && !finding_; ++linear) {
     if (memories_[linear] == nullptr || memories_[linear]->unwritten.empty()) continue;
     report_unwritten(order_.cta(linear), memories_[linear]->unwritten.front().offset / kGranule);
+    if (finding_) accept();
   }
 }
 

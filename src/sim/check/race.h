@@ -31,19 +31,23 @@ namespace heddle::sim::check {
 
 class RaceChecker final : public Observer {
  public:
-  explicit RaceChecker(const machine::Machine& machine)
-      : report_(machine, order_, sites_), tmem_(order_, report_) {}
+  // Mistakes with one of the `accepted` codes are kept, and the watch goes on.
+  RaceChecker(const machine::Machine& machine, const std::vector<std::string>& accepted)
+      : report_(machine, order_, sites_), tmem_(order_, report_), accepted_codes_(accepted) {}
 
   EventMask wants() const override;
   void on_event(const Event& event) override;
 
   // The first mistake. Nothing is looked at after it.
   const std::optional<Finding>& finding() const { return finding_; }
+  const std::vector<Finding>& accepted() const { return accepted_; }  // the first of each code
 
   // The run will not go on: reads of what nobody had written are judged as they stand.
   void finish();
 
  private:
+  void look_at(const Event& event);
+  void accept();
   // A read of bytes that nobody had written by then. Which mistake that is shows later: if a write follows
   // that is not ordered after it, the two race; if a copy does that is, the stage was read too early; otherwise
   // the bytes had nothing in them.
@@ -97,6 +101,8 @@ class RaceChecker final : public Observer {
   GlobalShadow global_;
   bool has_global_atomics_ = false;
   std::optional<Finding> finding_;
+  const std::vector<std::string>& accepted_codes_;
+  std::vector<Finding> accepted_;
 };
 
 }  // namespace heddle::sim::check

@@ -7,6 +7,11 @@
 #include <heddle/sim/launch.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 
 namespace heddle::sim {
 
@@ -55,6 +60,15 @@ void check_launch(const LaunchOptions& options, const LaunchShape& shape, const 
                        machine::kSharedBase));
   }
   if (options.sms == 0) refuse("no SM to run on; sms is at least 1");
+  constexpr std::string_view kAcceptable[] = {
+      "exit_in_flight",        "global_race",       "init_not_visible", "missing_init_fence", "missing_proxy_fence",
+      "missing_tcgen05_fence", "missing_tmem_wait", "race",             "read_before_full",   "uninitialised_read",
+      "write_while_read"};
+  for (const std::string& code : options.accepted) {
+    if (std::find(std::begin(kAcceptable), std::end(kAcceptable), code) == std::end(kAcceptable)) {
+      refuse(fmt::format("the mistake '{}' cannot be accepted; {} can", code, fmt::join(kAcceptable, ", ")));
+    }
+  }
 }
 
 Report launch_entry(const LaunchOptions& options, const LaunchShape& shape, const KernelEntry& entry,

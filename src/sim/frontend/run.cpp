@@ -24,7 +24,7 @@ Run::Run(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t t
       machine_(options, shape, threads, shared_bytes, registers),
       strategy_(explore::make_strategy(options.schedule)) {
   machine_.add_observer(history_);
-  if (options.check_races) machine_.add_observer(races_.emplace(machine_));
+  if (options.check_races) machine_.add_observer(races_.emplace(machine_, options.accepted));
 }
 
 Thread* Run::next_thread() {
@@ -107,6 +107,14 @@ Report Run::make_report() {
   take_finding();
   Report report;
   if (diagnosis_) report.diagnoses.push_back(std::move(*diagnosis_));
+  if (races_) {
+    for (const check::Finding& one : races_->accepted()) {
+      report.accepted.push_back(check::make_diagnosis(one.code, one.headline, one.details, options_));
+    }
+  }
+  if (const std::optional<Fault>& one = machine_.accepted()) {
+    report.accepted.push_back(check::make_diagnosis(one->code, one->headline, one->details, options_));
+  }
   report.stats = machine_.stats();
   report.schedule = options_.schedule.name();
   return report;

@@ -209,6 +209,7 @@ class Machine {
   SharedAddress mapa(const Thread& thread, SharedAddress address, std::uint32_t rank, CallSite site) const;
 
   void thread_exit(Thread& thread);
+  const std::optional<Fault>& accepted() const { return accepted_; }  // a mistake that the launch accepts
 
   // mbarrier.
   void mbarrier_init(Thread& thread, SharedAddress address, std::uint32_t count, CallSite site);
@@ -300,6 +301,8 @@ class Machine {
   bool tcgen05_relinquish_alloc_permit(Thread& thread, const TmemOperands& operands, CallSite site);
   bool tcgen05_ld(Thread& thread, const TmemOperands& operands, CallSite site);
   bool tcgen05_st(Thread& thread, const TmemOperands& operands, CallSite site);
+  // An instruction of the warp needs registers that a load fills, which begin here for lane 0: they are filled now.
+  void tcgen05_deliver(const Thread& thread, const std::uint32_t* registers);
   bool tcgen05_wait_arrive(Thread& thread, bool for_stores, CallSite site);
   bool tcgen05_wait(Thread& thread, bool for_stores, CallSite site);
 
@@ -462,6 +465,7 @@ class Machine {
   std::uint64_t next_commit_id_ = 1;
   std::vector<TmemTransfer*> tmem_ready_;
   std::uint64_t next_transfer_id_ = 1;
+  std::optional<Fault> accepted_;
   Stats stats_;
 };
 

@@ -133,15 +133,28 @@ class BoxCopy::Walk {
   std::uint32_t outer_index_[5] = {};
 };
 
+namespace {
+
+// Packed elements of 4 bits are copied as the bytes that hold two of them.
+TensorMapSpec in_bytes(TensorMapSpec map) {
+  if (map.type != TensorType::kU4x16Align8B) return map;
+  map.type = TensorType::kU8;
+  map.dims[0] /= 2;
+  map.box[0] /= 2;
+  return map;
+}
+
+}  // namespace
+
 BoxCopy::BoxCopy(const TensorMapSpec& map, std::span<const std::int32_t> coords, std::uint32_t shared_address)
-    : map_(map), base_(reinterpret_cast<std::uintptr_t>(map.address)), shared_address_(shared_address) {
+    : map_(in_bytes(map)), base_(reinterpret_cast<std::uintptr_t>(map.address)), shared_address_(shared_address) {
   const auto fault = [this](CopyFaultKind kind, int dimension, std::int64_t value, std::uint64_t limit) {
     if (!fault_) fault_ = {kind, dimension, value, limit};
   };
   if (map.interleave != Interleave::kNone) {
     fault(CopyFaultKind::kUnsupportedInterleave, -1, static_cast<std::int64_t>(map.interleave), 0);
   }
-  if (bits_per_element(map.type) < 8) {
+  if (bits_per_element(map_.type) < 8) {
     fault(CopyFaultKind::kUnsupportedType, -1, static_cast<std::int64_t>(map.type), 0);
   }
   if (coords.size() != map.rank) {
@@ -153,8 +166,11 @@ BoxCopy::BoxCopy(const TensorMapSpec& map, std::span<const std::int32_t> coords,
   if (shared_address % kSharedAlignment != 0) {
     fault(CopyFaultKind::kSharedMisaligned, -1, shared_address, kSharedAlignment);
   }
-  const std::uint32_t granule = kChunkBytes / element_bytes();
-  if (coords_[0] % granule != 0) fault(CopyFaultKind::kCoordinateMisaligned, 0, coords_[0], granule);
+  const std::uint32_t granule = 8 * kChunkBytes / bits_per_element(map.type);
+  if (coords_[0] % static_cast<std::int32_t>(granule) != 0) {
+    fault(CopyFaultKind::kCoordinateMisaligned, 0, coords_[0], granule);
+  }
+  if (map.type != map_.type) coords_[0] /= 2;
   for (std::uint32_t line = 0; line < 8; ++line) {
     const std::uint32_t address = line * swizzle_line_bytes;
     patterns_[line] = swizzled(map.swizzle, address) ^ address;

@@ -274,6 +274,13 @@ const Copy* TmaEngine::touching(const Cta& cta) const {
   return nullptr;
 }
 
+void TmaEngine::read_sources(const Cta& cta) {
+  for (const std::unique_ptr<Copy>& copy : copies_) {
+    const bool is_store = copy->kind == CopyKind::kStore || copy->kind == CopyKind::kReduce;
+    if (is_store && copy->cta == &cta && !copy->source_was_read) read_source(*copy);
+  }
+}
+
 void TmaEngine::global_fault(const Copy& copy, std::uint64_t address) const {
   if (const GlobalMemory::Region* region = machine_.global().find(address, 1);
       region != nullptr && !region->writable && copy.kind != CopyKind::kLoad) {

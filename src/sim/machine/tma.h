@@ -101,6 +101,9 @@ class TmaEngine {
   // A copy that still has to read or write this CTA's shared memory, or null.
   const Copy* touching(const Cta& cta) const;
 
+  // Lets the stores of this CTA read their sources now.
+  void read_sources(const Cta& cta);
+
  private:
   void land_load(Copy& copy, const Piece& piece);
   Cta& signalled_by(const Copy& copy, Cta& target) const;

@@ -86,6 +86,7 @@ struct TmemTransfer {
   std::uint32_t warp = 0;
   bool is_store = false;
   bool is_done = false;
+  bool is_delivered = false;  // a load whose registers were filled before the wait
   TmemShape shape = TmemShape::k32x32b;
   std::uint32_t count = 0;
   std::array<std::uint32_t, 2> taddr = {};  // with the lanes that the warp reaches

@@ -134,6 +134,22 @@ void Machine::step_tmem(std::size_t index) {
   wake_warp(cta, transfer.warp);
 }
 
+// PTX: tcgen05.ld: a true dependence on a register is honoured. The wait is what orders the load before others.
+void Machine::tcgen05_deliver(const Thread& thread, const std::uint32_t* registers) {
+  for (const std::unique_ptr<TmemTransfer>& transfer : thread.cta->tmem.transfers) {
+    if (transfer->warp != thread.warp() || transfer->is_store || transfer->is_delivered ||
+        transfer->registers[0] != registers) {
+      continue;
+    }
+    const auto waiting = std::find(tmem_ready_.begin(), tmem_ready_.end(), transfer.get());
+    if (waiting != tmem_ready_.end()) step_tmem(static_cast<std::size_t>(waiting - tmem_ready_.begin()));
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      std::copy_n(&transfer->values[std::size_t{l} * transfer->count], transfer->count, transfer->registers[l]);
+    }
+    transfer->is_delivered = true;
+  }
+}
+
 bool Machine::tcgen05_wait_arrive(Thread& thread, bool for_stores, CallSite site) {
   const char* instruction = for_stores ? "tcgen05.wait::st" : "tcgen05.wait::ld";
   require_sm100(thread, site, instruction);
@@ -162,6 +178,7 @@ bool Machine::tcgen05_wait(Thread& thread, bool for_stores, CallSite site) {
       std::uint32_t* registers = transfer->registers[l];
       Thread& lane = thread.cta->threads[thread.warp() * 32 + l];
       lane.tmem_loads = 0;
+      if (transfer->is_delivered) continue;
       if (std::any_of(registers, registers + transfer->count,
                       [](std::uint32_t r) { return r != kTmemInFlight; })) {
         fault(&lane, transfer->site, "missing_tmem_wait",
@@ -205,7 +222,7 @@ void Machine::check_stored_value(const Thread& thread, const void* registers, st
 
 void Machine::check_tmem_at_exit(const Thread& thread) const {
   for (const std::unique_ptr<TmemTransfer>& transfer : thread.cta->tmem.transfers) {
-    if (transfer->warp != thread.warp()) continue;
+    if (transfer->warp != thread.warp() || transfer->is_delivered) continue;
     fault(
         &thread, transfer->site, "missing_tmem_wait",
         fmt::format("a thread exits while a {} of its warp has not been waited for",

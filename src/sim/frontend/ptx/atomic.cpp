@@ -23,7 +23,7 @@ constexpr std::uint32_t kOpShift = 3;
 template <class T>
 T combine(AtomOp op, T old, T b, T c) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (op == AtomOp::kAdd) return canonical(old + b);
+    if (op == AtomOp::kAdd) return sizeof(T) == 8 ? with_nans(old + b, old, b) : canonical(old + b);
     return op == AtomOp::kCas ? (std::memcmp(&old, &b, sizeof(T)) == 0 ? c : old) : b;
   } else {
     using U = std::make_unsigned_t<T>;

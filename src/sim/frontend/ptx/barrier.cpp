@@ -210,8 +210,8 @@ void pending_count(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 std::uint32_t space_flags(std::string_view space) { return space.empty() ? kGenericAddress : 0; }
 
-// Model: without a scope, an arrival on a barrier that may be a peer's counts as one of cluster scope, since
-// published kernels leave it out there.
+// Model: without a scope, an arrival on a barrier that may be a peer's counts as one of cluster scope, and so does every
+// wait, since published kernels leave it out there. The manual has the CTA as the default.
 std::uint32_t scope_flags(std::string_view scope, std::string_view space) {
   return scope == ".cluster" || (scope.empty() && space == ".shared::cluster") ? kClusterScope : 0;
 }
@@ -297,7 +297,7 @@ void add_mbarrier_forms(FormTable& table) {
               [is_try](Build& b) {
                 decode_wait(b, is_try ? mbarrier_try_wait : mbarrier_test_wait,
                             space_flags(b.mod(3)) | (b.has(0) ? kParity : 0u) |
-                                (b.mod(2) == ".cluster" ? kClusterScope : 0u));
+                                (b.mod(2) == ".cta" ? 0u : kClusterScope));
               });
   }
   table.add("mbarrier.pending_count.b64", [](Build& b) { b.simple(1, {}, pending_count); });

@@ -154,7 +154,7 @@ void to_f64(Warp& warp, const Instruction& i, std::uint32_t mask) {
       }
       if ((i.flags & kFtz) != 0) value = std::bit_cast<float>(kCanonicalNan);
     }
-    if ((i.flags & kToInteger) != 0) value = whole(value, i.flags);
+    if ((i.flags & kToInteger) != 0) value = std::isnan(value) ? quiet(value) : whole(value, i.flags);
     if ((i.flags & kSat) != 0) value = give<double>(value, kSat);
     warp.rows[i.d][l] = put(value);
   });

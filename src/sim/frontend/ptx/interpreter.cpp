@@ -287,7 +287,13 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
     machine_.stats().instructions += static_cast<std::uint32_t>(std::popcount(mask));
     if (i.control == Control::kScalar) {
       if (mask != 0) {
-        if (warp.accumulators_in_flight != 0 && i.is_copy) note_copy(warp, i.d, i.a);
+        if (warp.accumulators_in_flight != 0) {
+          if (i.is_copy) {
+            note_copy(warp, i.d, i.a);
+          } else {
+            deliver_loads(warp, i);
+          }
+        }
         i.run(warp, i, mask);
       }
       ++pc;
@@ -318,6 +324,7 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
           break;
         }
         leave(warp, pc);
+        if (warp.accumulators_in_flight != 0) deliver_loads(warp, i);
         const std::uint32_t done = i.machine(warp, i, mask);
         const std::uint32_t on = (warp.active & ~mask) | done;
         for_lanes(on, [&](std::uint32_t l) { warp.pc[l] = pc + 1; });

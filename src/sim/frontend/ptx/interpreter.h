@@ -101,6 +101,9 @@ void land_async_copies(Warp& warp, std::uint32_t mask);
 // Handlers that the interpreter knows by name: a copy of a register may be one of an accumulator in flight.
 void note_copy(Warp& warp, std::uint32_t to, std::uint32_t from);
 
+// An instruction that needs registers which a tcgen05.ld fills waits for them. In tcgen05.cpp.
+void deliver_loads(Warp& warp, const Instruction& instruction);
+
 // What a thread sees of memory; handlers of several families use it. Throws machine::Fault.
 void load_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, void* to, std::uint32_t bytes,
                 const Instruction& instruction, bool is_strong = false);

@@ -76,6 +76,14 @@ std::uint32_t integer_dot(const Fragments& f, const std::byte* a, const std::byt
   return static_cast<std::uint32_t>(sum);
 }
 
+// Some bytes of each row.
+std::vector<std::byte> part(const std::vector<std::byte>& rows, std::uint32_t count, std::uint32_t pitch,
+                            std::uint32_t first, std::uint32_t bytes) {
+  std::vector<std::byte> result(std::size_t{count} * bytes);
+  for (std::uint32_t row = 0; row < count; ++row) std::memcpy(&result[row * bytes], &rows[row * pitch + first], bytes);
+  return result;
+}
+
 // All lanes stand at the instruction: each of them finds its operands, and gets its result, in its own frame.
 void multiply(Warp& warp, const Instruction& i) {
   const Fragments f(i);
@@ -107,11 +115,18 @@ void multiply(Warp& warp, const Instruction& i) {
       }
     }
   } else {
-    // Unlike wgmma, it keeps as many bits of fp8 products as of others.
+    // Unlike wgmma, it keeps as many bits of fp8 products as of others, and takes them in two steps, one half of K each.
     constexpr MmaArithmetic kArithmetic{.fraction_bits = 25, .result_fraction_bits = 23};
-    const MmaOperand left(MmaOperand::Side::kA, f.a, false, kM, f.depth, a.data());
-    const MmaOperand right(MmaOperand::Side::kB, f.b, false, kN, f.depth, b.data());
-    machine::multiply_add(kArithmetic, left, 0, kM, right, f.d, d.data());
+    const std::uint32_t steps = f.element_bytes == 1 ? 2 : 1;
+    const std::uint32_t depth = f.depth / steps;
+    const std::uint32_t bytes = depth * f.element_bytes;
+    for (std::uint32_t step = 0; step < steps; ++step) {
+      const std::vector<std::byte> a_part = part(a, kM, pitch, step * bytes, bytes);
+      const std::vector<std::byte> b_part = part(b, kN, pitch, step * bytes, bytes);
+      const MmaOperand left(MmaOperand::Side::kA, f.a, false, kM, depth, a_part.data());
+      const MmaOperand right(MmaOperand::Side::kB, f.b, false, kN, depth, b_part.data());
+      machine::multiply_add(kArithmetic, left, 0, kM, right, f.d, d.data());
+    }
   }
   for (std::uint32_t l = 0; l < 32; ++l) {
     for (std::uint32_t r = 0; r < f.d_registers; ++r) {

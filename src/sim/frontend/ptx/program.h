@@ -48,6 +48,7 @@ struct Instruction {
   bool is_visible = false;  // other threads can tell when it happens
   bool guard_negated = false;
   bool is_copy = false;    // of one register to another
+  bool fills_later = false;  // its registers, some time after it was issued
   bool gives_way = false;  // its warp's turn ends behind it
   std::uint32_t guard = kNone;
   std::uint32_t d = kNone, d2 = kNone;                               // rows that it writes

@@ -281,12 +281,27 @@ void decode_transfer(Build& b, bool is_store) {
     b.fail(fmt::format("{} registers where {} are wanted, at most 128", out.rows.size(), wanted));
   }
   out.flags = 1 | shape << kShapeShift;
+  b.out().fills_later = !is_store;
   b.machine(is_store ? store : load);
 }
 
 constexpr const char* kGroup = "{.cta_group::1,.cta_group::2}";
 
 }  // namespace
+
+void deliver_loads(Warp& warp, const Instruction& i) {
+  if (i.fills_later) return;
+  for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
+    if (!set->is_tmem_load || !set->in_flight || set->frame != warp.frame) continue;
+    const auto is_one = [&](std::uint32_t row) { return row != kNone && set->element_of(row) != kNone; };
+    const bool is_used = is_one(i.guard) || is_one(i.a) || is_one(i.b) || is_one(i.c) || is_one(i.e) || is_one(i.d) ||
+                         std::any_of(i.rows.begin(), i.rows.end(), is_one) ||
+                         std::any_of(i.more.begin(), i.more.end(), is_one);
+    if (!is_used) continue;
+    warp.machine->tcgen05_deliver(warp.thread(0), set->words.data());
+    take_back(warp, *set);
+  }
+}
 
 void add_tcgen05_forms(FormTable& table) {
   const std::string group = kGroup;
