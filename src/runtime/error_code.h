@@ -22,6 +22,7 @@ enum class Error : int {
   kInvalidContext = 201,
   kNoKernelImageForDevice = 209,
   kInvalidPtx = 218,
+  kFileNotFound = 301,
   kInvalidHandle = 400,
   kSymbolNotFound = 500,
   kNotReady = 600,

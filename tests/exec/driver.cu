@@ -86,6 +86,10 @@ int main() {
   for (int i = 0; i < 32; ++i) {
     if (host[i] != (i * 10 + 7) * 10 + 1) ++failures;
   }
+  std::size_t whole = 0;
+  EXPECT_OK(cuPointerGetAttribute(&whole, CU_POINTER_ATTRIBUTE_RANGE_SIZE, data + 4));
+  if (whole != sizeof(host)) ++failures;
+  EXPECT(cuModuleLoad(&module, "/no/such/file"), CUDA_ERROR_FILE_NOT_FOUND);
   EXPECT_OK(cuMemFree(data));
   EXPECT_OK(cuModuleUnload(module));
   std::puts(failures == 0 ? "all is well" : "something failed");

@@ -156,6 +156,40 @@ void streams(unsigned* data) {
   cudaGetLastError();
 }
 
+// A module that the program brings along.
+void library(unsigned* data) {
+  const char* const ptx = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .global .align 4 .u32 value = 5;
+.visible .entry give(.param .u64 to)
+{
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [to];
+  ld.global.u32 %r1, [value];
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+)";
+  cudaLibrary_t loaded;
+  EXPECT_OK(cudaLibraryLoadData(&loaded, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  cudaKernel_t kernel;
+  EXPECT_CODE(cudaLibraryGetKernel(&kernel, loaded, "take"), cudaErrorSymbolNotFound);
+  EXPECT_OK(cudaLibraryGetKernel(&kernel, loaded, "give"));
+  void* arguments[] = {&data};
+  EXPECT_OK(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), 1, 1, arguments, 0, nullptr));
+  EXPECT_OK(cudaDeviceSynchronize());
+  EXPECT(data[0] == 5);
+  std::size_t offset = 1, bytes = 0;
+  EXPECT_OK(cudaFuncGetParamInfo(reinterpret_cast<const void*>(kernel), 0, &offset, &bytes));
+  EXPECT(offset == 0 && bytes == 8);
+  EXPECT_OK(cudaLibraryUnload(loaded));
+  EXPECT_CODE(cudaLibraryUnload(loaded), cudaErrorInvalidResourceHandle);
+  cudaGetLastError();
+}
+
 int main() {
   unsigned* data;
   EXPECT_OK(cudaMallocManaged(&data, 4096));
@@ -163,5 +197,6 @@ int main() {
   shared_memory(data);
   cooperative(data);
   streams(data);
+  library(data);
   return result();
 }

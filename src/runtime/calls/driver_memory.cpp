@@ -94,6 +94,61 @@ HEDDLE_CUDA_CALL int cuMemGetAddressRange_v2(DevicePointer* begin, std::size_t* 
   });
 }
 
+HEDDLE_CUDA_CALL int cuPointerGetAttribute(void* result, int attribute, DevicePointer address) {
+  return driver_call("cuPointerGetAttribute", [&](State& card) {
+    // As CUDA's headers number them.
+    enum : int {
+      kMemoryType = 2,
+      kDevicePointer = 3,
+      kHostPointer = 4,
+      kIsManaged = 8,
+      kOrdinal = 9,
+      kStart = 11,
+      kSize = 12
+    };
+    const Allocation* found = card.memory.find(pointer(address));
+    if (result == nullptr || found == nullptr) return Error::kInvalidValue;
+    const bool is_host = found->kind == MemoryKind::kHost || found->kind == MemoryKind::kRegistered;
+    const auto give = [&](auto value) {
+      std::memcpy(result, &value, sizeof(value));
+      return Error::kSuccess;
+    };
+    switch (attribute) {
+      case kMemoryType:
+        return give(std::uint32_t{is_host ? 1u : 2u});
+      case kDevicePointer:
+      case kHostPointer:
+        return give(address);
+      case kIsManaged:
+        return give(std::uint32_t{found->kind == MemoryKind::kManaged ? 1u : 0u});
+      case kOrdinal:
+        return give(std::int32_t{0});
+      case kStart:
+        return give(found->begin);
+      case kSize:
+        return give(found->bytes);
+      default:
+        return Error::kNotSupported;
+    }
+  });
+}
+
+HEDDLE_CUDA_CALL int cuMemHostRegister_v2(void* begin, std::size_t bytes, unsigned) {
+  return driver_call("cuMemHostRegister", [&](State& card) {
+    if (begin == nullptr || bytes == 0) return Error::kInvalidValue;
+    if (card.memory.overlaps(begin, bytes)) return Error::kHostMemoryAlreadyRegistered;
+    card.memory.add(MemoryKind::kRegistered, begin, bytes, "registered host memory", nullptr);
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuMemHostUnregister(void* begin) {
+  return driver_call("cuMemHostUnregister", [&](State& card) {
+    const bool is_known = card.memory.remove(begin, MemoryKind::kRegistered);
+    return is_known ? Error::kSuccess : Error::kHostMemoryNotRegistered;
+  });
+}
+
 HEDDLE_CUDA_CALL int cuMemcpy(DevicePointer to, DevicePointer from, std::size_t bytes) {
   return copy_bytes("cuMemcpy", pointer(to), pointer(from), bytes, kDefault);
 }

@@ -4,11 +4,10 @@
 #include "runtime/driver_call.h"
 #include "runtime/function_attributes.h"
 #include "runtime/launch_attributes.h"
+#include "runtime/module_image.h"
 #include "runtime/occupancy.h"
 
 #include <cstdint>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 
 using namespace heddle::runtime;
@@ -16,27 +15,10 @@ namespace isa = heddle::isa;
 
 namespace {
 
-constexpr std::uint32_t kWrapperMagic = 0x4662'43B1;
-
 // Behind `extra`, until the end: a buffer of parameters, and where its length is.
 void* const kEnd = nullptr;
 void* const kBufferPointer = reinterpret_cast<void*>(1);
 void* const kBufferSize = reinterpret_cast<void*>(2);
-
-Error load(State& card, void** result, const void* image) {
-  if (result == nullptr || image == nullptr) return Error::kInvalidValue;
-  std::uint32_t magic = 0;
-  std::memcpy(&magic, image, sizeof(magic));
-  // The structure that nvcc makes, instead of what it points to.
-  if (magic == kWrapperMagic) std::memcpy(&image, static_cast<const std::byte*>(image) + 8, sizeof(image));
-  Module* module = card.modules.add_copy(image);
-  if (const Error error = module->load(card.memory); error != Error::kSuccess) {
-    card.modules.remove(module, card.memory);
-    return error;
-  }
-  *result = module;
-  return Error::kSuccess;
-}
 
 template <class Body>
 int with_module(const char* name, void* handle, Body&& body) {
@@ -52,15 +34,6 @@ int with_kernel(const char* name, void* handle, Body&& body) {
     Kernel* kernel = card.modules.find_kernel(handle);
     return kernel == nullptr ? Error::kInvalidHandle : body(card, *kernel);
   });
-}
-
-Error give_kernel(State& card, Module& module, void** result, const char* name) {
-  if (result == nullptr || name == nullptr) return Error::kInvalidValue;
-  Kernel* kernel = module.kernel(name);
-  if (kernel == nullptr) return Error::kSymbolNotFound;
-  card.modules.add_kernel(&module, kernel, name);
-  *result = kernel;
-  return Error::kSuccess;
 }
 
 Error add_arguments(LaunchRequest& request, void** arguments, void** extra) {
@@ -101,7 +74,7 @@ Error kernel_attribute(State& card, const Kernel& kernel, int attribute, int& va
 }  // namespace
 
 HEDDLE_CUDA_CALL int cuModuleLoadData(void** module, const void* image) {
-  return driver_call("cuModuleLoadData", [&](State& card) { return load(card, module, image); });
+  return driver_call("cuModuleLoadData", [&](State& card) { return load_image(card, module, image); });
 }
 
 HEDDLE_CUDA_CALL int cuModuleLoadDataEx(void** module, const void* image, unsigned, void*, void*) {
@@ -113,10 +86,7 @@ HEDDLE_CUDA_CALL int cuModuleLoadFatBinary(void** module, const void* image) {
 }
 
 HEDDLE_CUDA_CALL int cuModuleLoad(void** module, const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return 301;  // file not found
-  const std::string image(std::istreambuf_iterator<char>(file), {});
-  return cuModuleLoadData(module, image.c_str());
+  return driver_call("cuModuleLoad", [&](State& card) { return load_image_file(card, module, path); });
 }
 
 HEDDLE_CUDA_CALL int cuModuleUnload(void* module) {
@@ -128,7 +98,7 @@ HEDDLE_CUDA_CALL int cuModuleUnload(void* module) {
 
 HEDDLE_CUDA_CALL int cuModuleGetFunction(void** function, void* module, const char* name) {
   return with_module("cuModuleGetFunction", module,
-                     [&](State& card, Module& found) { return give_kernel(card, found, function, name); });
+                     [&](State& card, Module& found) { return find_in_module(card, found, function, name); });
 }
 
 HEDDLE_CUDA_CALL int cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* bytes, void* module,

@@ -58,6 +58,22 @@ HEDDLE_CUDA_CALL int cuStreamIsCapturing(void* stream, int* status) {
   });
 }
 
+HEDDLE_CUDA_CALL int cuStreamGetPriority(void* stream, int* priority) {
+  return with_stream("cuStreamGetPriority", stream, [&](State& card) {
+    const Stream* found = card.streams.find(stream);
+    *priority = found == nullptr ? 0 : found->priority;
+    return Error::kSuccess;
+  });
+}
+
+HEDDLE_CUDA_CALL int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
+  return with_stream("cuLaunchHostFunc", stream, [&](State&) {
+    if (function == nullptr) return Error::kInvalidValue;
+    function(data);
+    return Error::kSuccess;
+  });
+}
+
 HEDDLE_CUDA_CALL int cuEventCreate(void** event, unsigned flags) {
   return driver_call("cuEventCreate", [&](State& card) {
     *event = card.streams.create_event(flags);

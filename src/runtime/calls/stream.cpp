@@ -84,6 +84,21 @@ HEDDLE_CUDA_CALL int cudaStreamIsCapturing(void* stream, int* status) {
   });
 }
 
+// No stream captures: what follows the status is not written.
+HEDDLE_CUDA_CALL int cudaStreamGetCaptureInfo(void* stream, int* status) {
+  return cudaStreamIsCapturing(stream, status);
+}
+
+HEDDLE_CUDA_CALL int cudaStreamGetCaptureInfo_v2(void* stream, int* status) {
+  return cudaStreamIsCapturing(stream, status);
+}
+
+HEDDLE_CUDA_CALL int cudaStreamGetCaptureInfo_v3(void* stream, int* status) {
+  return cudaStreamIsCapturing(stream, status);
+}
+
+HEDDLE_CUDA_CALL int cudaThreadExchangeStreamCaptureMode(int*) { return 0; }
+
 HEDDLE_CUDA_CALL int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
   return with_stream("cudaStreamWaitEvent", stream, [&](State& card) {
     return card.streams.find_event(event) != nullptr ? Error::kSuccess : Error::kInvalidHandle;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules that a program loads itself, rather than having them registered by nvcc's code.
+#pragma once
+
+#include "runtime/state.h"
+
+namespace heddle::runtime {
+
+// PTX, a fat binary, or the structure of nvcc that points to one; it is copied. Loaded at once: the module, or
+// the error.
+Error load_image(State& card, void** module, const void* image);
+
+// The same, from a file.
+Error load_image_file(State& card, void** module, const char* path);
+
+// The kernel of this name, with a handle that launches take.
+Error find_in_module(State& card, Module& module, void** kernel, const char* name);
+
+}  // namespace heddle::runtime
