@@ -6,6 +6,7 @@
 //   A[16 x K], register r: row group + 8 * (r % 2), columns from E * part + 4 * E * (r / 2) on
 //   B[K x 8],  register r: rows from E * part + 4 * E * r on, column group
 //   C, D[16 x 8], element e: row group + 8 * (e / 2), column 2 * part + e % 2
+#include "sim/frontend/ptx/arithmetic.h"
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/interpreter.h"
 
@@ -15,7 +16,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -76,6 +79,12 @@ std::uint32_t integer_dot(const Fragments& f, const std::byte* a, const std::byt
   return static_cast<std::uint32_t>(sum);
 }
 
+// As add.f32, whose NaN is always the same one.
+std::uint32_t sum(std::uint32_t left, std::uint32_t right) {
+  const float result = std::bit_cast<float>(left) + std::bit_cast<float>(right);
+  return std::isnan(result) ? kCanonicalNan : std::bit_cast<std::uint32_t>(result);
+}
+
 // Of every four bytes, all, or the lower or the upper two.
 std::vector<std::byte> part(const std::vector<std::byte>& rows, std::uint32_t step, std::uint32_t steps) {
   if (steps == 1) return rows;
@@ -115,17 +124,22 @@ void multiply(Warp& warp, const Instruction& i) {
       }
     }
   } else {
-    // Unlike wgmma, it keeps as many bits of fp8 products as of others. They are taken in two steps: the lower halves
-    // of the registers, then the upper ones.
-    // Unverified: about one fp8 result in a hundred differs from an H200's in its last bits.
+    // Model: Hopper has no mma of fp8. Its assembler makes f16 of the operands, multiplies the lower halves of the
+    // registers, then the upper ones on top of them, and adds C to the sum last.
     constexpr MmaArithmetic kArithmetic{.fraction_bits = 25, .result_fraction_bits = 23};
-    const std::uint32_t steps = f.element_bytes == 1 ? 2 : 1;
+    const bool is_fp8 = f.element_bytes == 1;
+    const std::uint32_t steps = is_fp8 ? 2 : 1;
+    const std::array<std::uint32_t, kM * kN> c = d;
+    if (is_fp8) d = {};
     for (std::uint32_t step = 0; step < steps; ++step) {
       const std::vector<std::byte> a_part = part(a, step, steps);
       const std::vector<std::byte> b_part = part(b, step, steps);
       const MmaOperand left(MmaOperand::Side::kA, f.a, false, kM, f.depth / steps, a_part.data());
       const MmaOperand right(MmaOperand::Side::kB, f.b, false, kN, f.depth / steps, b_part.data());
       machine::multiply_add(kArithmetic, left, 0, kM, right, f.d, d.data());
+    }
+    if (is_fp8) {
+      for (std::size_t at = 0; at < d.size(); ++at) d[at] = sum(c[at], d[at]);
     }
   }
   for (std::uint32_t l = 0; l < 32; ++l) {
