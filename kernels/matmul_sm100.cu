@@ -15,6 +15,8 @@ RunOutcome launch_sm100_f16(Device& device, const MatmulSm100Call& call) {
 
 namespace {
 
+using Reduce = SplitKReduce<Arch::kSm100>;
+
 RunOutcome launch_of_type(Device& device, const MatmulSm100Call& call) {
   const bool are_k_major = sm100::majors_of(call.problem) == OperandMajors{};
   switch (call.problem.a_type) {
@@ -32,27 +34,27 @@ RunOutcome launch_of_type(Device& device, const MatmulSm100Call& call) {
 RunOutcome add_up_splits(Device& device, const MatmulSm100Call& call, const void* partial) {
   const MatmulProblem& p = call.problem;
   const MatmulSm100Plan& plan = call.plan;
-  const SplitKReduce::Params params{.partial = static_cast<const float*>(partial),
-                                    .partial_pitch = plan.partial_pitch,
-                                    .partial_rows = static_cast<std::uint32_t>(p.m),
-                                    .out = call.out,
-                                    .output = p.out_type,
-                                    .out_pitch = plan.out_pitch,
-                                    .out_batch_stride = plan.out_batch_stride,
-                                    .residual_batch_stride = plan.residual_batch_stride,
-                                    .m = static_cast<std::uint32_t>(p.m),
-                                    .n = static_cast<std::uint32_t>(p.n),
-                                    .batches = static_cast<std::uint32_t>(p.batches),
-                                    .splits = static_cast<std::uint32_t>(p.splits),
-                                    .epilogue = {.alpha = p.alpha,
-                                                 .beta = p.beta,
-                                                 .c = p.beta != 0 ? call.out : nullptr,
-                                                 .bias = call.bias,
-                                                 .residual = call.residual,
-                                                 .c_pitch = plan.out_pitch,
-                                                 .residual_pitch = plan.residual_pitch,
-                                                 .activation = p.activation}};
-  return device.enqueue<SplitKReduce>(
+  const Reduce::Params params{.partial = static_cast<const float*>(partial),
+                              .partial_pitch = plan.partial_pitch,
+                              .partial_rows = static_cast<std::uint32_t>(p.m),
+                              .out = call.out,
+                              .output = p.out_type,
+                              .out_pitch = plan.out_pitch,
+                              .out_batch_stride = plan.out_batch_stride,
+                              .residual_batch_stride = plan.residual_batch_stride,
+                              .m = static_cast<std::uint32_t>(p.m),
+                              .n = static_cast<std::uint32_t>(p.n),
+                              .batches = static_cast<std::uint32_t>(p.batches),
+                              .splits = static_cast<std::uint32_t>(p.splits),
+                              .epilogue = {.alpha = p.alpha,
+                                           .beta = p.beta,
+                                           .c = p.beta != 0 ? call.out : nullptr,
+                                           .bias = call.bias,
+                                           .residual = call.residual,
+                                           .c_pitch = plan.out_pitch,
+                                           .residual_pitch = plan.residual_pitch,
+                                           .activation = p.activation}};
+  return device.enqueue<Reduce>(
       {.grid = {std::min<std::uint32_t>(params.m, 1024), std::min<std::uint32_t>(params.batches, 64)}}, params,
       call.stream);
 }

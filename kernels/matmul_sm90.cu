@@ -10,6 +10,8 @@ namespace heddle::inline HEDDLE_TARGET {
 
 namespace {
 
+using Reduce = SplitKReduce<Arch::kSm90>;
+
 const MatmulSm90Launches& all_launches() {
   static const MatmulSm90Launches all = [] {
     MatmulSm90Launches launches;
@@ -25,22 +27,22 @@ const MatmulSm90Launches& all_launches() {
 
 RunOutcome add_up_parts(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors,
                         const MatmulSm90Plan& plan, void* stream) {
-  const SplitKReduce::Params params{.partial = static_cast<const float*>(tensors.workspace),
-                                    .partial_pitch = plan.partial_pitch,
-                                    .partial_rows = plan.partial_rows,
-                                    .out = tensors.out,
-                                    .output = problem.out_type,
-                                    .out_pitch = plan.out_pitch,
-                                    .out_batch_stride = 0,
-                                    .residual_batch_stride = 0,
-                                    .m = static_cast<std::uint32_t>(problem.m),
-                                    .n = static_cast<std::uint32_t>(problem.n),
-                                    .batches = 1,
-                                    .splits = plan.choice.splits,
-                                    .epilogue = matmul_epilogue(problem, tensors, plan)};
-  return device.enqueue<SplitKReduce>({.grid = {std::min(params.m, 4096u), 1, (params.n - 1) / SplitKReduce::kCols + 1},
-                                       .is_dependent = problem.is_dependent},
-                                      params, stream);
+  const Reduce::Params params{.partial = static_cast<const float*>(tensors.workspace),
+                              .partial_pitch = plan.partial_pitch,
+                              .partial_rows = plan.partial_rows,
+                              .out = tensors.out,
+                              .output = problem.out_type,
+                              .out_pitch = plan.out_pitch,
+                              .out_batch_stride = 0,
+                              .residual_batch_stride = 0,
+                              .m = static_cast<std::uint32_t>(problem.m),
+                              .n = static_cast<std::uint32_t>(problem.n),
+                              .batches = 1,
+                              .splits = plan.choice.splits,
+                              .epilogue = matmul_epilogue(problem, tensors, plan)};
+  return device.enqueue<Reduce>({.grid = {std::min(params.m, 4096u), 1, (params.n - 1) / Reduce::kCols + 1},
+                                 .is_dependent = problem.is_dependent},
+                                params, stream);
 }
 
 RunOutcome enqueue(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors, const MatmulSm90Plan& plan,

@@ -3,11 +3,15 @@
 // The second half of a matmul whose K was split: adds up the partial sums of each element, in the order of K,
 // does what the epilogue's policy says, and stores. Partial sums are float, [batch][split][row][column], rows
 // padded to 16 bytes, and as many rows as partial_rows says, m or more.
+//
+// Each architecture has its own: a kernel that two files compile for different ones would be one to the linker, which
+// keeps either of them.
 #pragma once
 
 #include "matmul_element.h"
 #include "matmul_epilogue.h"
 
+#include <heddle/isa/arch.h>
 #include <heddle/isa/convert.h>
 #include <heddle/isa/entry.h>
 #include <heddle/isa/grid_dependency.h>
@@ -20,6 +24,7 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
+template <Arch arch>
 struct SplitKReduce {
   struct Params {
     const float* partial;

@@ -38,6 +38,7 @@ template __global__ void isa::kernel_entry<Pair>(const __grid_constant__ Pair::P
 template __global__ void isa::kernel_entry<Wide>(const __grid_constant__ Wide::Params);
 template __global__ void isa::kernel_entry<Fused>(const __grid_constant__ Fused::Params);
 template __global__ void isa::kernel_entry<Blockwise>(const __grid_constant__ Blockwise::Params);
-template __global__ void isa::kernel_entry<SplitKReduce>(const __grid_constant__ SplitKReduce::Params);
+using Reduce = SplitKReduce<Arch::kSm100>;
+template __global__ void isa::kernel_entry<Reduce>(const __grid_constant__ Reduce::Params);
 
 }  // namespace heddle::inline HEDDLE_TARGET
