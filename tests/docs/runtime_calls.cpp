@@ -2,12 +2,11 @@
 //
 // The table of CUDA calls in docs/exec.md: `runtime_calls FILE` says whether it is that of the runtime,
 // `runtime_calls --write FILE` makes it so.
+#include "generated_table.h"
+
 #include "runtime/refuse.h"
 #include "runtime/version.h"
 
-#include <cstdio>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -42,30 +41,5 @@ std::string table() {
 int heddle::runtime::cudart_major() { return 13; }
 
 int main(int argc, char** argv) {
-  const bool writes = argc == 3 && std::string_view(argv[1]) == "--write";
-  if (argc != 2 && !writes) {
-    std::fputs("usage: runtime_calls [--write] FILE\n", stderr);
-    return 2;
-  }
-  const char* path = argv[argc - 1];
-  std::ifstream in(path);
-  std::stringstream buffer;
-  buffer << in.rdbuf();
-  std::string text = buffer.str();
-  const std::size_t begin = text.find(kBegin);
-  const std::size_t end = text.find(kEnd);
-  if (begin == std::string::npos || end == std::string::npos || end < begin) {
-    std::fprintf(stderr, "%s has no place for the table: '%s'\n", path, std::string(kBegin).c_str());
-    return 1;
-  }
-  const std::size_t from = begin + kBegin.size();
-  const std::string wanted = table();
-  if (writes) {
-    text.replace(from, end - from, wanted);
-    std::ofstream(path) << text;
-    return 0;
-  }
-  if (text.compare(from, end - from, wanted) == 0) return 0;
-  std::fprintf(stderr, "the table in %s is not that of the runtime; run runtime_calls --write %s\n", path, path);
-  return 1;
+  return heddle::test::keep_table({.program = "runtime_calls", .begin = kBegin, .end = kEnd, .text = table()}, argc, argv);
 }
