@@ -32,7 +32,8 @@ RunOutcome matmul_scaled(const MatmulScaledProblem& problem, const MatmulScaledT
                          const DeviceId& device, const RunOptions& options = {.kernel = "matmul"});
 
 // With all tensors in the memory of the current GPU: starts the multiplication in a stream of it (a cudaStream_t)
-// and does not wait. Throws DriverError where it cannot be started.
+// and does not wait. Throws DriverError where it cannot be started. Whether the addresses are that
+// GPU's is not checked.
 void matmul(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream);
 
 // The configurations that can run a problem on a device, by name, and the one that is taken where the problem
