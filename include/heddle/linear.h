@@ -41,8 +41,9 @@
 #define HEDDLE_ENDS __attribute__((callable_when("unconsumed"), set_typestate(consumed)))
 #define HEDDLE_ONLY_WHEN_ENDED __attribute__((callable_when("consumed")))
 #define HEDDLE_BORROWS __attribute__((param_typestate(unconsumed), return_typestate(unconsumed)))
-#define HEDDLE_HERE                                                                      \
-  (static_cast<void>(::heddle::detail::leaves_function() && ::heddle::detail::WayOut{}), \
+#define HEDDLE_HERE                                                        \
+  (static_cast<void>(::heddle::HEDDLE_TARGET::detail::leaves_function() && \
+                     ::heddle::HEDDLE_TARGET::detail::WayOut{}),           \
    ::heddle::CallSite::here())
 
 namespace heddle::inline HEDDLE_TARGET::detail {
