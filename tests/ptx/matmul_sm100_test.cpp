@@ -21,22 +21,32 @@ const sim::PtxModule& module() {
 struct Instance {
   const char* config;
   MatmulElement input;
+  OperandLayout a_layout = OperandLayout::kKMajor;
+  OperandLayout b_layout = OperandLayout::kKMajor;
 };
 
-TEST(PtxMatmulSm100, EveryTypeIsExactUnderSeveralSchedules) {
+TEST(PtxMatmulSm100, EveryTypeAndLayoutIsExactUnderSeveralSchedules) {
+  using enum OperandLayout;
   constexpr Instance kInstances[] = {{"1sm_128x64_1x1", MatmulElement::kBf16},
                                      {"1sm_128x32_2x2_static", MatmulElement::kTf32},
                                      {"2sm_256x256_2x1", MatmulElement::kBf16},
                                      {"2sm_256x64_4x2", MatmulElement::kE4m3},
-                                     {"2sm_256x128_2x1_fused", MatmulElement::kFp16}};
+                                     {"2sm_256x128_2x1_fused", MatmulElement::kFp16},
+                                     {"1sm_64x64_1x1", MatmulElement::kFp16},
+                                     {"1sm_128x64_1x1", MatmulElement::kBf16, kMnMajor, kMnMajor},
+                                     {"2sm_256x256_2x1", MatmulElement::kTf32, kKMajor, kMnMajor},
+                                     {"2sm_256x128_2x1_fused", MatmulElement::kE5m2, kMnMajor, kKMajor}};
   for (const Instance& instance : kInstances) {
     for (const std::uint64_t schedule : {0u, 3u}) {
-      const MatmulCase matmul{.problem = {.m = 264,
+      // Sizes in which rows of every layout start on 16 bytes.
+      const MatmulCase matmul{.problem = {.m = 272,
                                           .n = 136,
-                                          .k = 200,
+                                          .k = 208,
                                           .a_type = instance.input,
                                           .b_type = instance.input,
                                           .out_type = test::kOutputs[schedule % 2],
+                                          .a_layout = instance.a_layout,
+                                          .b_layout = instance.b_layout,
                                           .config = instance.config}};
       const sim::PtxInstead instead(module());
       EXPECT_TRUE(runs_right_on_sm100(matmul, 8, schedule)) << instance.config;
