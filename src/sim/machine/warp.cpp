@@ -63,9 +63,6 @@ bool is_aligned(WarpOp op) {
 
 namespace {
 
-// What a shuffle reads of a lane that has exited. Not zero: a kernel that relies on zeros must show it.
-constexpr std::uint32_t kNoValue = 0xA5A5A5A5;
-
 // The lane whose register a shuffle reads; the own one where that lane does not exist.
 std::uint32_t source_lane(WarpOp op, std::uint32_t lane, std::uint32_t operand) {
   switch (op) {

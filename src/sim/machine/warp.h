@@ -45,6 +45,9 @@ const char* name_of(WarpOp op);
 // Whether the whole warp must execute it. The others wait for the lanes of their mask that have not exited.
 bool is_aligned(WarpOp op);
 
+// What a shuffle reads of a lane that has exited. Not zero: a kernel that relies on zeros must show it.
+inline constexpr std::uint32_t kNoValue = 0xA5A5A5A5;
+
 // Lanes of one warp that wait for the rest of their mask.
 struct Rendezvous {
   WarpOp op;

@@ -44,9 +44,6 @@ std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, War
       });
 }
 
-// What a shuffle reads of a lane that has exited. Not zero: a kernel that relies on zeros must show it.
-constexpr std::uint64_t kNoValue = 0xA5A5A5A5;
-
 enum ShflMode : std::uint32_t { kIdx, kUp, kDown, kBfly };
 
 // PTX: shfl.sync. The clamp and segment masks come packed in one word.
@@ -86,7 +83,7 @@ std::uint32_t shfl(Warp& warp, const Instruction& i, std::uint32_t mask) {
       warp.machine->fault(&warp.thread(l), i.site, "divergence",
                           fmt::format("shfl.sync reads lane {}, which is not in its mask {:#010x}", from, members));
     }
-    const std::uint64_t value = (came >> from & 1) != 0 ? warp.given[from] & 0xffffffffu : kNoValue;
+    const std::uint64_t value = (came >> from & 1) != 0 ? warp.given[from] & 0xffffffffu : machine::kNoValue;
     return value | std::uint64_t{in_range} << 32;
   });
 }
