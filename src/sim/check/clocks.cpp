@@ -52,7 +52,17 @@ Clock::Block* ClockPool::make(std::uint32_t size) {
   }
   void* memory = ::operator new(sizeof(Clock::Block) + std::size_t{steps} * kStep * sizeof(Epoch),
                                 std::align_val_t{alignof(Clock::Block)});
-  return new (memory) Clock::Block{.pool = this, .mark = 0, .references = 1, .size = steps * kStep};
+  return new (memory) Clock::Block{.pool = this, .mark = 0, .references = 1, .size = steps * kStep, .fenced = {}};
+}
+
+Clock ClockPool::part(const Clock& clock, std::size_t kind) const {
+  Clock::Block* part = clock.is_null() ? nullptr : clock.block_->fenced[kind];
+  if (part != nullptr) ++part->references;
+  return Clock(part);
+}
+
+void ClockPool::set_part(Clock::Block& block, std::size_t kind, Clock part) {
+  block.fenced[kind] = std::exchange(part.block_, nullptr);
 }
 
 Clock ClockPool::join(const Clock& a, const Clock& b) {
@@ -61,13 +71,36 @@ Clock ClockPool::join(const Clock& a, const Clock& b) {
   const Clock& longer = a.block_->size >= b.block_->size ? a : b;
   const Clock& shorter = &longer == &a ? b : a;
   const std::size_t common = shorter.block_->size;
-  if (covers(longer.block_->epochs(), shorter.block_->epochs(), common)) return longer;
-  if (longer.block_->size == common && covers(shorter.block_->epochs(), longer.block_->epochs(), common)) {
+  std::array<Clock, kFencedKinds> parts;
+  bool longer_has_parts = true, shorter_has_parts = true;
+  for (std::size_t kind = 0; kind < kFencedKinds; ++kind) {
+    parts[kind] = join(part(longer, kind), part(shorter, kind));
+    longer_has_parts &= parts[kind].block_ == longer.block_->fenced[kind];
+    shorter_has_parts &= parts[kind].block_ == shorter.block_->fenced[kind];
+  }
+  if (longer_has_parts && covers(longer.block_->epochs(), shorter.block_->epochs(), common)) return longer;
+  if (shorter_has_parts && longer.block_->size == common &&
+      covers(shorter.block_->epochs(), longer.block_->epochs(), common)) {
     return shorter;
   }
   Clock::Block* block = make(longer.block_->size);
   std::memcpy(block->epochs(), longer.block_->epochs(), block->size * sizeof(Epoch));
   raise(block->epochs(), shorter.block_->epochs(), common);
+  for (std::size_t kind = 0; kind < kFencedKinds; ++kind) set_part(*block, kind, std::move(parts[kind]));
+  return Clock(block);
+}
+
+Clock ClockPool::fence(const Clock& clock, bool shared, bool global) {
+  if (clock.is_null()) return clock;
+  const auto copy = [&] {
+    Clock::Block* block = make(clock.block_->size);
+    std::memcpy(block->epochs(), clock.block_->epochs(), block->size * sizeof(Epoch));
+    return block;
+  };
+  const Clock all(copy());
+  Clock::Block* block = copy();
+  set_part(*block, 0, shared ? all : part(clock, 0));
+  set_part(*block, 1, global ? all : part(clock, 1));
   return Clock(block);
 }
 
@@ -82,6 +115,31 @@ void Gather::add(ClockPool& pool, const Clock& clock) {
 void Gather::clear() {
   clocks_.clear();
   times_.clear();
+  for (std::vector<Time>& times : fenced_times_) times.clear();
+}
+
+void Gather::put(Clock::Block& block, const Clock* clocks, std::size_t count, const std::vector<Time>& times) {
+  Epoch* epochs = block.epochs();
+  std::size_t filled = 0;
+  if (count != 0) {
+    filled = clocks->block_->size;
+    std::memcpy(epochs, clocks->block_->epochs(), filled * sizeof(Epoch));
+  }
+  std::fill(epochs + filled, epochs + block.size, 0);
+  for (std::size_t i = 1; i < count; ++i) raise(epochs, clocks[i].block_->epochs(), clocks[i].block_->size);
+  for (const Time& time : times) epochs[time.component] = later(epochs[time.component], time.epoch);
+}
+
+Clock Gather::finish_fenced(ClockPool& pool, std::size_t kind) const {
+  Clock fenced;
+  for (const Clock& clock : clocks_) fenced = pool.join(fenced, pool.part(clock, kind));
+  const std::vector<Time>& times = fenced_times_[kind];
+  if (times.empty()) return fenced;
+  std::uint32_t size = fenced.is_null() ? 0 : fenced.block_->size;
+  for (const Time& time : times) size = std::max(size, time.component + 1);
+  Clock::Block* block = pool.make(size);
+  put(*block, &fenced, fenced.is_null() ? 0 : 1, times);
+  return Clock(block);
 }
 
 Clock Gather::finish(ClockPool& pool) {
@@ -94,17 +152,8 @@ Clock Gather::finish(ClockPool& pool) {
   for (const Clock& clock : clocks_) size = std::max(size, clock.block_->size);
   for (const Time& time : times_) size = std::max(size, time.component + 1);
   Clock::Block* block = pool.make(size);
-  Epoch* epochs = block->epochs();
-  std::size_t filled = 0;
-  if (!clocks_.empty()) {
-    filled = clocks_.front().block_->size;
-    std::memcpy(epochs, clocks_.front().block_->epochs(), filled * sizeof(Epoch));
-  }
-  std::fill(epochs + filled, epochs + block->size, 0);
-  for (std::size_t i = 1; i < clocks_.size(); ++i) {
-    raise(epochs, clocks_[i].block_->epochs(), clocks_[i].block_->size);
-  }
-  for (const Time& time : times_) epochs[time.component] = later(epochs[time.component], time.epoch);
+  put(*block, clocks_.data(), clocks_.size(), times_);
+  for (std::size_t kind = 0; kind < kFencedKinds; ++kind) ClockPool::set_part(*block, kind, finish_fenced(pool, kind));
   clear();
   return Clock(block);
 }

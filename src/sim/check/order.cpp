@@ -121,7 +121,10 @@ void Order::give(const ThreadOrder& thread, Gather& gather) {
   const WarpOrder& warp = *thread.warp;
   gather.add(pool_, thread.known);
   gather.add(warp.component(thread.lane), warp.now);
-  if (thread.proxy_fence != 0) gather.add(warp.proxy_fences + thread.lane, thread.proxy_fence);
+  for (std::size_t kind = 0; kind < kFencedKinds; ++kind) {
+    const Epoch epoch = thread.proxy_fences[kind];
+    if (epoch != 0) gather.add_fenced(static_cast<Fenced>(kind), warp.component(thread.lane), epoch);
+  }
   if (thread.init_fence != 0) gather.add(warp.init_fences + thread.lane, thread.init_fence);
   if (warp.tmem != 0) give_tmem(thread, gather);
 }
@@ -173,9 +176,7 @@ void Order::fence(const Event& event) {
   switch (static_cast<FenceKind>(event.value)) {
     case FenceKind::kProxyAsync:
     case FenceKind::kProxyAsyncSharedCta:
-      mark(by, warp.proxy_fences);
-      by.proxy_fence = warp.now++;
-      return;
+    case FenceKind::kProxyAsyncGlobal: return fence_proxy(by, static_cast<FenceKind>(event.value));
     case FenceKind::kMbarrierInit:
       mark(by, warp.init_fences);
       by.init_fence = warp.now++;
@@ -189,9 +190,25 @@ void Order::fence(const Event& event) {
     }
     case FenceKind::kTcgen05Before: by.tmem_fenced = warp.tmem_waited; return;
     case FenceKind::kTcgen05After: by.tcgen05_known = by.known; return;
-    case FenceKind::kAcqRelCta:
-    case FenceKind::kProxyAsyncGlobal: return;
+    case FenceKind::kAcqRelCta: return;
   }
+}
+
+// PTX: fence.proxy.async: whatever the thread has done or knows by now is ordered against the async proxy for all who
+// come to know it from here.
+void Order::fence_proxy(ThreadOrder& by, FenceKind kind) {
+  WarpOrder& warp = *by.warp;
+  const bool shared = kind != FenceKind::kProxyAsyncGlobal;
+  const bool global = kind != FenceKind::kProxyAsyncSharedCta;
+  if (shared) by.proxy_fences[static_cast<std::size_t>(Fenced::kShared)] = warp.now;
+  if (global) by.proxy_fences[static_cast<std::size_t>(Fenced::kGlobal)] = warp.now;
+  ++warp.now;
+  if (warp.fence != kind || !warp.fence_of.is_same(by.known)) {
+    warp.fence = kind;
+    warp.fence_of = by.known;
+    warp.fenced = pool_.fence(by.known, shared, global);
+  }
+  by.known = warp.fenced;
 }
 
 // A relaxed arrival hands over what fences before it have released, and that the thread was here.
@@ -315,7 +332,7 @@ void Order::issue(const Event& event) {
   copy.issuer = &by;
   copy.known = by.known;
   copy.issued = by.warp->now++;
-  copy.proxy_fence = by.proxy_fence;
+  copy.proxy_fences = by.proxy_fences;
   copy.init_fence = by.init_fence;
   copy.bytes = event.bytes;
   copy.kind = static_cast<CopyKind>(event.value);

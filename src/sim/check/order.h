@@ -35,7 +35,6 @@ struct WarpOrder {
   std::uint32_t first_thread = 0;
 
   // The first of 32 components each, or 0: what others know of the lanes' fences and relaxed arrivals.
-  Component proxy_fences = 0;
   Component init_fences = 0;
   Component relaxed_arrivals = 0;
 
@@ -52,6 +51,9 @@ struct WarpOrder {
 
   // The last join that one of its lanes made; the others make the same.
   Clock joined_with, joined_from, joined;
+  // And the last proxy fence.
+  FenceKind fence = {};
+  Clock fence_of, fenced;
 
   Component component(std::uint32_t lane) const { return 32 * index + lane; }
 };
@@ -77,7 +79,7 @@ struct ThreadOrder {
   WarpOrder* warp = nullptr;
   std::uint32_t lane = 0;
   const char* role = "";
-  Epoch proxy_fence = 0;  // accesses up to here are ordered against the async proxy
+  std::array<Epoch, kFencedKinds> proxy_fences = {};  // its own accesses up to here have passed a proxy fence
   Epoch init_fence = 0;   // and initialisations of barriers up to here against the cluster
   Epoch last_release = 0;
   Component groups = 0;   // counts its bulk groups, if it ever had one
@@ -153,7 +155,7 @@ struct IssuedCopy {
   const ThreadOrder* issuer = nullptr;
   Clock known;
   Epoch issued = 0;
-  Epoch proxy_fence = 0;
+  std::array<Epoch, kFencedKinds> proxy_fences = {};
   Epoch init_fence = 0;
   Epoch group = 0;
   std::uint32_t bytes = 0;
@@ -199,17 +201,17 @@ struct View {
   const Clock* known;
   Component self;  // of the thread, or of the issuer
   Epoch self_time;
-  Epoch self_proxy_fence;
+  std::array<Epoch, kFencedKinds> self_proxy_fences;
   Epoch self_init_fence;
 
   static View of(const ThreadOrder& thread) {
-    return {&thread.known, thread.warp->component(thread.lane), ~Epoch{0}, thread.proxy_fence, thread.init_fence};
+    return {&thread.known, thread.warp->component(thread.lane), ~Epoch{0}, thread.proxy_fences, thread.init_fence};
   }
   static View of(const IssuedCopy& copy) {
-    return {&copy.known, copy.issuer->warp->component(copy.issuer->lane), copy.issued, copy.proxy_fence,
+    return {&copy.known, copy.issuer->warp->component(copy.issuer->lane), copy.issued, copy.proxy_fences,
             copy.init_fence};
   }
-  static View of(const IssuedMma::Part& part) { return {&part.known, ~Component{0}, 0, 0, 0}; }
+  static View of(const IssuedMma::Part& part) { return {&part.known, ~Component{0}, 0, {}, 0}; }
 
   bool knows(Component component, Epoch epoch) const {
     return component == self ? epoch <= self_time : (*known)[component] >= epoch;
@@ -217,8 +219,11 @@ struct View {
   bool knows(const WarpOrder& warp, std::uint32_t lane, Epoch epoch) const {
     return knows(warp.component(lane), epoch);
   }
-  bool knows_proxy_fence(const WarpOrder& warp, std::uint32_t lane, Epoch epoch) const {
-    return knows_mark(warp, lane, warp.proxy_fences, self_proxy_fence, epoch);
+  // Knows it, with a proxy fence on the way.
+  bool knows_fenced(Fenced kind, const WarpOrder& warp, std::uint32_t lane, Epoch epoch) const {
+    const Component component = warp.component(lane);
+    if (component == self && self_proxy_fences[static_cast<std::size_t>(kind)] >= epoch) return true;
+    return known->fenced(kind, component) >= epoch;
   }
   bool knows_init_fence(const WarpOrder& warp, std::uint32_t lane, Epoch epoch) const {
     return knows_mark(warp, lane, warp.init_fences, self_init_fence, epoch);
@@ -258,6 +263,7 @@ class Order {
   void acquire(ThreadOrder& thread, const Clock& clock);
   void meet(const Event& event);
   void fence(const Event& event);
+  void fence_proxy(ThreadOrder& by, FenceKind kind);
   void arrive_in_cluster(const Event& event);
   void pass_cluster(const Event& event);
   void init(const Event& event);

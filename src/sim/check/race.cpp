@@ -162,16 +162,14 @@ void RaceChecker::thread_in_global(const Event& event, bool is_write) {
   GlobalShadow::record(records, {access, cluster, event.cta, thread.role}, view);
 }
 
-// A generic write that reached this copy, but without a fence of the writer between the proxies.
-// Model: PTX asks for the fence somewhere on the way from the write to the copy. Here it must be in the thread
-// that wrote, after the write: what every published kernel does, and a fence in another thread orders that
-// thread's writes on all readings of the manual and the writer's only on some.
+// A generic write that reached this copy, but with no fence between the proxies on the way, in whatever thread.
+// PTX: Memory Consistency Model: Causality order: proxy-preserved base causality order.
 bool RaceChecker::is_unfenced(const Access& write, std::uint16_t bytes, const View& view,
                               const ClusterOrder& cluster, std::uint32_t& lane) const {
   if (write.is_async() || !write.is_write) return false;
   for (std::uint32_t left = write.lanes_at(bytes); left != 0; left &= left - 1) {
     lane = static_cast<std::uint32_t>(std::countr_zero(left));
-    if (!view.knows_proxy_fence(*cluster.warps[write.who], lane, write.epoch)) return true;
+    if (!view.knows_fenced(Fenced::kShared, *cluster.warps[write.who], lane, write.epoch)) return true;
   }
   return false;
 }
@@ -293,7 +291,7 @@ void RaceChecker::complete_on_barrier(const Event& event) {
   const View view = View::of(copy);
   if (view.knows_init_fence(warp, lane, barrier.initialised)) return;
   const bool is_known = view.knows(warp, lane, barrier.initialised);
-  if (is_known && view.knows_proxy_fence(warp, lane, barrier.initialised)) return;
+  if (view.knows_fenced(Fenced::kShared, warp, lane, barrier.initialised)) return;
   finding_ = report_.init_not_fenced(barrier, event, copy,
                                      is_known || view.has_met(warp, lane, barrier.initialised));
 }

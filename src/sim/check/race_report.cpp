@@ -338,17 +338,13 @@ Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, con
   const auto both = static_cast<std::uint16_t>(write.access.bytes & copy.access.bytes);
   Finding finding;
   finding.code = "missing_proxy_fence";
-  finding.headline = fmt::format("a {} {} {} after an st.shared, without fence.proxy.async in the thread that wrote",
+  finding.headline = fmt::format("a {} {} {} after an st.shared, without fence.proxy.async between the two",
                                  is_copy ? machine::name_of(order_.copy(copy.access.lanes).kind)
                                          : order_.mma(copy.access.lanes).name,
                                  copy.access.is_write ? "overwrites" : "reads", bytes_at(cta, offset, both));
-  finding.details = {line(write, *cta.cluster), line(copy, *cta.cluster)};
-  const ThreadOrder& issuer = thread_of(copy, *cta.cluster);
-  if (is_copy && issuer.proxy_fence != 0 && &thread_of(write, *cta.cluster) != &issuer) {
-    finding.details.push_back("the fence of the thread that issues the copy orders that thread's own writes");
-  }
-  finding.details.push_back("likely: fence_proxy_async_shared_cta() is missing, in every thread that writes, after "
-                            "its writes and before the barrier that hands them over");
+  finding.details = {line(write, *cta.cluster), line(copy, *cta.cluster),
+                     "likely: fence_proxy_async_shared_cta() is missing, in every thread that writes, before the barrier "
+                     "that hands the bytes over; or after that barrier, in the thread that goes on"};
   return finding;
 }
 
