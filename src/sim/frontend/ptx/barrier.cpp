@@ -331,14 +331,14 @@ void add_barrier_forms(FormTable& table) {
     b.machine(cluster_wait);
   });
   table.add("fence.mbarrier_init.release.cluster", [](Build& b) { decode_fence(b, FenceKind::kMbarrierInit); });
-  table.add("fence.proxy.async[.global,.shared::cta,.shared::cluster]", [](Build& b) {
-    decode_fence(b, b.mod(0) == ".global"        ? FenceKind::kProxyAsyncGlobal
-                    : b.mod(0) == ".shared::cta" ? FenceKind::kProxyAsyncSharedCta
+  table.add("fence.proxy{.async}[.global,.shared::cta,.shared::cluster]", [](Build& b) {
+    decode_fence(b, b.mod(1) == ".global"        ? FenceKind::kProxyAsyncGlobal
+                    : b.mod(1) == ".shared::cta" ? FenceKind::kProxyAsyncSharedCta
                                                  : FenceKind::kProxyAsync);
   });
   // Model: every view of a tensor map or of aliased memory is up to date.
   table.add("fence.proxy.alias", [](Build& b) { b.machine(no_fence); });
-  table.add("fence.proxy.tensormap::generic{.acquire,.release}{.cta,.cluster,.gpu,.sys}",
+  table.add("fence.proxy{.tensormap::generic}{.acquire,.release}{.cta,.cluster,.gpu,.sys}",
             [](Build& b) { b.machine(no_fence); });
   table.add("fence[.sc,.acq_rel,.acquire,.release]{.cta,.cluster,.gpu,.sys}",
             [](Build& b) { decode_fence(b, fence_of_scope(b.mod(1))); });

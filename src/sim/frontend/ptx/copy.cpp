@@ -178,15 +178,15 @@ constexpr const char* kRank = "{.1d,.2d,.3d,.4d,.5d}";
 
 void add_copy_forms(FormTable& table) {
   table.add(std::string("cp.async.bulk.tensor") + kRank +
-                "[.cta_group::1,.cta_group::2]{.shared::cluster,.shared::cta}.global[.tile].mbarrier::complete_tx::bytes"
+                "{.shared::cluster,.shared::cta}.global[.tile].mbarrier::complete_tx::bytes"
                 "[.multicast::cluster][.cta_group::1,.cta_group::2][.L2::cache_hint]",
             [](Build& b) {
-              b.want(b.has(4) ? 4 : 3, 5);
+              b.want(b.has(3) ? 4 : 3, 5);
               add_address(b, b.operand(0));
               add_map(b, 1, b.mod(0));
               add_address(b, b.operand(2));
-              if (b.has(4)) b.out().b = b.source(3);
-              b.out().flags = b.mod(1) == ".cta_group::2" || b.mod(5) == ".cta_group::2" ? 2 : 1;
+              if (b.has(3)) b.out().b = b.source(3);
+              b.out().flags = b.mod(4) == ".cta_group::2" ? 2 : 1;
               b.machine(tensor_load);
             });
   table.add(std::string("cp.async.bulk.tensor") + kRank + ".global.shared::cta[.tile].bulk_group[.L2::cache_hint]",

@@ -7,6 +7,10 @@
 //   add[.rn,.rz,.rm,.rp][.ftz].f32  none or one of these
 //   wgmma{.m64n*k16}                * stands for a number
 //
+// As for ptxas, modifiers may stand in any order after the instruction's name (its first words: "cp.async.bulk");
+// types, state spaces, layouts and cache priorities keep the pattern's order among themselves, since one word can
+// stand for several of them.
+//
 // An instruction that no pattern fits is found when the module is loaded, and the kernels that could come to it are
 // refused.
 #pragma once
@@ -32,6 +36,7 @@ struct Form {
   };
   std::string pattern;
   std::vector<Element> elements;
+  std::size_t name_words = 0;  // elements at the front that are the instruction's name
   Decode decode;
 
   // The choices of the groups, in order and empty for what was left out; false if it does not fit.
