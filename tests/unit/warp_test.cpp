@@ -210,15 +210,26 @@ TEST(Warp, DifferentInstructionsInOneMaskAreReported) {
   EXPECT_TRUE(is_silent(second_half(true)));
 }
 
-TEST(Warp, MasksThatOverlapAreReported) {
-  const auto with_low_mask = [](std::uint32_t mask) {
-    return run_kernel<NoShared>({}, [=](NoShared&) { isa::syncwarp(isa::laneid() < 16 ? mask : 0xffff0000); });
+TEST(Warp, MeetingsThatWaitForEachOtherAreReported) {
+  const auto with_masks = [](std::uint32_t low, std::uint32_t high) {
+    return run_kernel<NoShared>({}, [=](NoShared&) { isa::syncwarp(isa::laneid() < 16 ? low : high); });
   };
   EXPECT_TRUE(
-      faults_with(with_low_mask(0x0001ffff), "divergence",
-                  "[divergence] bar.warp.sync with mask 0xffff0000, while lanes 0x0000ffff of the warp wait at "
+      faults_with(with_masks(0x0001ffff, 0xffff8000), "divergence",
+                  "[divergence] bar.warp.sync with mask 0xffff8000, while lanes 0x0000ffff of the warp wait at "
                   "bar.warp.sync with mask 0x0001ffff"));
-  EXPECT_TRUE(is_silent(with_low_mask(0x0000ffff)));
+  EXPECT_TRUE(is_silent(with_masks(0x0000ffff, 0xffff0000)));
+}
+
+// Lane 1 is in both masks, and comes to one after the other.
+TEST(Warp, MasksMayOverlap) {
+  for (const char* schedule : {"rr", "1", "2", "3"}) {
+    const sim::Report report = run_kernel<NoShared>({.schedule = sim::Schedule::parse(schedule)}, [](NoShared&) {
+      if (isa::laneid() < 2) isa::syncwarp(0x3);
+      if (isa::laneid() == 1 || isa::laneid() == 2) isa::syncwarp(0x6);
+    });
+    EXPECT_TRUE(report.ok()) << schedule << "\n" << report.text();
+  }
 }
 
 TEST(Warp, ShuffleFromALaneOutsideOfTheMaskIsReported) {

@@ -16,6 +16,9 @@ namespace {
 // every thread that can run only polls.
 constexpr std::uint64_t kQuietDecisions = 100'000;
 
+// After so many, threads that sleep in a mbarrier.try_wait may give it up.
+constexpr std::uint64_t kQuietTry = 2'000;
+
 }  // namespace
 
 Run::Run(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t threads, std::size_t shared_bytes,
@@ -37,9 +40,13 @@ Thread* Run::next_thread() {
       last_change_ = machine_.state_changes();
       quiet_ = 0;
     }
-    if (copies == 0 && (ready == 0 || ++quiet_ > kQuietDecisions)) {
-      explain_stop();
-      return nullptr;
+    if (copies == 0) {
+      if (ready == 0 && machine_.end_tries()) continue;
+      if (ready == 0 || ++quiet_ > kQuietDecisions) {
+        explain_stop();
+        return nullptr;
+      }
+      if (quiet_ % kQuietTry == 0) machine_.end_tries();
     }
     const explore::Choice choice = strategy_->choose(ready, copies);
     if (choice.is_copy) {

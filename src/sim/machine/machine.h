@@ -92,6 +92,14 @@ struct Wait {
 
 enum class ThreadState : std::uint8_t { kReady, kBlocked, kExited };
 
+// How often a thread has given up the wait for one phase with nothing changed in between.
+struct Tries {
+  const Barrier* barrier = nullptr;
+  std::uint64_t phase = 0;
+  std::uint64_t changes = 0;  // of the machine's state, when it last gave up
+  std::uint32_t count = 0;
+};
+
 // What a thread hands over with a stmatrix or ldmatrix.
 struct MatrixOperands {
   SharedAddress row = 0;  // only of the lanes that have one
@@ -109,6 +117,7 @@ struct Thread {
   const char* role = "";
   Wait wait;
   Thread* next_waiter = nullptr;
+  Tries tries;
   std::uint32_t result = 0;  // of the last warp-wide instruction
   std::uint64_t cluster_arrivals = 0;
   std::uint64_t cluster_waits = 0;
@@ -229,11 +238,18 @@ class Machine {
   // After the test failed: the thread sleeps until the awaited phase is over.
   void mbarrier_suspend_parity(Thread& thread, SharedAddress address, std::uint32_t parity, CallSite site);
   void mbarrier_suspend(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site);
+  // Ends the sleep of threads that may give up, when nothing else can go on. False if all of them have tried again and
+  // again for the same phase while nothing changed.
+  bool end_tries();
 
   // Other barriers.
   bool bar_sync(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site);
   bool bar_sync_all(Thread& thread, std::uint32_t id, CallSite site);  // all threads that have not exited
   void bar_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site);
+  // The same as bar_sync, or with 0 threads as bar_sync_all; once the round is over, the thread's result is the
+  // reduction of what all of them have said.
+  bool bar_red(Thread& thread, std::uint32_t id, std::uint32_t threads, NamedReduction reduction, bool says_yes,
+               CallSite site);
   void cluster_arrive(Thread& thread, bool releases, CallSite site);
   bool cluster_wait(Thread& thread, CallSite site);
   bool warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint32_t value, std::uint32_t operand,
@@ -334,7 +350,7 @@ class Machine {
   std::string describe(const Thread& thread) const;           // "load, warp 0, lane 0"
   std::string describe(const Cta& cta) const;                 // "block 3", empty if there is only one
   std::vector<const Thread*> resident_threads() const;
-  std::uint64_t state_changes() const { return state_changes_; }
+  std::uint64_t state_changes() const { return state_changes_ + meetings_; }
   Stats& stats() { return stats_; }
   const GlobalMemory& global() const { return *global_; }
   bool has_one_cta() const { return grid_ctas_ == 1; }
@@ -446,6 +462,7 @@ class Machine {
   PendingClusters pending_;
   std::uint64_t resident_threads_ = 0;
   std::uint64_t state_changes_ = 0;
+  std::uint64_t meetings_ = 0;  // arrivals of lanes at warp-wide instructions, which a loop that polls may repeat
 
   GlobalMemory no_memory_;
   const GlobalMemory* global_;

@@ -283,6 +283,30 @@ void Machine::mbarrier_suspend_parity(Thread& thread, SharedAddress address, std
   mbarrier_suspend(thread, address, barrier.state.awaited(parity) << 20, site);
 }
 
+// PTX: mbarrier.try_wait. The thread sleeps for a time limit at most; a try that stands alone comes back with false.
+// Model: the limit is over when nothing else can go on. A thread that has come back to the same phase this often, while
+// nothing has changed, waits for it.
+bool Machine::end_tries() {
+  constexpr std::uint32_t kMaxTries = 64;
+  bool any = false;
+  for (Thread& thread : threads_) {
+    if (thread.state != ThreadState::kBlocked || thread.wait.kind != WaitKind::kMbarrier) continue;
+    Tries& tries = thread.tries;
+    const bool is_same = tries.barrier == thread.wait.barrier && tries.phase == thread.wait.phase &&
+                         tries.changes == state_changes_;
+    if (!is_same) tries = {thread.wait.barrier, thread.wait.phase, state_changes_, 0};
+    if (tries.count == kMaxTries) continue;
+    ++tries.count;
+    Thread** link = &thread.wait.barrier->first_waiter;
+    while (*link != &thread) link = &(*link)->next_waiter;
+    *link = thread.next_waiter;
+    thread.next_waiter = nullptr;
+    make_ready(thread);
+    any = true;
+  }
+  return any;
+}
+
 void Machine::mbarrier_suspend(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site) {
   Barrier& barrier = own_barrier(thread, address, site, "mbarrier.try_wait");
   tell(EventKind::kBarrierBlock, thread, barrier, state >> 20, 0, EventScope::kCta, site);

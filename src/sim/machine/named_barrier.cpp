@@ -18,6 +18,10 @@ std::uint32_t counted(std::uint32_t here, std::uint32_t live) {
   return (live & ~here) == 0 ? 32 : static_cast<std::uint32_t>(std::popcount(here));
 }
 
+const char* text_of(NamedReduction reduction) {
+  return reduction == NamedReduction::kPopc ? "popc" : reduction == NamedReduction::kAnd ? "and" : "or";
+}
+
 // How many a round waits for. A barrier of the whole CTA does not wait for warps that have exited.
 std::uint32_t needed(const Cta& cta, const NamedBarrier& barrier) {
   if (!barrier.is_of_all) return barrier.threads;
@@ -89,11 +93,14 @@ void Machine::finish_named_round(Cta& cta, std::uint32_t id, const Thread& last,
                         std::popcount(barrier.lanes[w]), std::popcount(cta.warps[w].live), w));
     }
   }
+  const std::uint32_t result = barrier.result();
   barrier.reset();
+  cta.threads[last.tid].result = result;
   for (std::uint32_t t = 0; t < threads_per_cta_; ++t) {
     Thread& waiter = cta.threads[t];
     if (waiter.state == ThreadState::kBlocked && waiter.wait.kind == WaitKind::kNamedBarrier &&
         waiter.wait.id == id) {
+      waiter.result = result;
       const CallSite waits_at = waiter.wait.site;
       make_ready(waiter);
       if (wants(EventKind::kNamedPass)) {
@@ -122,6 +129,23 @@ bool Machine::bar_sync(Thread& thread, std::uint32_t id, std::uint32_t threads, 
 
 bool Machine::bar_sync_all(Thread& thread, std::uint32_t id, CallSite site) {
   return named_wait(thread, id, whole_cta(), true, site);
+}
+
+bool Machine::bar_red(Thread& thread, std::uint32_t id, std::uint32_t threads, NamedReduction reduction, bool says_yes,
+                      CallSite site) {
+  const bool is_of_all = threads == 0;
+  const std::uint32_t count = is_of_all ? whole_cta() : threads;
+  check_named_operands(thread, id, count, site);
+  NamedBarrier& barrier = thread.cta->named[id];
+  if (barrier.reduction != NamedReduction::kNone && barrier.reduction != reduction) {
+    fault(&thread, site, "named_barrier",
+          fmt::format("bar.red.{} on named barrier {}, but others of the same round reduce by .{}", text_of(reduction),
+                      id, text_of(barrier.reduction)));
+  }
+  barrier.reduction = reduction;
+  ++barrier.votes;
+  if (says_yes) ++barrier.yes;
+  return named_wait(thread, id, count, is_of_all, site);
 }
 
 bool Machine::named_wait(Thread& thread, std::uint32_t id, std::uint32_t threads, bool is_of_all, CallSite site) {

@@ -94,6 +94,22 @@ std::uint32_t Rendezvous::result(std::uint32_t lane) const {
   }
 }
 
+// Masks may overlap: a lane that one meeting waits for may first have to leave another. Only where two wait for each
+// other, at once or through further ones, can neither end.
+const Rendezvous* Warp::crossed(const Rendezvous& meeting) const {
+  std::uint32_t awaited = meeting.mask & live & ~meeting.arrived;
+  for (std::uint32_t before = 0; before != awaited;) {
+    before = awaited;
+    for (const Rendezvous& other : meetings) {
+      if (&other == &meeting || (other.arrived & awaited) == 0) continue;
+      const std::uint32_t missing = other.mask & live & ~other.arrived;
+      if ((missing & meeting.arrived) != 0) return &other;
+      awaited |= missing;
+    }
+  }
+  return nullptr;
+}
+
 bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint32_t value, std::uint32_t operand,
                         CallSite site) {
   const std::uint32_t lane = thread.lane();
@@ -117,15 +133,9 @@ bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint
           {"likely: some lanes return early, before the warp is done together"});
   }
   auto meeting = std::find_if(warp.meetings.begin(), warp.meetings.end(),
-                              [&](const Rendezvous& other) { return (other.mask & mask) != 0; });
+                              [&](const Rendezvous& other) { return other.op == op && other.mask == mask; });
   if (meeting == warp.meetings.end()) {
     meeting = warp.meetings.insert(warp.meetings.end(), Rendezvous{.op = op, .mask = mask, .site = site});
-  } else if (meeting->op != op || meeting->mask != mask) {
-    fault(&thread, site, "divergence",
-          fmt::format("{} with mask {:#010x}, while lanes {:#010x} of the warp wait at {} with mask {:#010x}",
-                      sim::machine::name_of(op), mask, meeting->arrived, sim::machine::name_of(meeting->op),
-                      meeting->mask),
-          {fmt::format("{:<62} {}", "the others", place(meeting->site))});
   }
   if ((op == WarpOp::kShflIdx || op == WarpOp::kShflUp || op == WarpOp::kShflDown || op == WarpOp::kShflBfly) &&
       (mask & 1u << source_lane(op, lane, operand)) == 0) {
@@ -136,8 +146,15 @@ bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint
   meeting->arrived |= 1u << lane;
   meeting->value[lane] = value;
   meeting->operand[lane] = operand;
-  changed();
+  ++meetings_;
   if ((mask & warp.live & ~meeting->arrived) != 0) {
+    if (const Rendezvous* other = warp.crossed(*meeting)) {
+      fault(&thread, site, "divergence",
+            fmt::format("{} with mask {:#010x}, while lanes {:#010x} of the warp wait at {} with mask {:#010x}",
+                        sim::machine::name_of(op), mask, other->arrived, sim::machine::name_of(other->op),
+                        other->mask),
+            {fmt::format("{:<62} {}", "the others", place(other->site))});
+    }
     block(thread, {.kind = WaitKind::kWarp, .mask = mask, .site = site});
     return false;
   }

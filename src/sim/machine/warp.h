@@ -62,9 +62,12 @@ struct Rendezvous {
 };
 
 struct Warp {
-  std::vector<Rendezvous> meetings;  // more than one where disjoint masks have diverged
+  std::vector<Rendezvous> meetings;  // more than one where lanes have diverged
   std::uint32_t exist = 0;           // fewer than 32 lanes only in the last warp of a CTA
   std::uint32_t live = 0;            // lanes that exist and have not exited
+
+  // Another meeting that waits for lanes of this one, which waits for its lanes: neither can end. Null: there is none.
+  const Rendezvous* crossed(const Rendezvous& meeting) const;
 };
 
 }  // namespace heddle::sim::machine

@@ -42,25 +42,18 @@ std::uint32_t bar_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
-// flags: 0 popc, 1 and, 2 or; 4: the predicate is negated. What a round has found is read before the next round
-// can end, since that needs all its threads again; so two rounds are kept.
+// flags: the reduction; 4: the predicate is negated.
 std::uint32_t bar_red(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  const auto id_of = [&](std::uint32_t l) { return static_cast<std::uint32_t>(warp.rows[i.a][l]) & 15; };
   return meet(
       warp, mask,
       [&](std::uint32_t l) {
-        const std::uint64_t round = warp.thread(l).cta->named[id_of(l)].round;
-        BarrierVotes& votes = warp.interpreter->votes(*warp.thread(l).cta, id_of(l), round);
-        if (votes.round != round) votes = {.round = round};
-        warp.given[l] = round;
-        ++votes.cast;
-        votes.yes += (warp.rows[i.c][l] != 0) != ((i.flags & 4) != 0) ? 1 : 0;
-        sync_lane(warp, i, l);
+        const auto id = static_cast<std::uint32_t>(warp.rows[i.a][l]);
+        const std::uint32_t threads = i.b == kNone ? 0 : static_cast<std::uint32_t>(warp.rows[i.b][l]);
+        warp.machine->bar_red(warp.thread(l), id, threads, static_cast<machine::NamedReduction>(i.flags & 3),
+                              ((warp.rows[i.c][l] & 1) != 0) != ((i.flags & 4) != 0), i.site);
       },
       [&](std::uint32_t l) {
-        const BarrierVotes& votes = warp.interpreter->votes(*warp.thread(l).cta, id_of(l), warp.given[l]);
-        const std::uint32_t mode = i.flags & 3;
-        warp.rows[i.d][l] = mode == 0 ? votes.yes : put(mode == 1 ? votes.yes == votes.cast : votes.yes != 0);
+        warp.rows[i.d][l] = warp.thread(l).result;
         return true;
       });
 }
@@ -317,7 +310,10 @@ void add_barrier_forms(FormTable& table) {
       if (b.operands() == 4) out.b = b.source(2);
       bool negated = false;
       out.c = b.predicate(b.operands() - 1, negated);
-      out.flags = (b.mod(0) == ".popc" ? 0u : b.mod(0) == ".and" ? 1u : 2u) | (negated ? 4u : 0u);
+      const machine::NamedReduction reduction = b.mod(0) == ".popc"  ? machine::NamedReduction::kPopc
+                                                : b.mod(0) == ".and" ? machine::NamedReduction::kAnd
+                                                                     : machine::NamedReduction::kOr;
+      out.flags = static_cast<std::uint32_t>(reduction) | (negated ? 4u : 0u);
       b.machine(bar_red);
     });
   }

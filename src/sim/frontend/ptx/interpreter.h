@@ -17,7 +17,6 @@
 
 #include <array>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,13 +38,6 @@ struct Program {
 enum class SystemCall : std::uint32_t { kUnknown, kVprintf, kAssertFail };
 SystemCall system_call(std::string_view name);
 
-// What the threads of a CTA have said in a round of a barrier that counts.
-struct BarrierVotes {
-  std::uint64_t round = ~std::uint64_t{0};
-  std::uint32_t cast = 0;
-  std::uint32_t yes = 0;
-};
-
 class Interpreter final : public frontend::Run {
  public:
   Interpreter(const LaunchOptions& options, const PtxLaunch& launch, const Program& program,
@@ -60,9 +52,6 @@ class Interpreter final : public frontend::Run {
   const std::byte* params() const { return params_; }
   std::uint64_t param_bytes() const { return program_.entry->text->parameter_bytes; }
   std::uint64_t clock() { return machine_.stats().instructions / 32; }
-  BarrierVotes& votes(const machine::Cta& cta, std::uint32_t id, std::uint64_t round) {
-    return votes_[(cta.slot * 16 + id) * 2 + (round & 1)];
-  }
   void print(const std::string& text) const;
 
  private:
@@ -92,7 +81,6 @@ class Interpreter final : public frontend::Run {
   std::size_t shared_bytes_;
   std::vector<std::unique_ptr<Warp>> warps_;  // by slot of their first thread / 32, CTA by CTA
   std::uint32_t warps_per_cta_;
-  std::map<std::uint64_t, BarrierVotes> votes_;
 };
 
 // Copies of lanes that nobody has waited for are done at the latest when the lanes exit. In async_copy.cpp.

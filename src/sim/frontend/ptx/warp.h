@@ -86,10 +86,11 @@ struct Warp {
   std::array<AsyncCopies, 32> async_copies = {};
   std::vector<std::unique_ptr<Accumulators>> accumulators;
   std::uint32_t accumulators_in_flight = 0;
-  // What lanes exchange in a warp-wide instruction.
+  // What lanes exchange in a warp-wide instruction. They may stand at different ones of a kind, in different calls.
   std::array<std::uint64_t, 32> given = {}, operand = {}, received = {};
+  std::array<std::uint32_t, 32> members = {}, clamp = {};
+  std::array<const Instruction*, 32> exchange = {};
   std::uint32_t open = 0;  // lanes that have given something, and whose result is not yet known
-  std::array<std::uint32_t, 32> clamp = {};
   std::array<machine::WgmmaOperands, 32> wgmma = {};
   std::array<machine::MatrixOperands, 32> matrix = {};
   std::array<std::array<std::uint32_t, 4>, 32> matrix_registers = {};

@@ -18,6 +18,19 @@ namespace {
 
 using machine::WarpOp;
 
+// PTX: the .sync instructions of a warp wait for lanes with the same mask and the same qualifiers, wherever they stand.
+void check_alike(Warp& warp, const Instruction& i, std::uint32_t lane, std::uint32_t came) {
+  for_lanes(came, [&](std::uint32_t k) {
+    const Instruction& other = *warp.exchange[k];
+    if (other.flags == i.flags) return;
+    warp.machine->fault(&warp.thread(lane), i.site, "divergence",
+                        fmt::format("lanes {:#010x} of the warp meet at instructions with different qualifiers; all of "
+                                    "them execute the same",
+                                    came),
+                        {fmt::format("{:<62} {}", fmt::format("lane {}", k), machine::place(other.site))});
+  });
+}
+
 // An exchange: each lane hands over two words, and once all of them have come, the first to go on works out what each
 // of them gets. `result` gets a lane, and those that have come.
 template <class Result>
@@ -29,13 +42,15 @@ std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, War
         warp.given[l] = warp.rows[i.a][l];
         warp.operand[l] = warp.rows[operand_row][l];
         warp.open |= 1u << l;
-        const auto members = static_cast<std::uint32_t>(warp.rows[members_row][l]);
-        warp.machine->warp_meet(warp.thread(l), op, members, 0, 0, i.site);
+        warp.members[l] = static_cast<std::uint32_t>(warp.rows[members_row][l]);
+        warp.exchange[l] = &i;
+        warp.machine->warp_meet(warp.thread(l), op, warp.members[l], 0, 0, i.site);
       },
       [&](std::uint32_t l) {
         if ((warp.open >> l & 1) != 0) {
-          const std::uint32_t came = static_cast<std::uint32_t>(warp.rows[members_row][l]) & warp.open;
+          const std::uint32_t came = warp.members[l] & warp.open;
           warp.open &= ~came;
+          check_alike(warp, i, l, came);
           for_lanes(came, [&](std::uint32_t k) { warp.received[k] = result(k, came); });
         }
         if (i.d != kNone) warp.rows[i.d][l] = warp.received[l];
@@ -53,7 +68,6 @@ std::uint32_t shfl(Warp& warp, const Instruction& i, std::uint32_t mask) {
     if (warp.step[l] == 0) warp.clamp[l] = static_cast<std::uint32_t>(warp.rows[i.c][l]);
   });
   return exchange(warp, i, mask, WarpOp::kShfl, i.e, i.b, [&](std::uint32_t l, std::uint32_t came) {
-    const auto members = static_cast<std::uint32_t>(warp.rows[i.e][l]);
     const std::uint32_t clamp = warp.clamp[l] & 31;
     const std::uint32_t segment = warp.clamp[l] >> 8 & 31;
     const auto b = static_cast<std::uint32_t>(warp.operand[l]) & 31;
@@ -79,10 +93,7 @@ std::uint32_t shfl(Warp& warp, const Instruction& i, std::uint32_t mask) {
         break;
     }
     if (!in_range) from = l;
-    if ((members >> from & 1) == 0) {
-      warp.machine->fault(&warp.thread(l), i.site, "divergence",
-                          fmt::format("shfl.sync reads lane {}, which is not in its mask {:#010x}", from, members));
-    }
+    // A lane that is not there, or not in the mask, gives something. Kernels read such lanes, and drop what they got.
     const std::uint64_t value = (came >> from & 1) != 0 ? warp.given[from] & 0xffffffffu : machine::kNoValue;
     return value | std::uint64_t{in_range} << 32;
   });
