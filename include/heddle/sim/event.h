@@ -72,6 +72,9 @@ enum class EventKind : std::uint8_t {
   kTmemIssue,        // copy: the load or store, thread: lane 0 of the warp, value: 1 if it stores
   kTmemTouch,        // copy: the load or store, cta, address: in tensor memory, bytes: columns, value: TmemTouch
   kTmemPass,         // thread: lane 0 of the warp, value: 1 if it has waited for stores, 0 for loads
+  kAsyncCopy,        // thread, address, bytes: a cp.async is issued; copy: which of the thread's, from 1
+  kAsyncPass,        // thread, copy: how many of its cp.async are over
+  kAsyncArrive,      // thread, barrier, address, phase, copy: the barrier is told when so many of its cp.async are over
   kCount
 };
 

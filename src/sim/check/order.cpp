@@ -28,7 +28,8 @@ EventMask Order::wants() {
                   EventKind::kClusterArrive, EventKind::kClusterPass, EventKind::kWarpMeet, EventKind::kFence,
                   EventKind::kCopyIssue, EventKind::kCopyDone, EventKind::kGroupCommit, EventKind::kGroupPass,
                   EventKind::kRole, EventKind::kMmaIssue, EventKind::kMmaDone, EventKind::kMmaPass,
-                  EventKind::kMmaTell, EventKind::kTmemIssue, EventKind::kTmemPass});
+                  EventKind::kMmaTell, EventKind::kTmemIssue, EventKind::kTmemPass, EventKind::kAsyncCopy,
+                  EventKind::kAsyncPass, EventKind::kAsyncArrive});
 }
 
 void Order::on_event(const Event& event) {
@@ -74,6 +75,9 @@ void Order::on_event(const Event& event) {
     case EventKind::kMmaTell: return commit(event);
     case EventKind::kTmemIssue: return issue_transfer(event);
     case EventKind::kTmemPass: return pass_transfers(event);
+    case EventKind::kAsyncCopy: return issue_async_copy(event);
+    case EventKind::kAsyncPass: return pass_async_copies(event);
+    case EventKind::kAsyncArrive: return arrive_for_async_copies(event);
     default: return;
   }
 }
@@ -352,6 +356,35 @@ void Order::pass_groups(const Event& event) {
   gather.add(pool_, to.known);
   gather.add(to.groups, done);
   to.known = gather.finish(pool_);
+}
+
+void Order::issue_async_copy(const Event& event) {
+  ThreadOrder& by = thread(event);
+  WarpOrder& warp = *by.warp;
+  if (warp.async_copies == 0) {
+    mark(by, warp.async_copies);
+    for (std::uint32_t lane = 0; lane < 32; ++lane) warp.cta->cluster->engines.push_back(warp.async_copies + lane);
+  }
+  by.async_copies.push_back(warp.now++);
+}
+
+void Order::pass_async_copies(const Event& event) {
+  ThreadOrder& to = thread(event);
+  const Component copies = to.warp->async_copies + to.lane;
+  const auto done = static_cast<Epoch>(event.copy);
+  if (done == 0 || to.known[copies] >= done) return;
+  Gather gather;
+  gather.add(pool_, to.known);
+  gather.add(copies, done);
+  to.known = gather.finish(pool_);
+}
+
+// The barrier's phase ends after the copies; what their thread has done besides is not handed over.
+void Order::arrive_for_async_copies(const Event& event) {
+  const ThreadOrder& from = thread(event);
+  if (event.copy != 0) {
+    barriers_[event.barrier].own.add(from.warp->async_copies + from.lane, static_cast<Epoch>(event.copy));
+  }
 }
 
 // The instruction makes the lanes of a warp meet, and its operands are read by none of them in particular:

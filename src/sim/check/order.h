@@ -37,6 +37,7 @@ struct WarpOrder {
   // The first of 32 components each, or 0: what others know of the lanes' fences and relaxed arrivals.
   Component init_fences = 0;
   Component relaxed_arrivals = 0;
+  Component async_copies = 0;  // likewise: how many of each lane's cp.async are known to be over
 
   // Its loads (0) and stores (1) of tensor memory. Components: what others know to have been issued, waited for, and
   // then fenced, of loads and of stores.
@@ -82,6 +83,7 @@ struct ThreadOrder {
   std::array<Epoch, kFencedKinds> proxy_fences = {};  // its own accesses up to here have passed a proxy fence
   Epoch init_fence = 0;   // and initialisations of barriers up to here against the cluster
   Epoch last_release = 0;
+  std::vector<Epoch> async_copies;  // when each of its cp.async was issued
   Component groups = 0;   // counts its bulk groups, if it ever had one
   Epoch commits = 0;
   std::uint64_t cluster_rounds = 0;
@@ -272,6 +274,9 @@ class Order {
   void pass(const Event& event);
   void issue(const Event& event);
   void pass_groups(const Event& event);
+  void issue_async_copy(const Event& event);
+  void pass_async_copies(const Event& event);
+  void arrive_for_async_copies(const Event& event);
   void issue_mma(const Event& event);
   void pass_mma(const Event& event);
   void issue_tcgen05(const Event& event);

@@ -52,6 +52,7 @@ void RaceChecker::look_at(const Event& event) {
     case EventKind::kCopyReadShared: return copy_in_shared(event, false);
     case EventKind::kCopyWriteShared: return copy_in_shared(event, true);
     case EventKind::kMmaReadShared: return mma_in_shared(event);
+    case EventKind::kAsyncCopy: return async_copy(event);
     case EventKind::kMmaTouchTmem:
     case EventKind::kTmemTouch:
     case EventKind::kTmemAlloc:
@@ -66,6 +67,7 @@ void RaceChecker::look_at(const Event& event) {
     case EventKind::kBarrierPass:
     case EventKind::kBarrierBlock:
     case EventKind::kBarrierInval:
+    case EventKind::kAsyncArrive:
       use_barrier(event);
       break;
     case EventKind::kBarrierComplete: return event.copy == 0 ? use_barrier(event) : complete_on_barrier(event);
@@ -145,6 +147,33 @@ void RaceChecker::thread_writes(const Event& event, std::uint32_t bytes) {
   memory.shadow.record_write(granule, access);
 }
 
+// A write of the thread from here until its wait: as nobody knows it before, whatever comes between is in conflict.
+void RaceChecker::async_copy(const Event& event) {
+  order_.on_event(event);
+  const Home target = target_of(event);
+  const ThreadOrder& thread = home_.cta->threads[event.thread];
+  const CtaOrder& cta = *target.cta;
+  Memory& memory = *target.memory;
+  const std::uint32_t offset = event.address & kOffsetMask;
+  Granule& granule = memory.shadow.at(offset);
+  const Access access{.epoch = static_cast<Epoch>(event.copy),
+                      .lanes = thread.warp->component(thread.lane),
+                      .who = thread.warp->async_copies + thread.lane,
+                      .bytes = mask_in_granule(offset, offset + event.bytes),
+                      .site = sites_.number(event.site),
+                      .by = By::kAsyncCopy,
+                      .is_write = true};
+  const View view = View::of(thread);
+  memory.shadow.find(granule, access.bytes, false, [&](const Access& before) {
+    const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
+    if (lane) finding_ = report_.conflict({before, *lane}, {access, thread.lane}, cta, offset, granule);
+    return lane.has_value();
+  });
+  if (finding_) return;
+  if ((granule.read_unwritten & access.bytes) != 0) return report_unwritten(cta, offset / kGranule);
+  memory.shadow.record_write(granule, access);
+}
+
 void RaceChecker::thread_in_global(const Event& event, bool is_write) {
   const ThreadOrder& thread = order_.thread(event);
   const auto offset = static_cast<std::uint32_t>(event.global % kGranule);
@@ -166,6 +195,10 @@ void RaceChecker::thread_in_global(const Event& event, bool is_write) {
 // PTX: Memory Consistency Model: Causality order: proxy-preserved base causality order.
 bool RaceChecker::is_unfenced(const Access& write, std::uint16_t bytes, const View& view,
                               const ClusterOrder& cluster, std::uint32_t& lane) const {
+  if (write.by == By::kAsyncCopy) {
+    lane = write.lanes % 32;
+    return view.known->fenced(Fenced::kShared, write.who) < write.epoch;
+  }
   if (write.is_async() || !write.is_write) return false;
   for (std::uint32_t left = write.lanes_at(bytes); left != 0; left &= left - 1) {
     lane = static_cast<std::uint32_t>(std::countr_zero(left));

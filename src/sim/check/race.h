@@ -81,6 +81,7 @@ class RaceChecker final : public Observer {
   void thread_reads(const Event& event);
   void thread_writes(const Event& event, std::uint32_t bytes);
   void thread_in_global(const Event& event, bool is_write);
+  void async_copy(const Event& event);
   void copy_in_shared(const Event& event, bool is_write);
   void mma_in_shared(const Event& event);
   void async_in_shared(const Event& event, Access access, const ClusterOrder& cluster, std::span<const View> views);

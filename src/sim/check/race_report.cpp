@@ -59,6 +59,10 @@ const ThreadOrder& RaceReport::thread_of(const Side& side, const ClusterOrder& c
     const IssuedMma::Part& part = order_.mma(side.access.lanes).parts[side.lane];
     return part.warp->cta->threads[part.warp->first_thread + part.lane];
   }
+  if (side.access.by == By::kAsyncCopy) {
+    const WarpOrder& warp = *cluster.warps[side.access.lanes / 32];
+    return warp.cta->threads[warp.first_thread + side.access.lanes % 32];
+  }
   const WarpOrder& warp = *cluster.warps[side.access.who];
   return warp.cta->threads[warp.first_thread + side.lane];
 }
@@ -122,6 +126,7 @@ std::string RaceReport::deed(const Side& side) const {
     const IssuedCopy& copy = order_.copy(access.lanes);
     return fmt::format("{} of {} bytes", machine::name_of(copy.kind), copy.bytes);
   }
+  if (access.by == By::kAsyncCopy) return fmt::format("cp.async of {} bytes", std::popcount(access.bytes));
   const int bytes = access.width != 0 ? int{access.width} : std::popcount(access.bytes);
   return fmt::format("{} of {} {}", access.is_write ? "st.shared" : "ld.shared", bytes, bytes == 1 ? "byte" : "bytes");
 }
@@ -137,10 +142,14 @@ std::string RaceReport::line(const Side& side, const ClusterOrder& cluster) cons
   return line(thread_of(side, cluster), deed(side), site);
 }
 
-bool RaceReport::knows_issue(const View& view, const Side& side) const {
+bool RaceReport::knows_issue(const View& view, const Side& side, const ClusterOrder& cluster) const {
   if (side.access.by == By::kCopy) {
     const IssuedCopy& copy = order_.copy(side.access.lanes);
     return view.knows(*copy.issuer->warp, copy.issuer->lane, copy.issued);
+  }
+  if (side.access.by == By::kAsyncCopy) {
+    const ThreadOrder& by = thread_of(side, cluster);
+    return view.knows(*by.warp, by.lane, by.async_copies[side.access.epoch - 1]);
   }
   for (const IssuedMma::Part& part : order_.mma(side.access.lanes).parts) {
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -148,6 +157,13 @@ bool RaceReport::knows_issue(const View& view, const Side& side) const {
     }
   }
   return false;
+}
+
+// What the side knew.
+View RaceReport::view_of(const Side& side, const ClusterOrder& cluster) const {
+  if (side.access.by == By::kCopy) return View::of(order_.copy(side.access.lanes));
+  if (side.access.by == By::kMma) return View::of(order_.mma(side.access.lanes).parts[side.lane]);
+  return View::of(thread_of(side, cluster));
 }
 
 // Which mistake a conflict shows. A copy that fills a stage and a read of it: if the reader has never taken
@@ -158,6 +174,11 @@ RaceReport::Mistake RaceReport::judge(const Side& before, const Side& now, const
   const Side& write = now.access.is_write ? now : before;
   const Side& other = &write == &now ? before : now;
   const ThreadOrder& by = thread_of(other, *cta.cluster);
+  if (write.access.by == By::kAsyncCopy) {
+    return other.access.is_write || !knows_issue(view_of(other, *cta.cluster), write, *cta.cluster)
+               ? Mistake::kRace
+               : Mistake::kReadBeforeFull;
+  }
   if (!write.access.is_async()) {
     if (!other.access.is_async() || other.access.is_write) return Mistake::kRace;
     // The source of a copy, or an operand. Who knows of its use and writes all the same has not waited for it.
@@ -167,7 +188,7 @@ RaceReport::Mistake RaceReport::judge(const Side& before, const Side& now, const
         return write.access.epoch > part.issued ? Mistake::kSourceOverwritten : Mistake::kRace;
       }
     }
-    return knows_issue(View::of(thread_of(write, *cta.cluster)), other) ? Mistake::kSourceOverwritten : Mistake::kRace;
+    return knows_issue(View::of(thread_of(write, *cta.cluster)), other, *cta.cluster) ? Mistake::kSourceOverwritten : Mistake::kRace;
   }
   const IssuedCopy& filling = order_.copy(write.access.lanes);
   if (other.access.is_write) {
@@ -231,6 +252,16 @@ Finding RaceReport::conflict(const Side& before, const Side& now, const CtaOrder
 
 Finding RaceReport::read_too_early(const Side& reader, const Side& copy, const CtaOrder& cta,
                                    std::uint32_t offset) const {
+  if (copy.access.by == By::kAsyncCopy) {
+    const bool is_same = &thread_of(reader, *cta.cluster) == &thread_of(copy, *cta.cluster);
+    return {.code = "read_before_full",
+            .headline = fmt::format("{} are read before the cp.async that fills them is known to be complete",
+                                    bytes_at(cta, offset, reader.access.bytes & copy.access.bytes)),
+            .details = {line(reader, *cta.cluster), line(copy, *cta.cluster),
+                        is_same ? "likely: no cp.async.wait_group that covers it, or cp.async.wait_all, before the read"
+                                : "likely: the thread that issued it does not wait for it (cp.async.wait_group, "
+                                  "cp.async.wait_all) before the barrier that hands the bytes over"}};
+  }
   return {.code = "read_before_full",
           .headline = fmt::format("{} is read before the copy that fills it is known to be complete",
                                   stage_of(copy, cta, offset)),
@@ -264,7 +295,7 @@ std::string RaceReport::likely_overwritten(const Side& copy, const Side& reader,
   const IssuedCopy& filling = order_.copy(copy.access.lanes);
   const View view = View::of(filling);
   const ThreadOrder& by = thread_of(reader, *cta.cluster);
-  if (reader.access.by == By::kMma && knows_issue(view, reader)) return no_mma_wait(reader);
+  if (reader.access.by == By::kMma && knows_issue(view, reader, *cta.cluster)) return no_mma_wait(reader);
   if (!reader.access.is_async()) {
     const WarpOrder& warp = *by.warp;
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -289,6 +320,12 @@ std::string RaceReport::likely_overwritten(const Side& copy, const Side& reader,
 std::string RaceReport::likely_race(const Side& before, const Side& now, const CtaOrder& cta) const {
   const ThreadOrder& a = thread_of(before, *cta.cluster);
   const ThreadOrder& b = thread_of(now, *cta.cluster);
+  for (const Side* side : {&before, &now}) {
+    if (side->access.by != By::kAsyncCopy) continue;
+    return std::string(kNoOrder) +
+           "a cp.async is over when its thread has waited for it (cp.async.wait_group, cp.async.wait_all), or a barrier "
+           "that it is tracked by (cp.async.mbarrier.arrive) has been waited for";
+  }
   if (before.access.is_async() && now.access.is_async()) {
     return std::string(kNoOrder) + "wait for the first to complete before the second is issued";
   }
@@ -338,10 +375,11 @@ Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, con
   const auto both = static_cast<std::uint16_t>(write.access.bytes & copy.access.bytes);
   Finding finding;
   finding.code = "missing_proxy_fence";
-  finding.headline = fmt::format("a {} {} {} after an st.shared, without fence.proxy.async between the two",
+  finding.headline = fmt::format("a {} {} {} after {}, without fence.proxy.async between the two",
                                  is_copy ? machine::name_of(order_.copy(copy.access.lanes).kind)
                                          : order_.mma(copy.access.lanes).name,
-                                 copy.access.is_write ? "overwrites" : "reads", bytes_at(cta, offset, both));
+                                 copy.access.is_write ? "overwrites" : "reads", bytes_at(cta, offset, both),
+                                 write.access.by == By::kAsyncCopy ? "a cp.async" : "an st.shared");
   finding.details = {line(write, *cta.cluster), line(copy, *cta.cluster),
                      "likely: fence_proxy_async_shared_cta() is missing, in every thread that writes, before the barrier "
                      "that hands the bytes over; or after that barrier, in the thread that goes on"};

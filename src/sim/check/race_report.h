@@ -75,7 +75,8 @@ class RaceReport {
   enum class Mistake : std::uint8_t { kRace, kReadBeforeFull, kOverwritten, kSourceOverwritten };
 
   Mistake judge(const Side& before, const Side& now, const CtaOrder& cta, const Granule& granule) const;
-  bool knows_issue(const View& view, const Side& side) const;  // of a copy or an MMA
+  bool knows_issue(const View& view, const Side& side, const ClusterOrder& cluster) const;  // of a copy or an MMA
+  View view_of(const Side& side, const ClusterOrder& cluster) const;
   std::string likely_source_overwritten(const Side& write, const Side& reader, const CtaOrder& cta) const;
   std::string likely_overwritten(const Side& copy, const Side& reader, const CtaOrder& cta) const;
   std::string likely_too_early(const Side& reader, const Side& copy, const CtaOrder& cta) const;

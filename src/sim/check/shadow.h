@@ -18,12 +18,14 @@ namespace heddle::sim::check {
 
 inline constexpr std::uint32_t kGranule = 16;
 
-enum class By : std::uint8_t { kThread, kCopy, kMma };
+// kAsyncCopy: a cp.async, which is its thread's, but may happen at any time until it was waited for.
+enum class By : std::uint8_t { kThread, kCopy, kMma, kAsyncCopy };
 
 // One access, or those of several lanes of a warp at one epoch.
 struct Access {
   Epoch epoch = 0;
-  std::uint32_t lanes = 0;   // threads: which lanes; otherwise the number of the copy or the MMA
+  std::uint32_t lanes = 0;   // threads: which lanes; cp.async: its thread's component; otherwise the number of the copy
+                             // or the MMA
   std::uint32_t who = 0;     // threads: the warp's index; otherwise the component that counts its completion
   std::uint16_t bytes = 0;   // which of the 16; 0: no access
   std::uint16_t site = 0;

@@ -183,6 +183,7 @@ void Machine::block(Thread& thread, const Wait& wait) {
 void Machine::thread_exit(Thread& thread) {
   check_wgmma_at_exit(thread);
   check_tmem_at_exit(thread);
+  land_until(thread, thread.copies.issued);
   remove_ready(ready_, thread);
   thread.state = ThreadState::kExited;
   changed();

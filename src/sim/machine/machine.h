@@ -9,6 +9,7 @@
 // block return false when they did; the thread is then not ready until the machine makes it so.
 #pragma once
 
+#include "sim/machine/async_copy.h"
 #include "sim/machine/clc.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/mbarrier.h"
@@ -122,6 +123,7 @@ struct Thread {
   std::uint64_t cluster_arrivals = 0;
   std::uint64_t cluster_waits = 0;
   BulkGroups groups;
+  AsyncCopies copies;
   const WgmmaOperands* wgmma = nullptr;    // of the instruction it is at
   const MatrixOperands* matrix = nullptr;  // likewise
   const TmemOperands* tmem = nullptr;      // likewise
@@ -284,6 +286,12 @@ class Machine {
                     SharedAddress barrier, CallSite site);
   void bulk_commit_group(Thread& thread, CallSite site);
   bool bulk_wait_group(Thread& thread, std::uint32_t pending, bool read_only, CallSite site);
+
+  // Copies of a thread. The first of `lands_now` and the wait says when the bytes change.
+  void cp_async(Thread& thread, const AsyncCopy& operands, bool lands_now, CallSite site);
+  void cp_async_commit_group(Thread& thread);
+  void cp_async_wait_group(Thread& thread, std::uint32_t pending, CallSite site);
+  void cp_async_mbarrier_arrive(Thread& thread, SharedAddress barrier, bool noinc, CallSite site);
 
   // Cluster launch control.
   void clc_try_cancel(Thread& thread, SharedAddress response, SharedAddress barrier, bool is_multicast,
@@ -448,6 +456,8 @@ class Machine {
                                  std::uint32_t rows);
   void run_tcgen05_commit(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
   void check_registers_at_exit(const Cta& cta) const;
+  void land(Thread& thread, const AsyncCopy& copy);
+  void land_until(Thread& thread, std::uint64_t number);
   void finish_cluster_round(Cluster& cluster);
   void cta_exit(Cta& cta);
 

@@ -418,7 +418,6 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
 }
 
 void Interpreter::exit_lanes(Warp& warp, std::uint32_t mask) {
-  land_async_copies(warp, mask);
   for_lanes(mask, [&](std::uint32_t l) { machine_.thread_exit(warp.thread(l)); });
   for_lanes(mask, [&](std::uint32_t l) {
     for (Frame* frame = warp.frame_of[l]; frame != nullptr; frame = frame->parent) frame->lanes &= ~(1u << l);

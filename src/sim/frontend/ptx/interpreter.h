@@ -84,7 +84,6 @@ class Interpreter final : public frontend::Run {
 };
 
 // Copies of lanes that nobody has waited for are done at the latest when the lanes exit. In async_copy.cpp.
-void land_async_copies(Warp& warp, std::uint32_t mask);
 
 // Handlers that the interpreter knows by name: a copy of a register may be one of an accumulator in flight.
 void note_copy(Warp& warp, std::uint32_t to, std::uint32_t from);

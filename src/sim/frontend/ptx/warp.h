@@ -48,21 +48,6 @@ struct Accumulators {
   std::uint32_t element_of(std::uint32_t row) const;  // kNone if it is not one
 };
 
-// A cp.async that has not landed.
-struct AsyncCopy {
-  std::uint64_t to = 0;
-  std::uint64_t from = 0;
-  std::uint32_t bytes = 0;
-  std::uint32_t source_bytes = 0;  // zeros follow
-  std::uint32_t group = 0;
-  const Instruction* instruction = nullptr;
-};
-
-struct AsyncCopies {
-  std::vector<AsyncCopy> pending;
-  std::uint32_t committed = 0;  // groups
-};
-
 struct Warp {
   Interpreter* interpreter = nullptr;
   machine::Machine* machine = nullptr;
@@ -83,7 +68,6 @@ struct Warp {
   std::vector<std::byte> local;  // local memory, lane after lane
   std::uint64_t local_stride = 0;  // from one lane's to the next
   std::uint64_t local_limit = 0;   // bytes of it that calls so far have needed
-  std::array<AsyncCopies, 32> async_copies = {};
   std::vector<std::unique_ptr<Accumulators>> accumulators;
   std::uint32_t accumulators_in_flight = 0;
   // What lanes exchange in a warp-wide instruction. They may stand at different ones of a kind, in different calls.
