@@ -21,7 +21,7 @@
 #if HEDDLE_ON_CUDA
 #include <cuda_runtime_api.h>
 #else
-#include <heddle/sim/launch.h>
+#include <heddle/sim/entry.h>
 
 #include <new>
 #endif
@@ -158,23 +158,12 @@ inline int device_of_stream(void*) { return 0; }
 
 class Device {
  public:
-  // Throws InputError for a schedule that is none.
-  explicit Device(const RunOptions& options) : schedule_(sim::Schedule::parse(options.schedule)), run_(options) {}
+  // Throws InputError for options that make no sense, such as a schedule that is none.
+  explicit Device(const RunOptions& options) : run_(options) { sim::check_run(options); }
 
   template <Kernel K>
   RunOutcome launch(const LaunchShape& shape, const typename K::Params& params) {
-    const sim::Report report = sim::launch<K>({.memory = &memory_,
-                                               .schedule = schedule_,
-                                               .arch = run_.arch,
-                                               .sms = run_.sms,
-                                               .kernel = run_.kernel,
-                                               .again = run_.again},
-                                              shape, params);
-    return {.report = report.text(),
-            .thread_switches = report.stats.thread_switches,
-            .instructions = report.stats.instructions,
-            .copies = report.stats.copies,
-            .copy_bytes = report.stats.copy_bytes};
+    return sim::run_entry(run_, memory_, shape, sim::entry_of<K>(shape), &params);
   }
 
   template <Kernel K>
@@ -196,7 +185,6 @@ class Device {
  private:
   friend class DeviceBuffer;
   sim::GlobalMemory memory_;
-  sim::Schedule schedule_;
   RunOptions run_;
 };
 

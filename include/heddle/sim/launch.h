@@ -10,6 +10,7 @@
 
 #include <heddle/isa/arch.h>
 #include <heddle/isa/entry.h>
+#include <heddle/sim/entry.h>
 #include <heddle/sim/event.h>
 #include <heddle/sim/global_memory.h>
 #include <heddle/sim/report.h>
@@ -17,7 +18,6 @@
 
 #include <cstddef>
 #include <string>
-#include <typeinfo>
 #include <vector>
 
 namespace heddle::sim {
@@ -39,48 +39,13 @@ struct LaunchOptions {
   std::vector<Observer*> observers = {};
 };
 
-// A kernel as the launcher sees it: how much it needs, and what each thread runs.
-struct KernelEntry {
-  std::uint32_t threads;
-  std::size_t shared_bytes;
-  std::size_t shared_alignment;
-  void (*run)(const void* params, void* shared);
-  std::uint32_t registers = 0;    // of each thread at the start; 0: not known
-  std::uint32_t max_threads = 0;  // 0: what a CTA can have
-  const char* type = "";          // the kernel's, as typeid names it
-};
-
 // Throws InputError for a launch that no GPU of that architecture would take; nothing is written then.
 Report launch_entry(const LaunchOptions& options, const LaunchShape& shape, const KernelEntry& entry,
                     const void* params);
 
-namespace detail {
-
-// What a kernel states as its kRegisters, for kernels that use setmaxnreg.
-template <Kernel K>
-constexpr std::uint32_t registers_of() {
-  if constexpr (requires { K::kRegisters; }) {
-    return K::kRegisters;
-  } else {
-    return 0;
-  }
-}
-
-}  // namespace detail
-
 template <Kernel K>
 Report launch(const LaunchOptions& options, const LaunchShape& shape, const typename K::Params& params) {
-  const KernelEntry entry{
-      .threads = shape.threads == 0 ? K::kThreads : shape.threads,
-      .shared_bytes = sizeof(typename K::Shared),
-      .shared_alignment = alignof(typename K::Shared),
-      .run = [](const void* p, void* shared) {
-        K::run(*static_cast<const typename K::Params*>(p), *static_cast<typename K::Shared*>(shared));
-      },
-      .registers = detail::registers_of<K>(),
-      .max_threads = K::kThreads,
-      .type = typeid(K).name()};
-  return launch_entry(options, shape, entry, &params);
+  return launch_entry(options, shape, entry_of<K>(shape), &params);
 }
 
 }  // namespace heddle::sim

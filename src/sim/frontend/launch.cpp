@@ -79,4 +79,22 @@ Report launch_entry(const LaunchOptions& options, const LaunchShape& shape, cons
   return executor.run();
 }
 
+void check_run(const RunOptions& options) { Schedule::parse(options.schedule); }
+
+RunOutcome run_entry(const RunOptions& options, const GlobalMemory& memory, const LaunchShape& shape,
+                     const KernelEntry& entry, const void* params) {
+  const Report report = launch_entry({.memory = &memory,
+                                      .schedule = Schedule::parse(options.schedule),
+                                      .arch = options.arch,
+                                      .sms = options.sms,
+                                      .kernel = options.kernel,
+                                      .again = options.again},
+                                     shape, entry, params);
+  return {.report = report.text(),
+          .thread_switches = report.stats.thread_switches,
+          .instructions = report.stats.instructions,
+          .copies = report.stats.copies,
+          .copy_bytes = report.stats.copy_bytes};
+}
+
 }  // namespace heddle::sim
