@@ -7,6 +7,7 @@
 #include <heddle/isa/cluster.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -110,26 +111,39 @@ std::vector<std::byte> gather(const sim::PtxEntry& entry, const LaunchRequest& r
 // The code that hardware would give for a report.
 Error code_of(const sim::Report& report) {
   struct Pair {
-    std::string_view code;
+    sim::FaultCode code;
     Error error;
   };
-  constexpr std::array kPairs = {Pair{"global_out_of_bounds", Error::kIllegalAddress},
-                                 Pair{"global_read_only", Error::kIllegalAddress},
-                                 Pair{"shared_out_of_bounds", Error::kIllegalAddress},
-                                 Pair{"local_out_of_bounds", Error::kIllegalAddress},
-                                 Pair{"param_out_of_bounds", Error::kIllegalAddress},
-                                 Pair{"not_shared", Error::kIllegalAddress},
-                                 Pair{"misaligned", Error::kMisalignedAddress},
-                                 Pair{"bad_branch", Error::kInvalidPc},
-                                 Pair{"assert", Error::kAssert},
-                                 Pair{"budget", Error::kLaunchTimeout},
-                                 Pair{"deadlock", Error::kLaunchTimeout},
-                                 Pair{"unsupported", Error::kNotSupported}};
-  const std::string& code = report.diagnoses.front().code;
+  constexpr std::array kPairs = {Pair{sim::FaultCode::kGlobalOutOfBounds, Error::kIllegalAddress},
+                                 Pair{sim::FaultCode::kGlobalReadOnly, Error::kIllegalAddress},
+                                 Pair{sim::FaultCode::kSharedOutOfBounds, Error::kIllegalAddress},
+                                 Pair{sim::FaultCode::kLocalOutOfBounds, Error::kIllegalAddress},
+                                 Pair{sim::FaultCode::kParamOutOfBounds, Error::kIllegalAddress},
+                                 Pair{sim::FaultCode::kNotShared, Error::kIllegalAddress},
+                                 Pair{sim::FaultCode::kMisaligned, Error::kMisalignedAddress},
+                                 Pair{sim::FaultCode::kBadBranch, Error::kInvalidPc},
+                                 Pair{sim::FaultCode::kAssert, Error::kAssert},
+                                 Pair{sim::FaultCode::kBudget, Error::kLaunchTimeout},
+                                 Pair{sim::FaultCode::kDeadlock, Error::kLaunchTimeout},
+                                 Pair{sim::FaultCode::kUnsupported, Error::kNotSupported}};
+  const sim::FaultCode code = report.diagnoses.front().code;
   for (const Pair& pair : kPairs) {
     if (pair.code == code) return pair.error;
   }
   return Error::kLaunchFailure;
+}
+
+// What did not stop the launch: each pair of places once in the life of the program.
+void tell(State& card, const sim::Report& report) {
+  for (const auto* list : {&report.formal, &report.accepted}) {
+    for (const sim::Diagnosis& one : *list) {
+      const bool is_formal = list == &report.formal;
+      Told& told = is_formal ? card.formal : card.accepted;
+      told.times += one.times;
+      if (!told.places.emplace(one.code, fmt::format("{}", fmt::join(one.places, " "))).second) continue;
+      say((is_formal ? "" : "accepted: ") + one.text);
+    }
+  }
 }
 
 }  // namespace
@@ -193,6 +207,7 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   how.again = asked.again;
   how.max_steps = asked.budget;
   how.check_races = asked.check_races;
+  how.strict = asked.strict;
   how.accepted = asked.accepted;
   sim::PtxLaunch shape;
   shape.grid = request.grid;
@@ -208,9 +223,7 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   card.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ++card.launches;
   card.instructions += report.stats.instructions;
-  for (const sim::Diagnosis& one : report.accepted) {
-    if (card.accepted.insert(one.code).second) say("accepted, and said once:\n" + one.text);
-  }
+  tell(card, report);
   if (report.ok()) return Error::kSuccess;
   show_printed(card);
   std::fflush(stdout);

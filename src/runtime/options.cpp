@@ -44,6 +44,7 @@ Options read() {
     result.schedule = sim::Schedule::parse(text);
   }
   result.check_races = variable(kRacesVariable) != "0";
+  result.strict = variable(kStrictVariable) == "1";
   std::istringstream codes{std::string(variable(kAcceptVariable))};
   for (std::string code; std::getline(codes, code, ',');) result.accepted.push_back(code);
   result.stats = variable(kStatsVariable) == "1";

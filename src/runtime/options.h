@@ -18,6 +18,7 @@ struct Options {
   sim::Schedule schedule = {};
   std::uint64_t budget = std::uint64_t{1} << 40;  // instructions of a launch
   bool check_races = true;
+  bool strict = false;                // formal findings end a launch
   std::vector<std::string> accepted;  // codes of mistakes that do not end a launch
   bool stats = false;  // print what was executed when the program ends
   std::string again;   // the command that shows a run again
@@ -30,6 +31,7 @@ inline constexpr const char* kSmsVariable = "HEDDLE_EXEC_SMS";
 inline constexpr const char* kScheduleVariable = "HEDDLE_EXEC_SCHEDULE";
 inline constexpr const char* kBudgetVariable = "HEDDLE_EXEC_BUDGET";
 inline constexpr const char* kRacesVariable = "HEDDLE_EXEC_RACES";
+inline constexpr const char* kStrictVariable = "HEDDLE_EXEC_STRICT";
 inline constexpr const char* kAcceptVariable = "HEDDLE_EXEC_ACCEPT";
 inline constexpr const char* kStatsVariable = "HEDDLE_EXEC_STATS";
 inline constexpr const char* kAgainVariable = "HEDDLE_EXEC_AGAIN";

@@ -12,9 +12,18 @@ namespace {
 
 thread_local Error last = Error::kSuccess;
 
+void summarise(const Told& told, const char* kind, const char* hint) {
+  if (told.places.empty()) return;
+  std::fprintf(stderr, "heddle exec: %llu %s findings at %llu pairs of places%s\n",
+               static_cast<unsigned long long>(told.times), kind,
+               static_cast<unsigned long long>(told.places.size()), hint);
+}
+
 void at_exit() {
   State& card = state();
   show_printed(card);
+  summarise(card.formal, "formal", "; --strict makes them stop");
+  summarise(card.accepted, "accepted", "");
   if (!options().stats) return;
   std::fflush(stdout);
   const double rate = card.seconds > 0 ? static_cast<double>(card.instructions) / card.seconds / 1e6 : 0;

@@ -11,6 +11,7 @@
 #include "runtime/stream.h"
 
 #include <heddle/host/error.h>
+#include <heddle/sim/fault_code.h>
 
 #include <cstdint>
 #include <mutex>
@@ -20,6 +21,12 @@
 #include <utility>
 
 namespace heddle::runtime {
+
+// Findings that did not stop a launch.
+struct Told {
+  std::set<std::pair<sim::FaultCode, std::string>> places;  // that they were told for
+  std::uint64_t times = 0;
+};
 
 struct State {
   std::recursive_mutex mutex;
@@ -31,7 +38,8 @@ struct State {
 
   std::uint64_t launches = 0;
   std::uint64_t instructions = 0;
-  std::set<std::string> accepted;  // codes of accepted mistakes that were told
+  Told formal;
+  Told accepted;
   double seconds = 0;  // in launches
 };
 

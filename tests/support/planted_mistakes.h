@@ -58,7 +58,7 @@ void expect_every_mistake_reported(const Run& run, Filling filling = Filling::kC
       }));
       if (report.ok()) continue;
       ++found;
-      const std::string_view code = report.diagnoses[0].code;
+      const std::string_view code = name_of(report.diagnoses[0].code);
       EXPECT_NE(std::find(expected.codes.begin(), expected.codes.end(), code), expected.codes.end())
           << expected.mistake << " is called " << code << "\n"
           << report.text();

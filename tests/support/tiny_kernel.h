@@ -84,7 +84,7 @@ inline ::testing::AssertionResult faults_with(const sim::Report& report, const s
   return ::testing::AssertionFailure() << "expected " << code << "\n"
                                        << line << "\n"
                                        << "and schedule " << report.schedule << " gives "
-                                       << (report.ok() ? "no report" : report.diagnoses[0].code) << "\n"
+                                       << (report.ok() ? "no report" : name_of(report.diagnoses[0].code)) << "\n"
                                        << report.text();
 }
 

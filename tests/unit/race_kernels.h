@@ -78,7 +78,7 @@ std::map<std::string, int> codes(Host& host, const LaunchShape& shape, const typ
         .memory = &host.memory,
         .schedule = seed < 0 ? sim::Schedule::round_robin() : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
     const sim::Report report = sim::launch<K>(options, shape, params);
-    ++found[report.ok() ? "silent" : report.diagnoses.front().code];
+    ++found[report.ok() ? "silent" : std::string(name_of(report.diagnoses.front().code))];
   }
   return found;
 }

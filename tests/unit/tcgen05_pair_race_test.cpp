@@ -129,7 +129,7 @@ class Tcgen05PairRace : public testing::Test {
     std::map<std::string, int> codes;
     for (int seed = -1; seed < seeds; ++seed) {
       const sim::Report report = run(flaw, tiles, seed);
-      ++codes[report.ok() ? "silent" : report.diagnoses.front().code];
+      ++codes[report.ok() ? "silent" : std::string(name_of(report.diagnoses.front().code))];
     }
     return codes;
   }

@@ -149,7 +149,7 @@ class Tcgen05Race : public testing::Test {
   }
 
   static std::string code_of(const sim::Report& report) {
-    return report.ok() ? "silent" : report.diagnoses.front().code;
+    return report.ok() ? "silent" : std::string(name_of(report.diagnoses.front().code));
   }
 
   void expect(Flaw flaw, const std::string& code, int tiles = 3) {

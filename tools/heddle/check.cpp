@@ -21,6 +21,7 @@ struct Tally {
   std::uint32_t reports = 0;
   std::uint32_t wrong = 0;  // runs without a report, but with wrong bytes
   std::string first;        // the first report, or what was wrong
+  std::string remarks;      // of the first run
 };
 
 void show_progress(std::uint32_t done, std::uint32_t all) {
@@ -66,12 +67,14 @@ int check(const CheckOptions& options) {
   if (options.consumer_warps != 4) again += fmt::format(" --consumers {}", options.consumer_warps);
   if (options.cluster != 1) again += fmt::format(" --cluster {}", options.cluster);
   if (options.seed != 1) again += fmt::format(" --seed {}", options.seed);
+  if (options.strict) again += " --strict";
 
   Tally tally;
   for (const std::string& schedule : schedules) {
-    const TileCopyResult result =
-        run_tile_copy(device, problem, {.kernel = "tile_copy", .schedule = schedule, .again = again}, source);
-    ++tally.runs;
+    const TileCopyResult result = run_tile_copy(
+        device, problem, {.kernel = "tile_copy", .schedule = schedule, .again = again, .strict = options.strict},
+        source);
+    if (tally.runs++ == 0) tally.remarks = result.outcome.remarks;
     if (!result.outcome.ok()) {
       if (tally.reports++ == 0) tally.first = result.outcome.report;
     } else {
@@ -90,9 +93,10 @@ int check(const CheckOptions& options) {
     const nlohmann::json json{{"kernel", options.kernel},   {"device", options.device},
                               {"mistake", options.mistake}, {"schedules", tally.runs},
                               {"reports", tally.reports},   {"wrong_outputs", tally.wrong},
-                              {"first", tally.first}};
+                              {"first", tally.first},       {"remarks", tally.remarks}};
     fmt::print("{}\n", json.dump(2));
   } else {
+    if (!tally.remarks.empty()) fmt::print("{}\n", tally.remarks);
     fmt::print("{}tile_copy on {}: {} schedules, {} with a report, {} with a wrong output\n",
                tally.first.empty() ? "" : tally.first + "\n", device.name(),
                tally.runs, tally.reports, tally.wrong);

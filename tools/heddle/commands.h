@@ -39,6 +39,7 @@ struct CheckOptions {
   std::uint32_t stages = 4;
   std::uint32_t consumer_warps = 4;
   std::uint32_t cluster = 1;
+  bool strict = false;
   bool json = false;
 };
 int check(const CheckOptions& options);
@@ -68,6 +69,7 @@ struct MatmulOptions {
   std::uint32_t schedules = 0;  // random ones, after round robin
   std::string schedule;         // one only
   std::uint32_t sms = 8;
+  bool strict = false;
   bool json = false;
 };
 CLI::App* add_matmul(CLI::App& app, MatmulOptions& options);
@@ -85,6 +87,7 @@ struct ExecOptions {
   std::uint64_t seed = 1;          // of the first random schedule
   std::uint64_t budget = 0;        // instructions of a launch; 0: as many as it takes
   bool no_races = false;
+  bool strict = false;              // formal findings end a launch
   std::vector<std::string> accept;  // codes of mistakes that do not end a launch
   bool stats = false;
   std::vector<std::string> command;  // the program and its arguments

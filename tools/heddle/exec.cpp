@@ -108,12 +108,15 @@ void set_options(const ExecOptions& options) {
   set_number(runtime::kSmsVariable, options.sms);
   if (options.budget != 0) set_number(runtime::kBudgetVariable, options.budget);
   setenv(runtime::kRacesVariable, options.no_races ? "0" : "1", 1);
+  setenv(runtime::kStrictVariable, options.strict ? "1" : "0", 1);
   setenv(runtime::kAcceptVariable, fmt::format("{}", fmt::join(options.accept, ",")).c_str(), 1);
   setenv(runtime::kStatsVariable, options.stats ? "1" : "0", 1);
   std::string again = "heddle exec";
   if (options.arch != "sm90") again += " --arch " + options.arch;
   if (options.sms != ExecOptions{}.sms) again += fmt::format(" --sms {}", options.sms);
   if (options.budget != 0) again += fmt::format(" --budget {}", options.budget);
+  if (options.no_races) again += " --no-races";
+  if (options.strict) again += " --strict";
   for (const std::string& code : options.accept) again += " --accept " + quoted(code);
   again += " --schedule {}";
   for (const std::string& word : options.command) again += " " + quoted(word);
@@ -158,6 +161,7 @@ CLI::App* add_exec(CLI::App& app, ExecOptions& options) {
   command->add_option("--budget", options.budget,
                       "Instructions after which a launch is stopped with a report of where each warp is");
   command->add_flag("--no-races", options.no_races, "Do not look for races: faster");
+  command->add_flag("--strict", options.strict, "Formal findings end a launch, too");
   command->add_option("--accept", options.accept, "A mistake, by its code, that is told and does not end a launch")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
   check_command->add_option("--consumers", check_options.consumer_warps, "Warps that store, 1 to 4")
       ->capture_default_str();
   check_command->add_option("--cluster", check_options.cluster, "CTAs in a cluster, 1 or 2")->capture_default_str();
+  check_command->add_flag("--strict", check_options.strict, "Formal findings count as reports");
   check_command->add_flag("--json", check_options.json, "Print JSON");
 
   MatmulOptions matmul_options;

@@ -239,6 +239,7 @@ std::string again_of(const MatmulOptions& o, const DeviceId& device) {
   add("--config", o.config, plain.config);
   add("--seed", o.seed, plain.seed);
   add("--sms", o.sms, plain.sms);
+  flag("--strict", o.strict);
   return text;
 }
 
@@ -247,6 +248,7 @@ struct Tally {
   std::uint32_t reports = 0;
   std::uint32_t wrong = 0;
   std::string first;   // the first report, or what was wrong
+  std::string remarks;  // of the first run
   double seconds = 0;  // of the first run: of the kernel on a GPU, otherwise by the clock on the wall
   MatmulVerdict verdict;
 };
@@ -254,7 +256,8 @@ struct Tally {
 template <class Kind>
 Tally run_all(Kind& kind, const DeviceId& device, const MatmulOptions& options) {
   const std::vector<std::string> schedules = schedules_of(options, device);
-  RunOptions run{.kernel = "matmul", .again = again_of(options, device), .sms = options.sms};
+  RunOptions run{
+      .kernel = "matmul", .again = again_of(options, device), .sms = options.sms, .strict = options.strict};
   Tally tally;
   for (const std::string& schedule : schedules) {
     run.schedule = schedule;
@@ -267,6 +270,7 @@ Tally run_all(Kind& kind, const DeviceId& device, const MatmulOptions& options) 
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     if (tally.runs++ == 0) tally.seconds = device.is_gpu() ? outcome.kernel_ms / 1e3 : took.count();
+    if (tally.runs == 1) tally.remarks = outcome.remarks;
     if (!outcome.ok()) {
       if (tally.reports++ == 0) tally.first = outcome.report;
       continue;
@@ -308,11 +312,13 @@ void print(const Tally& tally, const MatmulOptions& o, const std::string& types,
                               {"is_exact", is_exact},
                               {"seconds", tally.seconds},
                               {"seconds_are", device.is_gpu() ? "kernel" : "wall"},
-                              {"first", tally.first}};
+                              {"first", tally.first},
+                              {"remarks", tally.remarks}};
     fmt::print("{}\n", json.dump(2));
     return;
   }
   if (!tally.first.empty()) fmt::print("{}\n", tally.first);
+  if (!tally.remarks.empty()) fmt::print("{}\n", tally.remarks);
   fmt::print("matmul {} x {} x {}{}, {}, on {}\n", o.m, o.n, o.k,
              o.batches == 1 ? "" : fmt::format(", {} batches", o.batches), types, device.name());
   fmt::print("  configuration   {}{}\n", config, o.config.empty() ? " (chosen)" : "");
@@ -395,6 +401,7 @@ CLI::App* add_matmul(CLI::App& app, MatmulOptions& o) {
   command->add_option("--sms", o.sms, "Simulated SM: how many, 1 to 1024")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  command->add_flag("--strict", o.strict, "Simulated SM: formal findings end the run, too");
   command->add_flag("--json", o.json, "Print JSON");
   return command;
 }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace heddle {
 
@@ -17,11 +18,16 @@ struct RunOptions {
   std::uint32_t sms = 4;          // simulated SM: how many
   Arch arch = Arch::kSm90;        // simulated SM: of which architecture
   int ordinal = 0;                // GPU: which
+  // Simulated SM: as in sim::LaunchOptions.
+  bool check_races = true;
+  bool strict = false;
+  std::vector<std::string> accepted = {};
 };
 
 // What came of a run. `report` is empty when all went well.
 struct RunOutcome {
   std::string report;
+  std::string remarks;                // simulated SM only: what was found and did not end the run
   std::uint64_t thread_switches = 0;  // simulated SM only
   std::uint64_t instructions = 0;
   std::uint64_t copies = 0;

@@ -33,8 +33,8 @@ struct LaunchOptions {
   std::string again = {};            // the command that shows the run again, {} in it for the schedule; may be empty
   std::uint64_t max_steps = std::uint64_t{1} << 40;  // instructions before the run is stopped with a report
   bool check_races = true;           // judge accesses by what happens before what, not by luck of the schedule
-  // Codes of mistakes that are told, but do not end the run: those about order and fences, and exit_in_flight of copies
-  // that only read shared memory, which then stays until they have.
+  bool strict = false;               // formal findings end the run, too
+  // Codes of mistakes that are told, but do not end the run: those that rule_of(code) says are acceptable.
   std::vector<std::string> accepted = {};
   std::vector<Observer*> observers = {};
 };

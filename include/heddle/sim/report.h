@@ -3,8 +3,11 @@
 // What a run in the simulated SM found, and what it did.
 #pragma once
 
+#include <heddle/sim/fault_code.h>
+
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle::sim {
@@ -12,8 +15,11 @@ namespace heddle::sim {
 // One mistake. `code` is stable and has a section in docs/diagnostics.md; `text` is the whole message, its
 // first line beginning with the code in brackets.
 struct Diagnosis {
-  std::string code;
+  FaultCode code;
   std::string text;
+  Verdict verdict = Verdict::kWrong;
+  std::vector<std::string> places = {};  // "copy.cu:87": the one or two that it is told for
+  std::uint64_t times = 1;               // found there
 };
 
 struct Stats {
@@ -28,14 +34,16 @@ struct Stats {
 };
 
 struct Report {
-  std::vector<Diagnosis> diagnoses;
-  std::vector<Diagnosis> accepted;  // what the launch accepts, the first of each code
+  std::vector<Diagnosis> diagnoses;  // what stopped the launch
+  std::vector<Diagnosis> formal;     // what did not, because the hardware grants it; once for each pair of places
+  std::vector<Diagnosis> accepted;   // or because the launch accepts it; likewise
   Stats stats;
   std::string schedule;
 
   bool ok() const { return diagnoses.empty(); }
-  bool has(const std::string& code) const;
-  std::string text() const;
+  bool has(std::string_view code) const;  // among what stopped the launch
+  std::string text() const;               // of what stopped the launch
+  std::string remarks() const;            // of what did not
 };
 
 }  // namespace heddle::sim

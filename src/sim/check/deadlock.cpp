@@ -386,10 +386,11 @@ class Explainer {
 
 }  // namespace
 
-Diagnosis make_diagnosis(const std::string& code, const std::string& headline,
-                         const std::vector<std::string>& details, const LaunchOptions& options) {
-  std::string text = fmt::format("[{}] {}\n", code, headline);
-  for (const std::string& line : details) {
+Diagnosis make_diagnosis(const machine::Fault& fault, const LaunchOptions& options) {
+  const Verdict verdict = fault.level();
+  std::string text = fmt::format("[{}] {}{}\n", name_of(fault.code),
+                                 verdict == Verdict::kFormal ? "formal: " : "", fault.headline);
+  for (const std::string& line : fault.details) {
     const std::size_t end = line.find_last_not_of(' ');
     text += "  " + line.substr(0, end + 1) + "\n";
   }
@@ -400,7 +401,11 @@ Diagnosis make_diagnosis(const std::string& code, const std::string& headline,
     text += options.again.empty() ? fmt::format("  again: {} with schedule {}\n", options.kernel, schedule)
                                   : fmt::format("  again: {} --schedule {}\n", options.again, schedule);
   }
-  return {code, text};
+  Diagnosis diagnosis{.code = fault.code, .text = std::move(text), .verdict = verdict};
+  for (const CallSite site : {fault.places.first, fault.places.second}) {
+    if (*site.file != '\0') diagnosis.places.push_back(place(site));
+  }
+  return diagnosis;
 }
 
 Diagnosis explain_deadlock(Machine& machine, const BarrierHistory& history, const LaunchOptions& options) {
@@ -410,17 +415,19 @@ Diagnosis explain_deadlock(Machine& machine, const BarrierHistory& history, cons
                                   ? fmt::format("{} {}", roles, roles == 1 ? "role is" : "roles are")
                                   : fmt::format("{} {}", explainer.threads(),
                                                 explainer.threads() == 1 ? "thread is" : "threads are");
-  return make_diagnosis("deadlock", subject + " blocked and nothing in flight can wake them", explainer.lines(),
-                        options);
+  return make_diagnosis(
+      {FaultCode::kDeadlock, subject + " blocked and nothing in flight can wake them", explainer.lines()},
+      options);
 }
 
 Diagnosis explain_budget(Machine& machine, const BarrierHistory& history, const LaunchOptions& options,
                          CallSite site, bool knows_places) {
   const Explainer explainer(machine, history, knows_places);
-  return make_diagnosis("budget",
-                        fmt::format("stopped after {} instructions, at {}; this is where each warp is",
-                                    options.max_steps, place(site)),
-                        explainer.lines(), options);
+  return make_diagnosis({FaultCode::kBudget,
+                         fmt::format("stopped after {} instructions, at {}; this is where each warp is",
+                                     options.max_steps, place(site)),
+                         explainer.lines()},
+                        options);
 }
 
 }  // namespace heddle::sim::check

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/check/barrier_history.h"
+#include "sim/machine/fault.h"
 
 #include <heddle/sim/launch.h>
 #include <heddle/sim/report.h>
@@ -25,7 +26,6 @@ Diagnosis explain_budget(machine::Machine& machine, const BarrierHistory& histor
                          CallSite site, bool knows_places = false);
 
 // The message in its final form: code, headline, details, and how to see the run again.
-Diagnosis make_diagnosis(const std::string& code, const std::string& headline,
-                         const std::vector<std::string>& details, const LaunchOptions& options);
+Diagnosis make_diagnosis(const machine::Fault& fault, const LaunchOptions& options);
 
 }  // namespace heddle::sim::check

@@ -28,18 +28,7 @@ EventMask RaceChecker::wants() const {
 }
 
 void RaceChecker::on_event(const Event& event) {
-  if (finding_) return;
-  look_at(event);
-  if (finding_) accept();
-}
-
-void RaceChecker::accept() {
-  const std::string& code = finding_->code;
-  if (std::find(accepted_codes_.begin(), accepted_codes_.end(), code) == accepted_codes_.end()) return;
-  if (std::none_of(accepted_.begin(), accepted_.end(), [&](const Finding& one) { return one.code == code; })) {
-    accepted_.push_back(*std::move(finding_));
-  }
-  finding_.reset();
+  if (!sink_.stop()) look_at(event);
 }
 
 void RaceChecker::look_at(const Event& event) {
@@ -57,8 +46,7 @@ void RaceChecker::look_at(const Event& event) {
     case EventKind::kTmemTouch:
     case EventKind::kTmemAlloc:
     case EventKind::kTmemDealloc:
-      finding_ = tmem_.on_event(event);
-      return;
+      return tmem_.on_event(event);
     case EventKind::kBarrierInit:
       thread_writes(event, sizeof(SharedMemBarrier));
       break;
@@ -95,7 +83,9 @@ void RaceChecker::start(const Event& event) {
 void RaceChecker::exit(const Event& event) {
   const CtaOrder& cta = order_.cta(event.cta);
   Memory& memory = memory_of(cta);
-  if (!memory.unwritten.empty()) return report_unwritten(cta, memory.unwritten.front().offset / kGranule);
+  while (!memory.unwritten.empty()) {
+    if (stops_for_unwritten(cta, memory.unwritten.front().offset / kGranule)) return;
+  }
   memories_[event.cta].reset();
   tmem_.forget(event.cta);
   home_ = {};
@@ -112,14 +102,11 @@ void RaceChecker::thread_reads(const Event& event) {
   const Access access = Access::of(thread, offset, event.bytes, false, sites_.number(event.site));
   if (granule.read.includes(access)) return;
   const View view = View::of(thread);
-  memory.shadow.find(granule, access.bytes, true, [&](const Access& write) {
+  const bool stops = memory.shadow.find(granule, access.bytes, true, [&](const Access& write) {
     const std::optional<std::uint32_t> lane = write.unknown_to(view, access.bytes);
-    if (lane) {
-      finding_ = report_.conflict({write, *lane}, {access, thread.lane}, cta, offset, granule);
-    }
-    return lane.has_value();
+    return lane && stops_for_conflict({write, *lane}, {access, thread.lane}, cta, offset, granule);
   });
-  if (finding_) return;
+  if (stops) return;
   if ((access.bytes & ~granule.written) != 0) {
     note_unwritten(memory, granule, offset, access.bytes, {access, thread.lane});
   }
@@ -129,21 +116,25 @@ void RaceChecker::thread_reads(const Event& event) {
 void RaceChecker::thread_writes(const Event& event, std::uint32_t bytes) {
   const Home target = target_of(event);
   const ThreadOrder& thread = home_.cta->threads[event.thread];
+  const std::uint32_t offset = event.address & kOffsetMask;
+  write_shared(target, offset, thread, Access::of(thread, offset, bytes, true, sites_.number(event.site)));
+}
+
+void RaceChecker::write_shared(const Home& target, std::uint32_t offset, const ThreadOrder& thread,
+                               const Access& access) {
   const CtaOrder& cta = *target.cta;
   Memory& memory = *target.memory;
-  const std::uint32_t offset = event.address & kOffsetMask;
   Granule& granule = memory.shadow.at(offset);
-  const Access access = Access::of(thread, offset, bytes, true, sites_.number(event.site));
   const View view = View::of(thread);
-  memory.shadow.find(granule, access.bytes, false, [&](const Access& before) {
+  const bool stops = memory.shadow.find(granule, access.bytes, false, [&](const Access& before) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
-    if (lane) {
-      finding_ = report_.conflict({before, *lane}, {access, thread.lane}, cta, offset, granule);
-    }
-    return lane.has_value();
+    if (!lane) return false;
+    if (stops_for_conflict({before, *lane}, {access, thread.lane}, cta, offset, granule)) return true;
+    if (!before.is_write) forget_unwritten(memory, granule, offset, before.bytes & access.bytes);
+    return false;
   });
-  if (finding_) return;
-  if ((granule.read_unwritten & access.bytes) != 0) return report_unwritten(cta, offset / kGranule);
+  if (stops) return;
+  if ((granule.read_unwritten & access.bytes) != 0 && stops_for_unwritten(cta, offset / kGranule)) return;
   memory.shadow.record_write(granule, access);
 }
 
@@ -152,10 +143,7 @@ void RaceChecker::async_copy(const Event& event) {
   order_.on_event(event);
   const Home target = target_of(event);
   const ThreadOrder& thread = home_.cta->threads[event.thread];
-  const CtaOrder& cta = *target.cta;
-  Memory& memory = *target.memory;
   const std::uint32_t offset = event.address & kOffsetMask;
-  Granule& granule = memory.shadow.at(offset);
   const Access access{.epoch = static_cast<Epoch>(event.copy),
                       .lanes = thread.warp->component(thread.lane),
                       .who = thread.warp->async_copies + thread.lane,
@@ -163,15 +151,7 @@ void RaceChecker::async_copy(const Event& event) {
                       .site = sites_.number(event.site),
                       .by = By::kAsyncCopy,
                       .is_write = true};
-  const View view = View::of(thread);
-  memory.shadow.find(granule, access.bytes, false, [&](const Access& before) {
-    const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
-    if (lane) finding_ = report_.conflict({before, *lane}, {access, thread.lane}, cta, offset, granule);
-    return lane.has_value();
-  });
-  if (finding_) return;
-  if ((granule.read_unwritten & access.bytes) != 0) return report_unwritten(cta, offset / kGranule);
-  memory.shadow.record_write(granule, access);
+  write_shared(target, offset, thread, access);
 }
 
 void RaceChecker::thread_in_global(const Event& event, bool is_write) {
@@ -185,8 +165,10 @@ void RaceChecker::thread_in_global(const Event& event, bool is_write) {
     if ((before.access.bytes & access.bytes) == 0 || !(before.access.is_write || is_write)) continue;
     if (before.cluster == cluster && !before.access.unknown_to(view, access.bytes)) continue;
     if (before.cluster != cluster && has_global_atomics_) continue;
-    finding_ = report_.global_conflict(before, {access, thread.lane}, event);
-    return;
+    const bool stops = sink_.stops(FaultCode::kGlobalRace, {sites_.of(before.access.site), event.site}, [&] {
+      return report_.global_conflict(before, {access, thread.lane}, event);
+    });
+    if (stops) return;
   }
   GlobalShadow::record(records, {access, cluster, event.cta, thread.role}, view);
 }
@@ -245,21 +227,27 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
   for (std::uint32_t at = begin; at < end; at = at / kGranule * kGranule + kGranule) {
     Granule& granule = memory.shadow.at(at);
     access.bytes = mask_in_granule(at, std::min(end, at / kGranule * kGranule + kGranule));
-    memory.shadow.find(granule, access.bytes, !access.is_write, [&](const Access& before) {
+    const bool stops = memory.shadow.find(granule, access.bytes, !access.is_write, [&](const Access& before) {
       if (before.by == access.by && before.lanes == access.lanes) return false;
       for (std::uint32_t v = 0; v < views.size(); ++v) {
+        const Side now{access, v};
         if (const std::optional<std::uint32_t> lane = before.unknown_to(views[v], access.bytes)) {
-          finding_ = report_.conflict({before, *lane}, {access, v}, cta, at, granule);
+          if (stops_for_conflict({before, *lane}, now, cta, at, granule)) return true;
+          if (!before.is_write) forget_unwritten(memory, granule, at, before.bytes & access.bytes);
         } else if (std::uint32_t writer = 0; is_unfenced(before, access.bytes, views[v], cluster, writer)) {
-          finding_ = report_.missing_proxy_fence({before, writer}, {access, v}, cta, at);
+          const Side write{before, writer};
+          const bool stops_for_fence =
+              sink_.stops(FaultCode::kMissingProxyFence, {report_.site_of(write), report_.site_of(now)},
+                          [&] { return report_.missing_proxy_fence(write, now, cta, at); });
+          if (stops_for_fence) return true;
         }
-        if (finding_) return true;
       }
       return false;
     });
-    if (finding_) return;
+    if (stops) return;
     if (access.is_write) {
-      if ((granule.read_unwritten & access.bytes) != 0) return report_unwritten(cta, at / kGranule, &access);
+      if ((granule.read_unwritten & access.bytes) != 0 && stops_for_unwritten(cta, at / kGranule, &access))
+        return;
       memory.shadow.record_write(granule, access);
     } else {
       if ((access.bytes & ~granule.written) != 0) note_unwritten(memory, granule, at, access.bytes, {access, 0});
@@ -284,20 +272,46 @@ void RaceChecker::note_unwritten(Memory& memory, Granule& granule, std::uint32_t
   memory.unwritten.push_back({offset, fresh, by});
 }
 
-void RaceChecker::report_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write) {
-  for (const UnwrittenRead& read : memory_of(cta).unwritten) {
+void RaceChecker::forget_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes) {
+  granule.read_unwritten &= static_cast<std::uint16_t>(~bytes);
+  std::erase_if(memory.unwritten, [&](UnwrittenRead& read) {
+    if (read.offset / kGranule == offset / kGranule) read.bytes &= static_cast<std::uint16_t>(~bytes);
+    return read.bytes == 0;
+  });
+}
+
+bool RaceChecker::stops_for_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write) {
+  Memory& memory = memory_of(cta);
+  const bool is_filled_later = write != nullptr && write->by == By::kCopy;
+  for (const UnwrittenRead& read : memory.unwritten) {
     if (read.offset / kGranule != granule) continue;
-    finding_ = write != nullptr && write->by == By::kCopy ? report_.read_too_early(read.by, {*write, 0}, cta, read.offset)
-                                                  : report_.unwritten(read.by, cta, read.offset, read.bytes);
-    return;
+    const CallSite site = report_.site_of(read.by);
+    const bool stops =
+        is_filled_later ? sink_.stops(FaultCode::kReadBeforeFull, {site, report_.site_of({*write, 0})},
+                                      [&] {
+                                        return report_.read_too_early(read.by, {*write, 0}, cta, read.offset);
+                                      })
+                        : sink_.stops(FaultCode::kUninitialisedRead, {site},
+                                      [&] { return report_.unwritten(read.by, cta, read.offset, read.bytes); });
+    if (stops) return true;
   }
+  forget_unwritten(memory, memory.shadow.at(granule * kGranule), granule * kGranule, 0xffff);
+  return false;
+}
+
+bool RaceChecker::stops_for_conflict(const Side& before, const Side& now, const CtaOrder& cta,
+                                     std::uint32_t offset, const Granule& granule) {
+  return sink_.stops(report_.code_of_conflict(before, now, cta, granule),
+                     {report_.site_of(before), report_.site_of(now)},
+                     [&] { return report_.conflict(before, now, cta, offset, granule); });
 }
 
 void RaceChecker::finish() {
-  for (std::uint32_t linear = 0; linear < memories_.size() && !finding_; ++linear) {
-    if (memories_[linear] == nullptr || memories_[linear]->unwritten.empty()) continue;
-    report_unwritten(order_.cta(linear), memories_[linear]->unwritten.front().offset / kGranule);
-    if (finding_) accept();
+  for (std::uint32_t linear = 0; linear < memories_.size(); ++linear) {
+    while (memories_[linear] != nullptr && !memories_[linear]->unwritten.empty()) {
+      const std::uint32_t granule = memories_[linear]->unwritten.front().offset / kGranule;
+      if (stops_for_unwritten(order_.cta(linear), granule)) return;
+    }
   }
 }
 
@@ -311,7 +325,9 @@ void RaceChecker::use_barrier(const Event& event) {
   const View view = View::of(user);
   if (view.knows(*init.warp, init.lane, barrier.initialised)) return;
   if (view.knows_init_fence(*init.warp, init.lane, barrier.initialised)) return;
-  finding_ = report_.init_not_visible(barrier, event, view.has_met(*init.warp, init.lane, barrier.initialised));
+  const bool met_relaxed = view.has_met(*init.warp, init.lane, barrier.initialised);
+  sink_.stops(met_relaxed ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible, {barrier.site, event.site},
+              [&] { return report_.init_not_visible(barrier, event, met_relaxed); });
 }
 
 // PTX: mbarrier.init must be visible to the copy engine: fence.mbarrier_init, or fence.proxy.async, as older
@@ -325,8 +341,9 @@ void RaceChecker::complete_on_barrier(const Event& event) {
   if (view.knows_init_fence(warp, lane, barrier.initialised)) return;
   const bool is_known = view.knows(warp, lane, barrier.initialised);
   if (view.knows_fenced(Fenced::kShared, warp, lane, barrier.initialised)) return;
-  finding_ = report_.init_not_fenced(barrier, event, copy,
-                                     is_known || view.has_met(warp, lane, barrier.initialised));
+  const bool is_ordered = is_known || view.has_met(warp, lane, barrier.initialised);
+  sink_.stops(is_ordered ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible, {barrier.site, event.site},
+              [&] { return report_.init_not_fenced(barrier, event, copy, is_ordered); });
 }
 
 }  // namespace heddle::sim::check

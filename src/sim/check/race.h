@@ -31,23 +31,20 @@ namespace heddle::sim::check {
 
 class RaceChecker final : public Observer {
  public:
-  // Mistakes with one of the `accepted` codes are kept, and the watch goes on.
-  RaceChecker(const machine::Machine& machine, const std::vector<std::string>& accepted)
-      : report_(machine, order_, sites_), tmem_(order_, report_), accepted_codes_(accepted) {}
+  RaceChecker(const machine::Machine& machine, machine::Findings& findings)
+      : sink_(findings), report_(machine, order_, sites_), tmem_(order_, report_, sink_) {}
 
   EventMask wants() const override;
   void on_event(const Event& event) override;
 
-  // The first mistake. Nothing is looked at after it.
-  const std::optional<Finding>& finding() const { return finding_; }
-  const std::vector<Finding>& accepted() const { return accepted_; }  // the first of each code
+  // The mistake that the run stops for. Nothing is looked at after it.
+  const std::optional<Finding>& finding() const { return sink_.stop(); }
 
   // The run will not go on: reads of what nobody had written are judged as they stand.
   void finish();
 
  private:
   void look_at(const Event& event);
-  void accept();
   // A read of bytes that nobody had written by then. Which mistake that is shows later: if a write follows
   // that is not ordered after it, the two race; if a copy does that is, the stage was read too early; otherwise
   // the bytes had nothing in them.
@@ -82,6 +79,7 @@ class RaceChecker final : public Observer {
   void thread_writes(const Event& event, std::uint32_t bytes);
   void thread_in_global(const Event& event, bool is_write);
   void async_copy(const Event& event);
+  void write_shared(const Home& target, std::uint32_t offset, const ThreadOrder& thread, const Access& access);
   void copy_in_shared(const Event& event, bool is_write);
   void mma_in_shared(const Event& event);
   void async_in_shared(const Event& event, Access access, const ClusterOrder& cluster, std::span<const View> views);
@@ -89,10 +87,16 @@ class RaceChecker final : public Observer {
   void complete_on_barrier(const Event& event);
   void fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t end, std::uint32_t row);
   void note_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes, const Side& by);
-  void report_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write = nullptr);
+  // Reads of bytes in this granule that nobody had written: true if the run stops for one. They are judged once.
+  bool stops_for_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write = nullptr);
+  void forget_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes);
+  // Two accesses that nothing orders: true if the run stops for them.
+  bool stops_for_conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
+                          const Granule& granule);
   bool is_unfenced(const Access& write, std::uint16_t bytes, const View& view, const ClusterOrder& cluster,
                    std::uint32_t& lane) const;
 
+  FindingSink sink_;
   Order order_;
   Sites sites_;
   RaceReport report_;
@@ -101,9 +105,6 @@ class RaceChecker final : public Observer {
   Home home_;
   GlobalShadow global_;
   bool has_global_atomics_ = false;
-  std::optional<Finding> finding_;
-  const std::vector<std::string>& accepted_codes_;
-  std::vector<Finding> accepted_;
 };
 
 }  // namespace heddle::sim::check

@@ -136,10 +136,7 @@ std::string RaceReport::line(const ThreadOrder& thread, const std::string& what,
 }
 
 std::string RaceReport::line(const Side& side, const ClusterOrder& cluster) const {
-  const CallSite site = side.access.by == By::kCopy  ? order_.copy(side.access.lanes).site
-                        : side.access.by == By::kMma ? order_.mma(side.access.lanes).site
-                                                     : sites_.of(side.access.site);
-  return line(thread_of(side, cluster), deed(side), site);
+  return line(thread_of(side, cluster), deed(side), site_of(side));
 }
 
 bool RaceReport::knows_issue(const View& view, const Side& side, const ClusterOrder& cluster) const {
@@ -216,6 +213,33 @@ RaceReport::Mistake RaceReport::judge(const Side& before, const Side& now, const
   return is_stale ? Mistake::kReadBeforeFull : Mistake::kOverwritten;
 }
 
+CallSite RaceReport::site_of(const Side& side) const {
+  switch (side.access.by) {
+    case By::kCopy:
+      return order_.copy(side.access.lanes).site;
+    case By::kMma:
+      return order_.mma(side.access.lanes).site;
+    case By::kThread:
+    case By::kAsyncCopy:
+      break;
+  }
+  return sites_.of(side.access.site);
+}
+
+FaultCode RaceReport::code_of_conflict(const Side& before, const Side& now, const CtaOrder& cta,
+                                       const Granule& granule) const {
+  switch (judge(before, now, cta, granule)) {
+    case Mistake::kReadBeforeFull:
+      return FaultCode::kReadBeforeFull;
+    case Mistake::kOverwritten:
+    case Mistake::kSourceOverwritten:
+      return FaultCode::kWriteWhileRead;
+    case Mistake::kRace:
+      break;
+  }
+  return FaultCode::kRace;
+}
+
 Finding RaceReport::conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
                              const Granule& granule) const {
   const Side& write = now.access.is_write ? now : before;
@@ -226,7 +250,7 @@ Finding RaceReport::conflict(const Side& before, const Side& now, const CtaOrder
   switch (judge(before, now, cta, granule)) {
     case Mistake::kReadBeforeFull: return read_too_early(other, write, cta, offset);
     case Mistake::kOverwritten:
-      finding.code = "write_while_read";
+      finding.code = FaultCode::kWriteWhileRead;
       finding.headline =
           fmt::format("a copy overwrites {} {}", stage_of(write, cta, offset),
                       other.access.is_write ? "before anybody was told of its last fill" : "while it may still be read");
@@ -234,14 +258,14 @@ Finding RaceReport::conflict(const Side& before, const Side& now, const CtaOrder
                          likely_overwritten(write, other, cta)};
       break;
     case Mistake::kSourceOverwritten:
-      finding.code = "write_while_read";
+      finding.code = FaultCode::kWriteWhileRead;
       finding.headline = fmt::format("{} are written while a {} may still read them", where,
                                      other.access.by == By::kMma ? "multiplication" : "copy");
       finding.details = {line(write, *cta.cluster), line(other, *cta.cluster),
                          likely_source_overwritten(write, other, cta)};
       break;
     case Mistake::kRace:
-      finding.code = "race";
+      finding.code = FaultCode::kRace;
       finding.headline = fmt::format("{} and {} touch {}, and nothing orders them", some(deed(before)),
                                      some(deed(now)), where);
       finding.details = {line(before, *cta.cluster), line(now, *cta.cluster), likely_race(before, now, cta)};
@@ -254,7 +278,7 @@ Finding RaceReport::read_too_early(const Side& reader, const Side& copy, const C
                                    std::uint32_t offset) const {
   if (copy.access.by == By::kAsyncCopy) {
     const bool is_same = &thread_of(reader, *cta.cluster) == &thread_of(copy, *cta.cluster);
-    return {.code = "read_before_full",
+    return {.code = FaultCode::kReadBeforeFull,
             .headline = fmt::format("{} are read before the cp.async that fills them is known to be complete",
                                     bytes_at(cta, offset, reader.access.bytes & copy.access.bytes)),
             .details = {line(reader, *cta.cluster), line(copy, *cta.cluster),
@@ -262,7 +286,7 @@ Finding RaceReport::read_too_early(const Side& reader, const Side& copy, const C
                                 : "likely: the thread that issued it does not wait for it (cp.async.wait_group, "
                                   "cp.async.wait_all) before the barrier that hands the bytes over"}};
   }
-  return {.code = "read_before_full",
+  return {.code = FaultCode::kReadBeforeFull,
           .headline = fmt::format("{} is read before the copy that fills it is known to be complete",
                                   stage_of(copy, cta, offset)),
           .details = {line(reader, *cta.cluster), line(copy, *cta.cluster), likely_too_early(reader, copy, cta)}};
@@ -357,7 +381,7 @@ Finding RaceReport::global_conflict(const GlobalShadow::Record& before, const Si
                                       *before.role == '\0' ? "" : ", ", before.access.who % warps,
                                       std::countr_zero(others == 0 ? lanes : others), verb(before.access));
   Finding finding;
-  finding.code = "global_race";
+  finding.code = FaultCode::kGlobalRace;
   finding.headline = fmt::format("{} and {} touch {}, and nothing orders them", some(verb(before.access)),
                                  some(verb(now.access)), machine_.global().describe(address));
   finding.details = {fmt::format("{:<62} {}", who, place(sites_.of(before.access.site))),
@@ -374,7 +398,7 @@ Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, con
   const bool is_copy = copy.access.by == By::kCopy;
   const auto both = static_cast<std::uint16_t>(write.access.bytes & copy.access.bytes);
   Finding finding;
-  finding.code = "missing_proxy_fence";
+  finding.code = FaultCode::kMissingProxyFence;
   finding.headline = fmt::format("a {} {} {} after {}, without fence.proxy.async between the two",
                                  is_copy ? machine::name_of(order_.copy(copy.access.lanes).kind)
                                          : order_.mma(copy.access.lanes).name,
@@ -388,18 +412,19 @@ Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, con
 
 Finding RaceReport::unwritten(const Side& read, const CtaOrder& cta, std::uint32_t offset,
                               std::uint16_t bytes) const {
-  return {.code = "uninitialised_read",
+  return {.code = FaultCode::kUninitialisedRead,
           .headline = fmt::format("{} reads {}, which nobody has written", some(deed(read)),
                                   bytes_at(cta, offset, bytes)),
-          .details = {line(read, *cta.cluster),
-                      "likely: fewer bytes were written than are read; shared memory starts with arbitrary contents"}};
+          .details = {
+              line(read, *cta.cluster),
+              "likely: fewer bytes were written than are read; shared memory starts with arbitrary contents"}};
 }
 
 Finding RaceReport::init_not_visible(const BarrierOrder& barrier, const Event& use, bool met_relaxed) const {
   const ThreadOrder& user = order_.thread(use);
   const bool is_peer = user.warp->cta != barrier.cta;
   Finding finding;
-  finding.code = met_relaxed ? "missing_init_fence" : "init_not_visible";
+  finding.code = met_relaxed ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible;
   finding.headline = met_relaxed
                          ? fmt::format("{} is used after a relaxed cluster barrier, without fence.mbarrier_init before it",
                                        name_of(barrier))
@@ -418,7 +443,7 @@ Finding RaceReport::init_not_visible(const BarrierOrder& barrier, const Event& u
 Finding RaceReport::init_not_fenced(const BarrierOrder& barrier, const Event& use, const IssuedCopy& copy,
                                     bool is_ordered) const {
   Finding finding;
-  finding.code = is_ordered ? "missing_init_fence" : "init_not_visible";
+  finding.code = is_ordered ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible;
   finding.headline =
       is_ordered ? fmt::format("a {} completes on {}, which was initialised without fence.mbarrier_init after it",
                                machine::name_of(copy.kind), name_of(barrier))

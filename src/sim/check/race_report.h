@@ -3,6 +3,7 @@
 // The words for what the race checker finds: which code, both sides with role, warp and line, and one cause.
 #pragma once
 
+#include "sim/check/finding_sink.h"
 #include "sim/check/order.h"
 #include "sim/check/shadow.h"
 
@@ -18,13 +19,6 @@ class Machine;
 }
 
 namespace heddle::sim::check {
-
-// A mistake that an observer found; whoever drives the run makes a diagnosis of it.
-struct Finding {
-  std::string code;
-  std::string headline;
-  std::vector<std::string> details;
-};
 
 // Source places by number, so that a recorded access stays small.
 class Sites {
@@ -56,6 +50,8 @@ class RaceReport {
       : machine_(machine), order_(order), sites_(sites) {}
 
   // Two accesses to the bytes at `offset` of the CTA's shared memory; `now` was made second.
+  FaultCode code_of_conflict(const Side& before, const Side& now, const CtaOrder& cta,
+                             const Granule& granule) const;
   Finding conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
                    const Granule& granule) const;
   Finding global_conflict(const GlobalShadow::Record& before, const Side& now, const Event& event) const;
@@ -65,6 +61,8 @@ class RaceReport {
   Finding init_not_visible(const BarrierOrder& barrier, const Event& use, bool met_relaxed) const;
   Finding init_not_fenced(const BarrierOrder& barrier, const Event& use, const IssuedCopy& copy,
                           bool is_ordered) const;
+
+  CallSite site_of(const Side& side) const;
 
   // For other reports: a line that says who did what and where, and the name of a CTA.
   std::string line(const ThreadOrder& thread, const std::string& what, CallSite site) const;

@@ -5,7 +5,7 @@
 
 namespace heddle::sim {
 
-bool Report::has(const std::string& code) const {
+bool Report::has(std::string_view code) const {
   return std::any_of(diagnoses.begin(), diagnoses.end(),
                      [&](const Diagnosis& diagnosis) { return diagnosis.code == code; });
 }
@@ -13,6 +13,13 @@ bool Report::has(const std::string& code) const {
 std::string Report::text() const {
   std::string text;
   for (const Diagnosis& diagnosis : diagnoses) text += diagnosis.text;
+  return text;
+}
+
+std::string Report::remarks() const {
+  std::string text;
+  for (const Diagnosis& diagnosis : formal) text += diagnosis.text;
+  for (const Diagnosis& diagnosis : accepted) text += diagnosis.text;
   return text;
 }
 

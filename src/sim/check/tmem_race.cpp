@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <string_view>
+#include <utility>
 
 namespace heddle::sim::check {
 
@@ -32,7 +33,7 @@ TmemChecker::Memory& TmemChecker::memory_of(std::uint32_t cta) {
   return memory;
 }
 
-std::optional<Finding> TmemChecker::on_event(const Event& event) {
+void TmemChecker::on_event(const Event& event) {
   switch (event.kind) {
     case EventKind::kMmaTouchTmem: {
       const IssuedMma& mma = order_.mma(event.copy);
@@ -51,13 +52,13 @@ std::optional<Finding> TmemChecker::on_event(const Event& event) {
       Memory& memory = memory_of(event.cta);
       std::fill_n(memory.granules.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
       memory.allocations.push_back({event.address, event.bytes, &order_.thread(event), event.site});
-      return std::nullopt;
     }
   }
 }
 
-std::optional<Finding> TmemChecker::touch(const Event& event, Actor actor, const View& view) {
+void TmemChecker::touch(const Event& event, Actor actor, const View& view) {
   Memory& memory = memory_of(event.cta);
+  std::vector<Actor> allowed;  // what conflicts with it, and was found to in a column before
   const std::uint32_t first = event.address & 0xFFFF;
   const bool is_write = (event.value & TmemTouch::kWrites) != 0;
   const bool needs_old = (event.value & TmemTouch::kNeedsOld) != 0;
@@ -68,23 +69,31 @@ std::optional<Finding> TmemChecker::touch(const Event& event, Actor actor, const
       if ((event.value >> group & 1) == 0) continue;
       Granule& granule = memory.granules[std::size_t{column} * kLaneGroups + group];
       const auto unwritten = static_cast<std::uint16_t>(lanes & ~granule.written);
-      if (needs_old && unwritten != 0) {
-        return unwritten_read(event, actor, column, first_lane(group, unwritten), event.text);
+      if (needs_old && unwritten != 0 &&
+          sink_.stops(unwritten_read(event, actor, column, first_lane(group, unwritten), event.text))) {
+        return;
       }
-      const auto check = [&](const Read& before, bool before_writes) -> std::optional<Finding> {
-        if (before.actor == 0 || before.actor == actor) return std::nullopt;
+      const auto stops = [&](const Read& before, bool before_writes) {
+        if (before.actor == 0 || before.actor == actor) return false;
         const Verdict verdict = judge(before.actor, view);
-        if (verdict == Verdict::kOrdered) return std::nullopt;
-        return conflict(granule, before, before_writes, actor, event, verdict);
+        if (verdict == Verdict::kOrdered) return false;
+        if (std::find(allowed.begin(), allowed.end(), before.actor) != allowed.end()) return false;
+        if (sink_.stops(conflict(granule, before, before_writes, actor, event, verdict))) return true;
+        allowed.push_back(before.actor);
+        return false;
       };
       // Reads first: of a stage that is overwritten, a report names the reader rather than who filled it.
       for (const Read& read : granule.reads) {
         if (!is_write) break;
-        if (auto found = check(read, false)) return found;
+        if (stops(read, false)) return;
       }
-      if (auto found = check({granule.write}, true)) return found;
+      if (stops({granule.write}, true)) return;
       if (is_write && granule.unwritten_load != 0) {
-        return unwritten_read(event, granule.unwritten_load, column, first_lane(group, granule.unwritten), "");
+        const Actor load = std::exchange(granule.unwritten_load, 0);
+        if (std::find(allowed.begin(), allowed.end(), load) == allowed.end() &&
+            sink_.stops(unwritten_read(event, load, column, first_lane(group, granule.unwritten), ""))) {
+          return;
+        }
       }
       if (!is_write && unwritten != 0 && granule.unwritten_load == 0) {
         granule.unwritten = unwritten;
@@ -103,7 +112,6 @@ std::optional<Finding> TmemChecker::touch(const Event& event, Actor actor, const
       }
     }
   }
-  return std::nullopt;
 }
 
 // Whoever knows a reader stands for it from then on. More than three readers that do not know each other are not
@@ -167,21 +175,16 @@ TmemChecker::Verdict TmemChecker::judge(Actor before, const View& view) const {
   return Verdict::kUnordered;
 }
 
-std::optional<Finding> TmemChecker::dealloc(const Event& event) {
-  const WarpOrder& warp = *order_.thread(event).warp;
-  const Clock known = order_.known_to(warp);
-  const View view{&known, &known, &warp, warp.tmem_waited, 0, true};
-  Memory& memory = memory_of(event.cta);
-  for (std::uint32_t i = event.address * kLaneGroups; i < (event.address + event.bytes) * kLaneGroups; ++i) {
-    const Granule& granule = memory.granules[i];
-    for (const Actor actor :
-         {granule.reads[0].actor, granule.reads[1].actor, granule.reads[2].actor, granule.write}) {
-      if (actor == 0) continue;
-      const Verdict verdict = judge(actor, view);
-      if (verdict == Verdict::kOrdered) continue;
+bool TmemChecker::is_still_used(const Granule& granule, const View& view, const Event& event) {
+  for (const Actor actor :
+       {granule.reads[0].actor, granule.reads[1].actor, granule.reads[2].actor, granule.write}) {
+    if (actor == 0) continue;
+    const Verdict verdict = judge(actor, view);
+    if (verdict == Verdict::kOrdered) continue;
+    const bool is_unwaited = verdict == Verdict::kNoWait;
+    const FaultCode code = is_unwaited ? FaultCode::kMissingTmemWait : FaultCode::kTmemDealloc;
+    const bool stops = sink_.stops(code, {site_of(actor), event.site}, [&] {
       Finding finding;
-      const bool is_unwaited = verdict == Verdict::kNoWait;
-      finding.code = is_unwaited ? "missing_tmem_wait" : "tmem_dealloc";
       finding.headline =
           fmt::format("tcgen05.dealloc of {}, which a {} may still use", where(event), deed(actor));
       finding.details = {report_.line(order_.thread(event), "tcgen05.dealloc", event.site), line(actor),
@@ -189,20 +192,37 @@ std::optional<Finding> TmemChecker::dealloc(const Event& event) {
                              ? "likely: tcgen05_wait_ld() or tcgen05_wait_st() is missing behind it"
                              : "likely: the warp that frees does not wait for those who still read or multiply"};
       return finding;
-    }
-    if (granule.unwritten_load != 0) {
-      return unwritten_read(event, granule.unwritten_load, i / kLaneGroups,
-                            first_lane(i % kLaneGroups, granule.unwritten), "");
+    });
+    if (stops) return true;
+  }
+  return false;
+}
+
+void TmemChecker::dealloc(const Event& event) {
+  const WarpOrder& warp = *order_.thread(event).warp;
+  const Clock known = order_.known_to(warp);
+  const View view{&known, &known, &warp, warp.tmem_waited, 0, true};
+  Memory& memory = memory_of(event.cta);
+  for (std::uint32_t i = event.address * kLaneGroups; i < (event.address + event.bytes) * kLaneGroups; ++i) {
+    const Granule& granule = memory.granules[i];
+    if (is_still_used(granule, view, event)) return;
+    if (granule.unwritten_load != 0 &&
+        sink_.stops(unwritten_read(event, granule.unwritten_load, i / kLaneGroups,
+                                   first_lane(i % kLaneGroups, granule.unwritten), ""))) {
+      return;
     }
   }
   std::fill_n(memory.granules.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
   std::erase_if(memory.allocations, [&](const Allocation& taken) { return taken.column == event.address; });
-  return std::nullopt;
 }
 
 std::string TmemChecker::deed(Actor actor) const {
   if (!is_transfer(actor)) return order_.mma(actor / 2).name;
   return order_.transfer(actor / 2).is_store ? "tcgen05.st" : "tcgen05.ld";
+}
+
+CallSite TmemChecker::site_of(Actor actor) const {
+  return is_transfer(actor) ? order_.transfer(actor / 2).site : order_.mma(actor / 2).site;
 }
 
 std::string TmemChecker::line(Actor actor) const {
@@ -226,7 +246,8 @@ Finding TmemChecker::unwritten_read(const Event& event, Actor actor, std::uint32
   const std::string_view what = operand;
   const std::string from = report_.has_one_cta() ? std::string() : " of " + report_.block(event.cta);
   Finding finding;
-  finding.code = "uninitialised_read";
+  finding.code = FaultCode::kUninitialisedRead;
+  finding.places = {site_of(actor), event.site};
   finding.headline = fmt::format(
       "a {} reads {}lane {}, column {} of the tensor memory{}, which nobody has written since its allocation",
       deed(actor), what.empty() ? std::string() : fmt::format("{} from ", what), lane, column, from);
@@ -260,23 +281,24 @@ Finding TmemChecker::conflict(const Granule& granule, const Read& earlier, bool 
   }
   const std::string both = fmt::format("a {} and a {} touch {}", deed(before), deed(now), where(event));
   Finding finding;
+  finding.places = {site_of(before), site_of(now)};
   finding.details = {line(before), line(now)};
   const auto because = [&](const char* likely) { finding.details.push_back(std::string("likely: ") + likely); };
   switch (verdict) {
     case Verdict::kNoFenceAfter:
-      finding.code = "missing_tcgen05_fence";
+      finding.code = FaultCode::kMissingTcgen05Fence;
       finding.headline = both + " without tcgen05.fence::after_thread_sync behind the barrier between them";
       because(
           "tcgen05_fence_after_thread_sync() is missing after the wait, in the thread that issues the second");
       return finding;
     case Verdict::kNoFenceBefore:
-      finding.code = "missing_tcgen05_fence";
+      finding.code = FaultCode::kMissingTcgen05Fence;
       finding.headline = both + " without tcgen05.fence::before_thread_sync ahead of the barrier between them";
       because("tcgen05_fence_before_thread_sync() is missing between the wait for the first and the arrival");
       return finding;
     case Verdict::kNoWait: {
       const bool is_store = is_transfer(before) && order_.transfer(before / 2).is_store;
-      finding.code = "missing_tmem_wait";
+      finding.code = FaultCode::kMissingTmemWait;
       finding.headline =
           fmt::format("{}, and the first was not waited for with tcgen05.wait::{}", both, is_store ? "st" : "ld");
       because(is_store ? "tcgen05_wait_st() is missing before the cells are handed on"
@@ -300,17 +322,17 @@ Finding TmemChecker::conflict(const Granule& granule, const Read& earlier, bool 
                has_read(granule.reads_before, *by.warp);
   }
   if (reader != 0 && is_early) {
-    finding.code = "read_before_full";
+    finding.code = FaultCode::kReadBeforeFull;
     finding.headline = fmt::format("{} are read before the {} that fills them is known to be complete",
                                    where(event), deed(writer));
     because("no tcgen05_commit() to the barrier that the reader waits for, or no wait for it");
   } else if (reader != 0) {
-    finding.code = "write_while_read";
+    finding.code = FaultCode::kWriteWhileRead;
     finding.headline = fmt::format("a {} overwrites {} while a {} may still read them", deed(writer),
                                    where(event), deed(reader));
     because("it is issued without a wait for the barrier on which the readers release the stage");
   } else {
-    finding.code = "race";
+    finding.code = FaultCode::kRace;
     finding.headline = both + ", and nothing orders them";
     because(
         "nothing is between the two; a commit, or a wait, a fence and an arrival, must lead from one to the "

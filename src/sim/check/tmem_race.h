@@ -14,6 +14,7 @@
 // PTX: tcgen05 Memory Consistency Model Semantics.
 #pragma once
 
+#include "sim/check/finding_sink.h"
 #include "sim/check/order.h"
 #include "sim/check/race_report.h"
 
@@ -22,7 +23,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -30,10 +30,11 @@ namespace heddle::sim::check {
 
 class TmemChecker {
  public:
-  TmemChecker(Order& order, const RaceReport& report) : order_(order), report_(report) {}
+  TmemChecker(Order& order, const RaceReport& report, FindingSink& sink)
+      : order_(order), report_(report), sink_(sink) {}
 
   static EventMask wants();
-  std::optional<Finding> on_event(const Event& event);
+  void on_event(const Event& event);
   void forget(std::uint32_t cta) { memories_.erase(cta); }
 
  private:
@@ -82,13 +83,15 @@ class TmemChecker {
   static bool is_transfer(Actor actor) { return actor % 2 == 1; }
 
   Memory& memory_of(std::uint32_t cta);
-  std::optional<Finding> touch(const Event& event, Actor actor, const View& view);
-  std::optional<Finding> dealloc(const Event& event);
+  void touch(const Event& event, Actor actor, const View& view);
+  void dealloc(const Event& event);
+  bool is_still_used(const Granule& granule, const View& view, const Event& event);  // and the run stops for it
   Verdict judge(Actor before, const View& view) const;
   void record_read(Granule& granule, Actor actor, const View& view) const;
   bool has_read(const Reads& reads, const WarpOrder& warp) const;
   bool is_too_late(Actor transfer, Actor operation) const;
   std::string deed(Actor actor) const;
+  CallSite site_of(Actor actor) const;
   std::string line(Actor actor) const;
   std::string where(const Event& event) const;
   Finding unwritten_read(const Event& event, Actor actor, std::uint32_t column, std::uint32_t lane,
@@ -98,6 +101,7 @@ class TmemChecker {
 
   Order& order_;
   const RaceReport& report_;
+  FindingSink& sink_;
   std::unordered_map<std::uint32_t, Memory> memories_;  // by linear index of the CTA
 };
 

@@ -111,7 +111,7 @@ machine::SharedAddress Executor::address_of(const void* shared, CallSite site) {
   const auto distance = static_cast<std::uint64_t>(static_cast<const std::byte*>(shared) - cluster.arena);
   const std::uint64_t rank = distance / machine::kArenaStride;
   if (rank >= cluster.ctas.size()) {
-    machine_.fault(running_, site, "not_shared",
+    machine_.fault(running_, site, FaultCode::kNotShared,
                    shared == nullptr ? "a null pointer where shared memory was expected"
                                      : "a pointer where shared memory was expected, which does not point there");
   }

@@ -97,10 +97,11 @@ SharedAddress own_barrier(Executor& e, const Machine& m, const Thread& t, MbarPt
   const SharedAddress address = e.address_of(bar, site);
   const std::uint32_t rank = address >> sim::machine::kRankShift;
   if (rank != t.cta->rank) {
-    m.fault(&t, site, "bad_rank",
-            fmt::format("{} on a barrier of rank {}; this form takes a barrier of the own CTA (rank {}), the _cluster "
-                        "form any",
-                        instruction, rank, t.cta->rank));
+    m.fault(&t, site, sim::FaultCode::kBadRank,
+            fmt::format(
+                "{} on a barrier of rank {}; this form takes a barrier of the own CTA (rank {}), the _cluster "
+                "form any",
+                instruction, rank, t.cta->rank));
   }
   return address;
 }
@@ -358,9 +359,10 @@ void st_global_bytes(void* global, const void* registers, std::uint32_t bytes, C
 namespace {
 
 void check_map_pointer(const Machine& m, const Thread& t, const TensorMap* map, CallSite site) {
-  if (map == nullptr) m.fault(&t, site, "bad_tensor_map", "a copy with a null pointer instead of a tensor map");
+  if (map == nullptr)
+    m.fault(&t, site, sim::FaultCode::kBadTensorMap, "a copy with a null pointer instead of a tensor map");
   if (reinterpret_cast<std::uint64_t>(map) % 64 != 0) {
-    m.fault(&t, site, "bad_tensor_map",
+    m.fault(&t, site, sim::FaultCode::kBadTensorMap,
             fmt::format("a copy with a tensor map that is aligned to {} bytes; it must be aligned to 64",
                         reinterpret_cast<std::uint64_t>(map) & -reinterpret_cast<std::uint64_t>(map)));
   }
@@ -459,7 +461,7 @@ void annotate_barriers(MbarPtr first, std::uint32_t count, Name pipeline, Barrie
 namespace {
 
 // The headline is moved on, so that the stack that is abandoned here holds no memory.
-[[noreturn]] void stop_thread(const char* code, std::string headline, CallSite site) noexcept {
+[[noreturn]] void stop_thread(sim::FaultCode code, std::string headline, CallSite site) noexcept {
   Executor& executor = Executor::current();
   try {
     executor.machine().fault(&executor.thread(), site, code, std::move(headline));
@@ -472,16 +474,17 @@ namespace {
 }  // namespace
 
 void fault_stage_dropped(Name pipeline, std::uint32_t stage, CallSite acquired) noexcept {
-  stop_thread("stage_dropped",
-              fmt::format("the handle of {}[{}], acquired here, went out of scope without release()", pipeline.text,
-                          stage),
+  stop_thread(sim::FaultCode::kStageDropped,
+              fmt::format("the handle of {}[{}], acquired here, went out of scope without release()",
+                          pipeline.text, stage),
               acquired);
 }
 
 void fault_stage_used_after_release(Name pipeline, std::uint32_t stage, CallSite site) noexcept {
-  stop_thread("stage_used_after_release",
-              fmt::format("the handle of {}[{}] was used or released again after its release", pipeline.text, stage),
-              site);
+  stop_thread(
+      sim::FaultCode::kStageUsedAfterRelease,
+      fmt::format("the handle of {}[{}] was used or released again after its release", pipeline.text, stage),
+      site);
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET::isa

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <iterator>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 namespace heddle::sim {
 
@@ -60,14 +60,14 @@ void check_launch(const LaunchOptions& options, const LaunchShape& shape, const 
                        machine::kSharedBase));
   }
   if (options.sms == 0) refuse("no SM to run on; sms is at least 1");
-  constexpr std::string_view kAcceptable[] = {
-      "exit_in_flight",        "global_race",       "init_not_visible", "missing_init_fence", "missing_proxy_fence",
-      "missing_tcgen05_fence", "missing_tmem_wait", "race",             "read_before_full",   "uninitialised_read",
-      "write_while_read"};
-  for (const std::string& code : options.accepted) {
-    if (std::find(std::begin(kAcceptable), std::end(kAcceptable), code) == std::end(kAcceptable)) {
-      refuse(fmt::format("the mistake '{}' cannot be accepted; {} can", code, fmt::join(kAcceptable, ", ")));
+  for (const std::string& name : options.accepted) {
+    const std::optional<FaultCode> code = find_fault_code(name);
+    if (code && rule_of(*code).is_acceptable) continue;
+    std::vector<std::string_view> acceptable;
+    for (const FaultRule& rule : kFaultRules) {
+      if (rule.is_acceptable) acceptable.push_back(rule.name);
     }
+    refuse(fmt::format("the mistake '{}' cannot be accepted; {} can", name, fmt::join(acceptable, ", ")));
   }
 }
 
@@ -88,9 +88,13 @@ RunOutcome run_entry(const RunOptions& options, const GlobalMemory& memory, cons
                                       .arch = options.arch,
                                       .sms = options.sms,
                                       .kernel = options.kernel,
-                                      .again = options.again},
+                                      .again = options.again,
+                                      .check_races = options.check_races,
+                                      .strict = options.strict,
+                                      .accepted = options.accepted},
                                      shape, entry, params);
   return {.report = report.text(),
+          .remarks = report.remarks(),
           .thread_switches = report.stats.thread_switches,
           .instructions = report.stats.instructions,
           .copies = report.stats.copies,

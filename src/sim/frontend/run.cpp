@@ -27,7 +27,7 @@ Run::Run(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t t
       machine_(options, shape, threads, shared_bytes, registers),
       strategy_(explore::make_strategy(options.schedule)) {
   machine_.add_observer(history_);
-  if (options.check_races) machine_.add_observer(races_.emplace(machine_, options.accepted));
+  if (options.check_races) machine_.add_observer(races_.emplace(machine_, machine_.findings()));
 }
 
 Thread* Run::next_thread() {
@@ -72,10 +72,7 @@ bool Run::step_copy(const explore::Choice& choice) {
 // An observer cannot stop the machine in the middle of an instruction; its finding ends the run before the next.
 bool Run::take_finding() {
   if (!races_ || !races_->finding()) return false;
-  if (!diagnosis_) {
-    const check::Finding& finding = *races_->finding();
-    diagnosis_ = check::make_diagnosis(finding.code, finding.headline, finding.details, options_);
-  }
+  if (!diagnosis_) diagnosis_ = check::make_diagnosis(*races_->finding(), options_);
   return true;
 }
 
@@ -100,7 +97,7 @@ void Run::explain_budget(CallSite site, bool knows_places) {
 
 void Run::record(const Fault& fault) {
   if (take_last_finding()) return;  // what was wrong before this
-  diagnosis_ = check::make_diagnosis(fault.code, fault.headline, fault.details, options_);
+  diagnosis_ = check::make_diagnosis(fault, options_);
 }
 
 void Run::finish_copies() {
@@ -114,13 +111,10 @@ Report Run::make_report() {
   take_finding();
   Report report;
   if (diagnosis_) report.diagnoses.push_back(std::move(*diagnosis_));
-  if (races_) {
-    for (const check::Finding& one : races_->accepted()) {
-      report.accepted.push_back(check::make_diagnosis(one.code, one.headline, one.details, options_));
-    }
-  }
-  if (const std::optional<Fault>& one = machine_.accepted()) {
-    report.accepted.push_back(check::make_diagnosis(one->code, one->headline, one->details, options_));
+  for (const machine::Findings::Told& one : machine_.findings().told()) {
+    std::vector<Diagnosis>& told = one.is_accepted ? report.accepted : report.formal;
+    told.push_back(check::make_diagnosis(one.fault, options_));
+    told.back().times = one.times;
   }
   report.stats = machine_.stats();
   report.schedule = options_.schedule.name();

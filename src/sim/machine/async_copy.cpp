@@ -23,7 +23,7 @@ constexpr std::uint32_t kMaxBytes = 16;
 
 void Machine::cp_async(Thread& thread, const AsyncCopy& operands, bool lands_now, CallSite site) {
   if (operands.source_bytes > operands.bytes) {
-    fault(&thread, site, "bad_copy",
+    fault(&thread, site, FaultCode::kBadCopy,
           fmt::format("cp.async reads {} bytes, but writes {}; at most as many", operands.source_bytes,
                       operands.bytes));
   }
@@ -61,7 +61,7 @@ void Machine::land(Thread& thread, const AsyncCopy& copy) {
   if (copy.source_bytes != 0) {
     const GlobalMemory::Region* region = global_->find(copy.from, copy.source_bytes);
     if (region == nullptr) {
-      fault(&thread, copy.site, "global_out_of_bounds",
+      fault(&thread, copy.site, FaultCode::kGlobalOutOfBounds,
             fmt::format("cp.async of {} bytes at {}", copy.source_bytes, global_->describe(copy.from)));
     }
     std::memcpy(target, region->host + (copy.from - region->address), copy.source_bytes);

@@ -133,31 +133,31 @@ std::optional<isa::Dim3> Machine::cancel_cluster(std::uint64_t entropy) {
 void Machine::clc_try_cancel(Thread& thread, SharedAddress response, SharedAddress barrier, bool is_multicast,
                              CallSite site) {
   if (options_.arch != Arch::kSm100) {
-    fault(&thread, site, "unsupported",
+    fault(&thread, site, FaultCode::kUnsupported,
           fmt::format("{} on sm_90; cluster launch control exists from sm_100 on", kTryCancel));
   }
   const std::uint32_t offset = response & kOffsetMask;
   for (const SharedAddress address : {response, barrier}) {
     if (address >> kRankShift != thread.cta->rank) {
-      fault(&thread, site, "bad_rank",
+      fault(&thread, site, FaultCode::kBadRank,
             fmt::format("{} with {} in rank {}; both its operands lie in the CTA's own shared memory (rank {})",
                         kTryCancel, address == response ? "a response" : "a barrier", address >> kRankShift,
                         thread.cta->rank));
     }
   }
   if (offset % isa::kClcResponseBytes != 0) {
-    fault(&thread, site, "misaligned",
+    fault(&thread, site, FaultCode::kMisaligned,
           fmt::format("{} with the response at shared address {:#x}; it must be a multiple of 16", kTryCancel,
                       offset));
   }
   if (offset < kSharedBase || offset + isa::kClcResponseBytes > thread.cta->shared_end) {
-    fault(&thread, site, "shared_out_of_bounds",
+    fault(&thread, site, FaultCode::kSharedOutOfBounds,
           fmt::format(
               "{} with the response at shared address {:#x}, outside of the CTA's shared memory [{:#x}, {:#x})",
               kTryCancel, offset, kSharedBase, thread.cta->shared_end));
   }
   if (thread.cta->has_seen_clc_failure) {
-    fault(&thread, site, "clc_after_failure",
+    fault(&thread, site, FaultCode::kClcAfterFailure,
           fmt::format("{} after this CTA has seen a request fail, which is undefined", kTryCancel),
           {fmt::format("{:<62} {}", "it saw the failure", place(thread.cta->clc_failure_site)),
            "likely: the loop goes on after a response that is not canceled"});
@@ -180,12 +180,13 @@ void Machine::clc_try_cancel(Thread& thread, SharedAddress response, SharedAddre
 
 ClcResponse Machine::clc_response(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const {
   if (options_.arch != Arch::kSm100) {
-    fault(&thread, site, "unsupported",
+    fault(&thread, site, FaultCode::kUnsupported,
           fmt::format("{} on sm_90; cluster launch control exists from sm_100 on", kQuery));
   }
   const ClcResponse response = decode_clc_response(bytes);
   if (response.state == ClcResponseState::kNotAResponse) {
-    fault(&thread, site, "clc_bad_response", fmt::format("{} of 16 bytes that no try_cancel wrote", kQuery),
+    fault(&thread, site, FaultCode::kClcBadResponse,
+          fmt::format("{} of 16 bytes that no try_cancel wrote", kQuery),
           {"likely: the response is read before its barrier says that it is there, or from another place"});
   }
   return response;
@@ -201,7 +202,7 @@ bool Machine::clc_is_canceled(Thread& thread, const isa::Bytes16& response, Call
 isa::Dim3 Machine::clc_first_ctaid(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const {
   const ClcResponse response = clc_response(thread, bytes, site);
   if (response.state == ClcResponseState::kRefused) {
-    fault(&thread, site, "clc_no_cluster",
+    fault(&thread, site, FaultCode::kClcNoCluster,
           fmt::format("{}.get_first_ctaid of a request that failed, which names no cluster", kQuery),
           {"likely: no look at query_cancel.is_canceled before"});
   }

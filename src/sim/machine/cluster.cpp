@@ -7,8 +7,9 @@ namespace heddle::sim::machine {
 
 void Machine::cluster_arrive(Thread& thread, bool releases, CallSite site) {
   if (thread.cluster_arrivals != thread.cluster_waits) {
-    fault(&thread, site, "cluster_barrier",
-          "barrier.cluster.arrive twice without barrier.cluster.wait between; each thread arrives once in a round");
+    fault(
+        &thread, site, FaultCode::kClusterBarrier,
+        "barrier.cluster.arrive twice without barrier.cluster.wait between; each thread arrives once in a round");
   }
   Cluster& cluster = *thread.cta->cluster;
   thread.cluster_arrivals = cluster.round + 1;
@@ -37,7 +38,8 @@ void Machine::finish_cluster_round(Cluster& cluster) {
 
 bool Machine::cluster_wait(Thread& thread, CallSite site) {
   if (thread.cluster_arrivals == thread.cluster_waits) {
-    fault(&thread, site, "cluster_barrier", "barrier.cluster.wait without barrier.cluster.arrive before it");
+    fault(&thread, site, FaultCode::kClusterBarrier,
+          "barrier.cluster.wait without barrier.cluster.arrive before it");
   }
   Cluster& cluster = *thread.cta->cluster;
   if (cluster.round < thread.cluster_arrivals) {

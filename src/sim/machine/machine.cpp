@@ -36,7 +36,8 @@ Machine::Machine(const LaunchOptions& options, const LaunchShape& shape, std::ui
       pending_(cluster_count_),
       global_(options.memory == nullptr ? &no_memory_ : options.memory),
       tma_(*this),
-      clc_(*this) {
+      clc_(*this),
+      findings_(options) {
   for (Observer* observer : options.observers) add_observer(*observer);
   const std::uint64_t fitting = std::max<std::uint64_t>(1, options.sms / cluster_size_);
   const auto resident = static_cast<std::uint32_t>(std::min(fitting, cluster_count_));
@@ -212,28 +213,32 @@ void Machine::cta_exit(Cta& cta) {
   check_registers_at_exit(cta);
   check_tmem_at_exit(cta);
   if (const Copy* copy = tma_.touching(cta); copy != nullptr) {
-    try {
-      fault(nullptr, copy->site, "exit_in_flight",
-            fmt::format("{} exits while a {} of {} bytes is in flight on its shared memory",
-                        has_one_cta() ? std::string("the CTA") : describe(cta), sim::machine::name_of(copy->kind),
-                        copy->bytes),
-            {fmt::format("likely: nobody waits for it before the end; {}",
-                         copy->kind == CopyKind::kLoad ? "drain the pipeline, or wait for its full barrier"
-                                                       : "add cp_async_bulk_wait_group_read<0>() in the thread "
-                                                         "that issued it")});
-    } catch (Fault& mistake) {
-      const std::vector<std::string>& codes = options_.accepted;
-      if (std::find(codes.begin(), codes.end(), mistake.code) == codes.end()) throw;
-      tma_.read_sources(cta);
-      if (tma_.touching(cta) != nullptr) throw;
-      if (!accepted_) accepted_ = std::move(mistake);
-    }
+    const Fault mistake{
+        FaultCode::kExitInFlight,
+        fmt::format("{} exits while a {} of {} bytes is in flight on its shared memory",
+                    has_one_cta() ? std::string("the CTA") : describe(cta), sim::machine::name_of(copy->kind),
+                    copy->bytes),
+        {fmt::format("likely: nobody waits for it before the end; {}",
+                     copy->kind == CopyKind::kLoad ? "drain the pipeline, or wait for its full barrier"
+                                                   : "add cp_async_bulk_wait_group_read<0>() in the thread "
+                                                     "that issued it")}};
+    const CallSite site = copy->site;
+    // Memory that is only read can stay until it has been; what would be written is somebody else's by then.
+    if (tma_.touching(cta, true) != nullptr)
+      fault(nullptr, site, mistake.code, mistake.headline, mistake.details);
+    judge(nullptr, site, mistake);
+    tma_.read_sources(cta);
   }
   if (const ClcRequest* request = clc_.touching(cta); request != nullptr) {
-    fault(nullptr, request->site, "exit_in_flight",
-          fmt::format("{} exits while a request for a cluster is in flight, whose response goes to its shared memory",
-                      has_one_cta() ? std::string("the CTA") : describe(cta)),
+    fault(nullptr, request->site, FaultCode::kExitInFlight,
+          fmt::format(
+              "{} exits while a request for a cluster is in flight, whose response goes to its shared memory",
+              has_one_cta() ? std::string("the CTA") : describe(cta)),
           {"likely: nobody waits for the response; a cluster that it names would never run"});
+  }
+  // Loads and stores that an accepted mistake has left behind.
+  for (std::size_t i = tmem_ready_.size(); i-- > 0;) {
+    if (tmem_ready_[i]->cta == &cta) step_tmem(i);
   }
   for (std::uint32_t id : cta.barrier_ids) barriers_[id].live = false;
   if (wants(EventKind::kCtaExit)) emit({.kind = EventKind::kCtaExit, .cta = cta.linear});
@@ -241,7 +246,7 @@ void Machine::cta_exit(Cta& cta) {
 
 SharedAddress Machine::mapa(const Thread& thread, SharedAddress address, std::uint32_t rank, CallSite site) const {
   if (rank >= cluster_size_) {
-    fault(&thread, site, "bad_rank",
+    fault(&thread, site, FaultCode::kBadRank,
           fmt::format("mapa to rank {}, but the cluster has {} CTAs: ranks 0 to {}", rank, cluster_size_,
                       cluster_size_ - 1));
   }
@@ -251,13 +256,13 @@ SharedAddress Machine::mapa(const Thread& thread, SharedAddress address, std::ui
 Cta& Machine::cta_of(const Thread& thread, SharedAddress address, CallSite site, const char* instruction) const {
   const std::uint32_t rank = address >> kRankShift;
   if (rank >= cluster_size_) {
-    fault(&thread, site, "bad_rank",
+    fault(&thread, site, FaultCode::kBadRank,
           fmt::format("{} of shared memory in rank {}, but the cluster has {} CTAs", instruction, rank,
                       cluster_size_));
   }
   Cta& cta = *thread.cta->cluster->ctas[rank];
   if (cta.exited) {
-    fault(&thread, site, "exited_cta",
+    fault(&thread, site, FaultCode::kExitedCta,
           fmt::format("{} reaches {}, which has exited", instruction, describe(cta)),
           {"likely: no cluster barrier before the end; a CTA must stay until its peers are done with it"});
   }
@@ -323,17 +328,26 @@ std::vector<const Thread*> Machine::resident_threads() const {
   return resident;
 }
 
-void Machine::fault(const Thread* thread, CallSite site, std::string code, std::string headline,
-                    std::vector<std::string> details) const {
-  std::vector<std::string> lines;
+Fault Machine::placed(const Thread* thread, CallSite site, Fault mistake) const {
   const std::string where = *site.file == '\0' ? std::string() : place(site);
+  std::vector<std::string>& lines = mistake.details;
   if (thread != nullptr) {
-    lines.push_back(fmt::format("{:<62} {}", describe(*thread), where));
+    lines.insert(lines.begin(), fmt::format("{:<62} {}", describe(*thread), where));
   } else if (!where.empty()) {
-    lines.push_back(fmt::format("{:<62} {}", "issued at", where));
+    lines.insert(lines.begin(), fmt::format("{:<62} {}", "issued at", where));
   }
-  for (std::string& detail : details) lines.push_back(std::move(detail));
-  throw Fault{std::move(code), std::move(headline), std::move(lines)};
+  mistake.places.first = site;
+  return mistake;
+}
+
+void Machine::fault(const Thread* thread, CallSite site, FaultCode code, std::string headline,
+                    std::vector<std::string> details) const {
+  throw placed(thread, site, {code, std::move(headline), std::move(details)});
+}
+
+void Machine::judge(const Thread* thread, CallSite site, Fault mistake) {
+  Fault fault = placed(thread, site, std::move(mistake));
+  if (!findings_.allows(fault)) throw fault;
 }
 
 void Machine::step_copy(std::size_t index, std::uint64_t entropy) {

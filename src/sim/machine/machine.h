@@ -12,6 +12,7 @@
 #include "sim/machine/async_copy.h"
 #include "sim/machine/clc.h"
 #include "sim/machine/fault.h"
+#include "sim/machine/findings.h"
 #include "sim/machine/mbarrier.h"
 #include "sim/machine/named_barrier.h"
 #include "sim/machine/scaled_core.h"
@@ -220,7 +221,6 @@ class Machine {
   SharedAddress mapa(const Thread& thread, SharedAddress address, std::uint32_t rank, CallSite site) const;
 
   void thread_exit(Thread& thread);
-  const std::optional<Fault>& accepted() const { return accepted_; }  // a mistake that the launch accepts
 
   // mbarrier.
   void mbarrier_init(Thread& thread, SharedAddress address, std::uint32_t count, CallSite site);
@@ -375,8 +375,13 @@ class Machine {
   void complete_tx(Cta& cta, std::uint32_t barrier_offset, std::uint32_t bytes, std::uint64_t copy, CallSite site);
   void copy_changed(Thread* issuer);  // a bulk group of this thread has come further
   Cta& cta_of(const Thread& thread, SharedAddress address, CallSite site, const char* instruction) const;
-  [[noreturn]] void fault(const Thread* thread, CallSite site, std::string code, std::string headline,
+  // A mistake that the machine cannot go on after.
+  [[noreturn]] void fault(const Thread* thread, CallSite site, FaultCode code, std::string headline,
                           std::vector<std::string> details = {}) const;
+  // One that it can: returns if the launch goes on, as if it had been none. `places` starts at the site.
+  void judge(const Thread* thread, CallSite site, Fault mistake);
+  Findings& findings() { return findings_; }
+  const Findings& findings() const { return findings_; }
 
  private:
   struct Listener {
@@ -384,6 +389,7 @@ class Machine {
     EventMask wants;
   };
 
+  Fault placed(const Thread* thread, CallSite site, Fault mistake) const;  // with a line for who and where
   isa::Dim3 cluster_at(std::uint64_t index) const;  // counted in clusters
   void start_cluster(Cluster& cluster, std::uint32_t index);
   ClcResponse clc_response(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const;
@@ -419,7 +425,7 @@ class Machine {
   WgmmaAccumulator& use_accumulator(WgmmaWarp& warp, const Thread& thread, const WgmmaOperands& operands,
                                     CallSite site);
   void step_mma(std::size_t index);
-  void check_wgmma_at_exit(const Thread& thread) const;
+  void check_wgmma_at_exit(const Thread& thread);
   void require_sm100(const Thread& thread, CallSite site, const char* instruction) const;
   // The other CTA, if the group is a pair; checks that there is one, and that the CTA uses no other group.
   Cta* join_cta_group(Thread& thread, int cta_group, CallSite site, const char* instruction);
@@ -431,11 +437,11 @@ class Machine {
                           const char* instruction) const;
   void check_tmem_cols(const Thread& thread, const Cta& cta, std::uint32_t column, std::uint32_t cols,
                        const std::string& what, CallSite site) const;
-  void check_not_freed(const Thread& by, bool was_awaited, const Cta& cta, std::uint32_t column, std::uint32_t cols,
-                       const std::string& what, CallSite site) const;
-  void check_stored_value(const Thread& thread, const void* registers, std::uint32_t bytes, CallSite site) const;
-  void check_tmem_at_exit(const Thread& thread) const;
-  void check_tmem_at_exit(const Cta& cta) const;
+  void check_not_freed(const Thread& by, bool was_awaited, const Cta& cta, std::uint32_t column,
+                       std::uint32_t cols, const std::string& what, CallSite site);
+  void check_stored_value(const Thread& thread, const void* registers, std::uint32_t bytes, CallSite site);
+  void check_tmem_at_exit(const Thread& thread);
+  void check_tmem_at_exit(const Cta& cta);
   void step_tmem(std::size_t index);
   void wake_warp(const Cta& cta, std::uint32_t warp);
   void check_tcgen05_operand(const Thread& thread, char operand, std::uint64_t descriptor, Major major,
@@ -492,7 +498,7 @@ class Machine {
   std::uint64_t next_commit_id_ = 1;
   std::vector<TmemTransfer*> tmem_ready_;
   std::uint64_t next_transfer_id_ = 1;
-  std::optional<Fault> accepted_;
+  Findings findings_;
   Stats stats_;
 };
 

@@ -32,7 +32,7 @@ bool Machine::meet_at_matrix(Thread& thread, WarpOp op, const MatrixOperands& op
   const char* instruction = sim::machine::name_of(op);
   if (thread.lane() < 8 * operands.count) {
     if (operands.row >> kRankShift != thread.cta->rank) {
-      fault(&thread, site, "bad_rank",
+      fault(&thread, site, FaultCode::kBadRank,
             fmt::format("{} in the shared memory of rank {}; a CTA uses its own (rank {})", instruction,
                         operands.row >> kRankShift, thread.cta->rank));
     }
@@ -45,9 +45,9 @@ bool Machine::meet_at_matrix(Thread& thread, WarpOp op, const MatrixOperands& op
   for (std::uint32_t l = 0; l < 32; ++l) {
     const MatrixOperands& other = *thread.cta->threads[thread.warp() * 32 + l].matrix;
     if (other.count == operands.count && other.transposed == operands.transposed) continue;
-    fault(&thread, site, "divergence",
-          fmt::format("{} differs within a warp: .x{}{} in lane {}, .x{}{} in lane {}", instruction, operands.count,
-                      operands.transposed ? ".trans" : "", thread.lane(), other.count,
+    fault(&thread, site, FaultCode::kDivergence,
+          fmt::format("{} differs within a warp: .x{}{} in lane {}, .x{}{} in lane {}", instruction,
+                      operands.count, operands.transposed ? ".trans" : "", thread.lane(), other.count,
                       other.transposed ? ".trans" : "", l));
   }
   return true;

@@ -25,12 +25,12 @@ Barrier& Machine::live_barrier(const Thread& thread, SharedAddress address, Call
   Cta& cta = cta_of(thread, address, site, instruction);
   const std::uint32_t offset = address & kOffsetMask;
   if (offset % 8 != 0) {
-    fault(&thread, site, "misaligned",
+    fault(&thread, site, FaultCode::kMisaligned,
           fmt::format("{} at shared address {:#x}; an mbarrier is aligned to 8 bytes", instruction, offset));
   }
   Barrier* barrier = find_barrier(cta, offset);
   if (barrier == nullptr || !barrier->live) {
-    fault(&thread, site, "uninitialised_barrier",
+    fault(&thread, site, FaultCode::kUninitialisedBarrier,
           fmt::format("{} on {}, which is not initialised", instruction, describe_shared(cta, offset)),
           {"likely: the roles start before the thread that initialises the barriers is done; init, "
            "fence_mbarrier_init, then a barrier of all threads"});
@@ -41,7 +41,7 @@ Barrier& Machine::live_barrier(const Thread& thread, SharedAddress address, Call
 Barrier& Machine::own_barrier(const Thread& thread, SharedAddress address, CallSite site,
                               const char* instruction) {
   if (address >> kRankShift != thread.cta->rank) {
-    fault(&thread, site, "remote_wait",
+    fault(&thread, site, FaultCode::kRemoteWait,
           fmt::format("{} on a barrier of rank {}; a thread can use it on its own CTA's barriers only (rank {})",
                       instruction, address >> kRankShift, thread.cta->rank));
   }
@@ -54,17 +54,17 @@ void Machine::check(MbarrierFault mistake, const Thread& thread, const Barrier& 
   switch (mistake) {
     case MbarrierFault::kNone: return;
     case MbarrierFault::kCountRange:
-      fault(&thread, site, "barrier_count",
+      fault(&thread, site, FaultCode::kBarrierCount,
             fmt::format("{} with a count of {} on {}; a count is 1 to {}", instruction, value, describe(barrier),
                         Mbarrier::kMaxCount));
     case MbarrierFault::kOverArrival:
-      fault(&thread, site, "over_arrival",
+      fault(&thread, site, FaultCode::kOverArrival,
             fmt::format("{} of {} on {}, but only {} of {} arrivals are missing in phase {}", instruction, value,
                         describe(barrier), state.pending, state.expected, state.phase & 1),
             {fmt::format("likely: a stage is released twice, or the barrier's count of {} is too small",
                          state.expected)});
     case MbarrierFault::kTxRange:
-      fault(&thread, site, "transaction_range",
+      fault(&thread, site, FaultCode::kTransactionRange,
             fmt::format("{} of {} bytes on {} takes its transaction count of {} out of range; at most {} bytes "
                         "may be outstanding",
                         instruction, value, describe(barrier), state.tx, Mbarrier::kMaxCount));
@@ -112,22 +112,22 @@ void Machine::mbarrier_init(Thread& thread, SharedAddress address, std::uint32_t
   Cta& cta = cta_of(thread, address, site, kInstruction);
   const std::uint32_t offset = address & kOffsetMask;
   if (&cta != thread.cta) {
-    fault(&thread, site, "remote_wait",
+    fault(&thread, site, FaultCode::kRemoteWait,
           fmt::format("mbarrier.init of a barrier of rank {}; a CTA initialises its own barriers (rank {})",
                       cta.rank, thread.cta->rank));
   }
   if (offset % 8 != 0) {
-    fault(&thread, site, "misaligned",
+    fault(&thread, site, FaultCode::kMisaligned,
           fmt::format("mbarrier.init at shared address {:#x}; an mbarrier is aligned to 8 bytes", offset));
   }
   if (offset < kSharedBase || offset + 8 > cta.shared_end) {
-    fault(&thread, site, "shared_out_of_bounds",
+    fault(&thread, site, FaultCode::kSharedOutOfBounds,
           fmt::format("mbarrier.init at shared address {:#x}, outside of the CTA's shared memory [{:#x}, {:#x})",
                       offset, kSharedBase, cta.shared_end));
   }
   Barrier* barrier = find_barrier(cta, offset);
   if (barrier != nullptr && barrier->live) {
-    fault(&thread, site, "barrier_reinitialised",
+    fault(&thread, site, FaultCode::kBarrierReinitialised,
           fmt::format("mbarrier.init of {}, which is already initialised", describe(*barrier)),
           {"likely: more than one thread initialises; or invalidate it first (mbarrier_inval)"});
   }
@@ -148,7 +148,7 @@ void Machine::mbarrier_init(Thread& thread, SharedAddress address, std::uint32_t
 void Machine::mbarrier_inval(Thread& thread, SharedAddress address, CallSite site) {
   Barrier& barrier = own_barrier(thread, address, site, "mbarrier.inval");
   if (barrier.first_waiter != nullptr) {
-    fault(&thread, site, "barrier_in_use",
+    fault(&thread, site, FaultCode::kBarrierInUse,
           fmt::format("mbarrier.inval of {} while {} waits on it", describe(barrier),
                       describe(*barrier.first_waiter)));
   }
@@ -175,7 +175,7 @@ std::uint64_t Machine::mbarrier_arrive_no_complete(Thread& thread, SharedAddress
                                                    CallSite site) {
   Barrier& barrier = own_barrier(thread, address, site, "mbarrier.arrive.noComplete");
   if (count >= barrier.state.pending) {
-    fault(&thread, site, "over_arrival",
+    fault(&thread, site, FaultCode::kOverArrival,
           fmt::format("mbarrier.arrive.noComplete of {} on {} would complete the phase: {} arrivals are missing",
                       count, describe(barrier), barrier.state.pending));
   }
@@ -235,12 +235,12 @@ void Machine::complete_tx(Cta& cta, std::uint32_t barrier_offset, std::uint32_t 
                           CallSite site) {
   Barrier* barrier = find_barrier(cta, barrier_offset);
   if (barrier == nullptr || !barrier->live) {
-    fault(nullptr, site, "uninitialised_barrier",
+    fault(nullptr, site, FaultCode::kUninitialisedBarrier,
           fmt::format("a copy completes on {}, which is not initialised", describe_shared(cta, barrier_offset)));
   }
   const std::uint64_t phase = barrier->state.phase;
   if (barrier->state.complete_tx(bytes) != MbarrierFault::kNone) {
-    fault(nullptr, site, "transaction_range",
+    fault(nullptr, site, FaultCode::kTransactionRange,
           fmt::format("a copy completes {} bytes on {}, whose transaction count is {}: more than {} bytes have "
                       "landed without being expected",
                       bytes, describe(*barrier), barrier->state.tx, Mbarrier::kMaxCount));
@@ -262,7 +262,7 @@ bool Machine::mbarrier_test_wait_parity(Thread& thread, SharedAddress address, s
                                         EventScope scope, CallSite site) {
   Barrier& barrier = own_barrier(thread, address, site, "mbarrier.try_wait.parity");
   if (parity > 1) {
-    fault(&thread, site, "bad_parity",
+    fault(&thread, site, FaultCode::kBadParity,
           fmt::format("a wait for parity {} on {}; a parity is 0 or 1", parity, describe(barrier)));
   }
   if (!barrier.state.parity_is_over(parity)) return false;

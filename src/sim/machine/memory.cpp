@@ -14,12 +14,12 @@ std::byte* Machine::shared_bytes(const Thread& thread, SharedAddress address, st
   const Cta& cta = cta_of(thread, address, site, instruction);
   const std::uint32_t offset = address & kOffsetMask;
   if (offset % bytes != 0) {
-    fault(&thread, site, "misaligned",
+    fault(&thread, site, FaultCode::kMisaligned,
           fmt::format("{} of {} bytes at shared address {:#x}; the address must be a multiple of {}", instruction,
                       bytes, offset, bytes));
   }
   if (offset < kSharedBase || offset + bytes > cta.shared_end) {
-    fault(&thread, site, "shared_out_of_bounds",
+    fault(&thread, site, FaultCode::kSharedOutOfBounds,
           fmt::format("{} of {} bytes at shared address {:#x}, outside of the CTA's shared memory [{:#x}, {:#x})",
                       instruction, bytes, offset, kSharedBase, cta.shared_end));
   }
@@ -33,7 +33,7 @@ void Machine::check_not_barrier(const Thread& thread, const Cta& cta, std::uint3
   for (std::uint32_t word = offset / 8; word <= (offset + bytes - 1) / 8; ++word) {
     const std::uint32_t index = cta.barrier_at[word];
     if (index == 0 || !barriers_[index - 1].live) continue;
-    fault(&thread, site, writes ? "barrier_overwritten" : "barrier_read",
+    fault(&thread, site, writes ? FaultCode::kBarrierOverwritten : FaultCode::kBarrierRead,
           fmt::format("{} of {} bytes at {:#x} {} {}, which is initialised", instruction, bytes, offset,
                       writes ? "writes over" : "reads", describe(barriers_[index - 1])));
   }
@@ -77,11 +77,11 @@ void Machine::ld_global(Thread& thread, std::uint64_t address, void* registers, 
                         CallSite site) {
   const GlobalMemory::Region* region = global_->find(address, bytes);
   if (region == nullptr) {
-    fault(&thread, site, "global_out_of_bounds",
+    fault(&thread, site, FaultCode::kGlobalOutOfBounds,
           fmt::format("ld.global of {} bytes at {}", bytes, global_->describe(address)));
   }
   if (address % bytes != 0) {
-    fault(&thread, site, "misaligned",
+    fault(&thread, site, FaultCode::kMisaligned,
           fmt::format("ld.global of {} bytes at {}; the address must be a multiple of {}", bytes,
                       global_->describe(address), bytes));
   }
@@ -100,15 +100,15 @@ void Machine::st_global(Thread& thread, std::uint64_t address, const void* regis
                         CallSite site) {
   const GlobalMemory::Region* region = global_->find(address, bytes);
   if (region == nullptr) {
-    fault(&thread, site, "global_out_of_bounds",
+    fault(&thread, site, FaultCode::kGlobalOutOfBounds,
           fmt::format("st.global of {} bytes at {}", bytes, global_->describe(address)));
   }
   if (!region->writable) {
-    fault(&thread, site, "global_read_only",
+    fault(&thread, site, FaultCode::kGlobalReadOnly,
           fmt::format("st.global of {} bytes at {}, which is read-only", bytes, global_->describe(address)));
   }
   if (address % bytes != 0) {
-    fault(&thread, site, "misaligned",
+    fault(&thread, site, FaultCode::kMisaligned,
           fmt::format("st.global of {} bytes at {}; the address must be a multiple of {}", bytes,
                       global_->describe(address), bytes));
   }
@@ -148,15 +148,16 @@ void Machine::atom_global(Thread& thread, std::uint64_t address, std::uint32_t b
                           bool writes, CallSite site, const Update& update) {
   const GlobalMemory::Region* region = global_->find(address, bytes);
   if (region == nullptr) {
-    fault(&thread, site, "global_out_of_bounds",
+    fault(&thread, site, FaultCode::kGlobalOutOfBounds,
           fmt::format("{} of {} bytes at {}", instruction, bytes, global_->describe(address)));
   }
   if (writes && !region->writable) {
-    fault(&thread, site, "global_read_only",
-          fmt::format("{} of {} bytes at {}, which is read-only", instruction, bytes, global_->describe(address)));
+    fault(
+        &thread, site, FaultCode::kGlobalReadOnly,
+        fmt::format("{} of {} bytes at {}, which is read-only", instruction, bytes, global_->describe(address)));
   }
   if (address % bytes != 0) {
-    fault(&thread, site, "misaligned",
+    fault(&thread, site, FaultCode::kMisaligned,
           fmt::format("{} of {} bytes at {}; the address must be a multiple of {}", instruction, bytes,
                       global_->describe(address), bytes));
   }

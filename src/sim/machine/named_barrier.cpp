@@ -37,27 +37,28 @@ std::uint32_t needed(const Cta& cta, const NamedBarrier& barrier) {
 void Machine::check_named_operands(const Thread& thread, std::uint32_t id, std::uint32_t threads,
                                    CallSite site) const {
   if (id >= 16) {
-    fault(&thread, site, "named_barrier",
+    fault(&thread, site, FaultCode::kNamedBarrier,
           fmt::format("named barrier {}; a CTA has 16, numbered 0 to 15", id));
   }
   if (threads == 0 || threads % 32 != 0) {
-    fault(&thread, site, "named_barrier",
-          fmt::format("named barrier {} with {} threads; the count is a multiple of 32, {} would pass", id, threads,
-                      (threads / 32 + 1) * 32));
+    fault(&thread, site, FaultCode::kNamedBarrier,
+          fmt::format("named barrier {} with {} threads; the count is a multiple of 32, {} would pass", id,
+                      threads, (threads / 32 + 1) * 32));
   }
   if (threads > whole_cta()) {
-    fault(&thread, site, "named_barrier",
-          fmt::format("named barrier {} waits for {} threads, but the CTA has {}", id, threads, threads_per_cta_));
+    fault(
+        &thread, site, FaultCode::kNamedBarrier,
+        fmt::format("named barrier {} waits for {} threads, but the CTA has {}", id, threads, threads_per_cta_));
   }
   const NamedBarrier& barrier = thread.cta->named[id];
   if (barrier.threads != 0 && barrier.threads != threads) {
-    fault(&thread, site, "named_barrier",
-          fmt::format("named barrier {} with {} threads, but others use it with {} in the same round", id, threads,
-                      barrier.threads),
+    fault(&thread, site, FaultCode::kNamedBarrier,
+          fmt::format("named barrier {} with {} threads, but others use it with {} in the same round", id,
+                      threads, barrier.threads),
           {"likely: two groups of warps share one barrier id"});
   }
   if ((barrier.lanes[thread.warp()] & 1u << thread.lane()) != 0) {
-    fault(&thread, site, "named_barrier",
+    fault(&thread, site, FaultCode::kNamedBarrier,
           fmt::format("a thread arrives twice on named barrier {} in one round; {} of {} threads are here", id,
                       barrier.arrived, barrier.threads),
           {"likely: a barrier is used again before every thread of the last round has gone through it"});
@@ -88,9 +89,9 @@ void Machine::finish_named_round(Cta& cta, std::uint32_t id, const Thread& last,
   if (barrier.arrived < needed(cta, barrier)) return;
   for (std::size_t w = 0; w < cta.warps.size(); ++w) {
     if (barrier.lanes[w] != 0 && (barrier.lanes[w] & cta.warps[w].live) != cta.warps[w].live) {
-      fault(&last, site, "divergence",
-            fmt::format("named barrier {} was reached by {} of {} lanes of warp {}; a warp arrives as a whole", id,
-                        std::popcount(barrier.lanes[w]), std::popcount(cta.warps[w].live), w));
+      fault(&last, site, FaultCode::kDivergence,
+            fmt::format("named barrier {} was reached by {} of {} lanes of warp {}; a warp arrives as a whole",
+                        id, std::popcount(barrier.lanes[w]), std::popcount(cta.warps[w].live), w));
     }
   }
   const std::uint32_t result = barrier.result();
@@ -138,7 +139,7 @@ bool Machine::bar_red(Thread& thread, std::uint32_t id, std::uint32_t threads, N
   check_named_operands(thread, id, count, site);
   NamedBarrier& barrier = thread.cta->named[id];
   if (barrier.reduction != NamedReduction::kNone && barrier.reduction != reduction) {
-    fault(&thread, site, "named_barrier",
+    fault(&thread, site, FaultCode::kNamedBarrier,
           fmt::format("bar.red.{} on named barrier {}, but others of the same round reduce by .{}", text_of(reduction),
                       id, text_of(barrier.reduction)));
   }

@@ -21,7 +21,7 @@ const char* direction(bool increases) { return increases ? "inc" : "dec"; }
 
 bool Machine::setmaxnreg(Thread& thread, bool increases, std::uint32_t count, CallSite site) {
   if (!isa::is_register_count(count)) {
-    fault(&thread, site, "register_budget",
+    fault(&thread, site, FaultCode::kRegisterBudget,
           fmt::format("setmaxnreg.{} {}; 24 to 256 registers, a multiple of 8", direction(increases), count));
   }
   Warpgroup& group = whole_warpgroup(thread, site, "setmaxnreg");
@@ -35,13 +35,13 @@ bool Machine::setmaxnreg(Thread& thread, bool increases, std::uint32_t count, Ca
         first.count == count) {
       continue;
     }
-    fault(&thread, site, "divergence",
+    fault(&thread, site, FaultCode::kDivergence,
           fmt::format("setmaxnreg.{} {} in warp {}, but others of its warpgroup execute another one; all of them "
                       "execute the same",
                       direction(increases), count, thread.warp()));
   }
   if (warp.registers != 0 && (increases ? warp.registers > count : warp.registers < count)) {
-    fault(&thread, site, "register_budget",
+    fault(&thread, site, FaultCode::kRegisterBudget,
           fmt::format("setmaxnreg.{} {} in a warp that has {} registers for each thread; {} {} would pass",
                       direction(increases), count, warp.registers, increases ? "at least" : "at most",
                       warp.registers));
@@ -96,10 +96,11 @@ void Machine::check_register_waits() const {
       asked += wanted;
     }
     const std::size_t groups = cta.warpgroups.size();
-    fault(&thread, thread.wait.site, "register_budget",
-          fmt::format("setmaxnreg.inc {} waits for registers that nobody gives back: the warpgroups ask for {} = {}, "
-                      "but the CTA has {} * {} = {}",
-                      thread.wait.groups, held, asked, groups, registers_, groups * registers_),
+    fault(&thread, thread.wait.site, FaultCode::kRegisterBudget,
+          fmt::format(
+              "setmaxnreg.inc {} waits for registers that nobody gives back: the warpgroups ask for {} = {}, "
+              "but the CTA has {} * {} = {}",
+              thread.wait.groups, held, asked, groups, registers_, groups * registers_),
           {fmt::format("likely: let the sum of all setmaxnreg be {} or less", groups * registers_)});
   }
 }
@@ -108,7 +109,7 @@ void Machine::check_registers_at_exit(const Cta& cta) const {
   for (const Warpgroup& group : cta.warpgroups) {
     for (std::uint32_t w = 0; w < kWarpgroupWarps; ++w) {
       if (group.warps[w].register_changes == group.register_changes.size()) continue;
-      fault(nullptr, {}, "divergence",
+      fault(nullptr, {}, FaultCode::kDivergence,
             fmt::format("warp {} has executed {} setmaxnreg, but its warpgroup {}; all four warps execute each",
                         group.index * kWarpgroupWarps + w, group.warps[w].register_changes,
                         group.register_changes.size()));

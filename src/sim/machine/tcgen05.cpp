@@ -35,7 +35,7 @@ Tcgen05Fault check_shape(const Tcgen05Operands& operands, const Tcgen05Fields& f
   const bool has_m =
       is_pair ? fields.m == 128 || fields.m == 256 : fields.m == 128 || (fields.m == 64 && !is_scaled);
   if (!has_m) {
-    return {"bad_shape",
+    return {FaultCode::kBadShape,
             fmt::format("{} and M = {}; M is {}", what, fields.m,
                         is_pair     ? "128 or 256"
                         : is_scaled ? "128"
@@ -43,7 +43,7 @@ Tcgen05Fault check_shape(const Tcgen05Operands& operands, const Tcgen05Fields& f
             ""};
   }
   if (is_scaled && is_pair && fields.m == 128) {
-    return {"unsupported", fmt::format("{} and M = 128 is not modelled; M = 256 is", what), ""};
+    return {FaultCode::kUnsupported, fmt::format("{} and M = 128 is not modelled; M = 256 is", what), ""};
   }
   std::uint32_t step = is_pair ? 16 : 8;
   const char* why = "";
@@ -53,19 +53,20 @@ Tcgen05Fault check_shape(const Tcgen05Operands& operands, const Tcgen05Fields& f
     why = " where B has 8 bits and is MN-major";
   }
   if (fields.n == 0 || fields.n > 256 || fields.n % step != 0) {
-    return {"bad_shape",
+    return {FaultCode::kBadShape,
             fmt::format("{} and N = {}; N is {} to 256, a multiple of {}{}", what, fields.n, step, step, why),
             ""};
   }
   if (operands.kind == MmaKind::kF16 && fields.a_type != fields.b_type) {
-    return {"bad_shape",
+    return {FaultCode::kBadShape,
             fmt::format("{}: A is {} and B is {}; they are of one type", what, name_of(fields.a_type),
                         name_of(fields.b_type)),
             ""};
   }
   if (operands.kind == MmaKind::kF16 && fields.a_type == OperandType::kBf16 &&
       fields.d_type != AccumulatorType::kF32) {
-    return {"bad_shape", fmt::format("{}: D is f16 and A is bf16; D is f32, or f16 for f16 operands", what), ""};
+    return {FaultCode::kBadShape,
+            fmt::format("{}: D is f16 and A is bf16; D is f32, or f16 for f16 operands", what), ""};
   }
   return {};
 }
@@ -78,28 +79,28 @@ Tcgen05Fault check_instruction_descriptor(const Tcgen05Operands& operands) {
   const std::string what =
       fmt::format("{} with the instruction descriptor {:#010x}", instruction_of(operands), word);
   if (const std::uint32_t wrong = is_scaled ? scaled.wrong_bits : plain.wrong_bits; wrong != 0) {
-    return {"bad_descriptor",
+    return {FaultCode::kBadDescriptor,
             fmt::format("{}: the bits {:#x} are reserved, or have no meaning for the kind", what, wrong),
             word == ~0u ? "it was built from a field that does not fit: M is a multiple of 16, N of 8"
                         : "it was built for another kind"};
   }
   if (is_scaled ? scaled.fields.is_sparse : plain.fields.is_sparse) {
-    return {"unsupported", fmt::format("{}: sparse operands (bit 2) are not modelled", what), ""};
+    return {FaultCode::kUnsupported, fmt::format("{}: sparse operands (bit 2) are not modelled", what), ""};
   }
   if (!is_scaled && plain.fields.max_b_shift != 0) {
-    return {"bad_descriptor",
+    return {FaultCode::kBadDescriptor,
             fmt::format("{}: bits 30-31 are {}; they are for tcgen05.mma.ws, and 0 here", what, word >> 30), ""};
   }
   const Tcgen05Fields fields = fields_of(operands);
   if (operands.scale_vec == 4 && (fields.sfa_id != 0 || fields.sfb_id != 0)) {
-    return {"bad_descriptor",
+    return {FaultCode::kBadDescriptor,
             fmt::format("{}: the scales start at byte {} and {}; 4 scales fill a column, and start at 0", what,
                         fields.sfa_id, fields.sfb_id),
             ""};
   }
   if (operands.kind == MmaKind::kMxf4nvf4 && operands.scale_vec == 2 && fields.scale_type != ScaleType::kUe8m0) {
     return {
-        "bad_descriptor",
+        FaultCode::kBadDescriptor,
         fmt::format("{}: scale_vec::2X with ue4m3 scales (bit 23 is 0); 2X has ue8m0, and ue4m3 is for 4X", what),
         ""};
   }
@@ -110,7 +111,7 @@ Tcgen05Fault check_smem_descriptor(const std::string& what, std::uint64_t descri
   const DecodedSmemDescriptor decoded = decode_tcgen05_descriptor(descriptor);
   if (!decoded.is_well_formed()) {
     return {
-        "bad_descriptor",
+        FaultCode::kBadDescriptor,
         fmt::format("{}: the bits {:#x} are not as they must be; bits 14-15, 30-31 and 52-60 are 0, bits 46-48 "
                     "are 0b001, and bits 61-63 are 0, 1, 2, 4 or 6",
                     what, decoded.wrong_bits),
@@ -120,7 +121,7 @@ Tcgen05Fault check_smem_descriptor(const std::string& what, std::uint64_t descri
                                                                : "a byte count was not divided by 16"};
   }
   if (decoded.fields.base_offset != 0) {
-    return {"unsupported",
+    return {FaultCode::kUnsupported,
             fmt::format(
                 "{}: base offset {}; only 0 is modelled, for tiles that start where their swizzle pattern does",
                 what, decoded.fields.base_offset),
@@ -131,25 +132,26 @@ Tcgen05Fault check_smem_descriptor(const std::string& what, std::uint64_t descri
 
 Tcgen05Fault check_operand(char operand, std::uint64_t descriptor, Major major, OperandType type) {
   const std::string what = fmt::format("tcgen05.mma with the descriptor {:#018x} of {}", descriptor, operand);
-  if (Tcgen05Fault fault = check_smem_descriptor(what, descriptor); !fault.code.empty()) return fault;
+  if (Tcgen05Fault fault = check_smem_descriptor(what, descriptor); fault.code) return fault;
   const Swizzle swizzle = decode_tcgen05_descriptor(descriptor).fields.swizzle;
   const bool has_wide_atoms = swizzle == Swizzle::k128BAtom32B;
   if (type == OperandType::kTf32 && (major == Major::kMN) != has_wide_atoms) {
     return {
-        "bad_descriptor",
+        FaultCode::kBadDescriptor,
         fmt::format("{}: tf32 that is {}-major, with {} swizzle; MN-major tf32 takes the 128-byte swizzle with "
                     "32-byte atoms, and nothing else does",
                     what, major == Major::kMN ? "MN" : "K", has_wide_atoms ? "that" : "another"),
         ""};
   }
   if (type != OperandType::kTf32 && has_wide_atoms) {
-    return {"bad_descriptor",
+    return {FaultCode::kBadDescriptor,
             fmt::format("{}: the 128-byte swizzle with 32-byte atoms is for MN-major tf32; the operand is {}",
                         what, name_of(type)),
             ""};
   }
   if (is_below_a_byte(type) && major == Major::kMN) {
-    return {"unsupported", fmt::format("{}: MN-major {} is not modelled; K-major is", what, name_of(type)), ""};
+    return {FaultCode::kUnsupported,
+            fmt::format("{}: MN-major {} is not modelled; K-major is", what, name_of(type)), ""};
   }
   return {};
 }
@@ -259,14 +261,14 @@ std::vector<SharedRange> copy_ranges(const Tcgen05Copy& copy) {
 Tcgen05Fault check(const Tcgen05Copy& copy) {
   const std::string what =
       fmt::format("tcgen05.cp.{} with the descriptor {:#018x}", name_of(copy.shape), copy.descriptor);
-  if (Tcgen05Fault fault = check_smem_descriptor(what, copy.descriptor); !fault.code.empty()) return fault;
+  if (Tcgen05Fault fault = check_smem_descriptor(what, copy.descriptor); fault.code) return fault;
   if (decode_tcgen05_descriptor(copy.descriptor).fields.swizzle == Swizzle::k128BAtom32B) {
-    return {"unsupported", fmt::format("{}: the 128-byte swizzle with 32-byte atoms is not modelled here", what),
-            ""};
+    return {FaultCode::kUnsupported,
+            fmt::format("{}: the 128-byte swizzle with 32-byte atoms is not modelled here", what), ""};
   }
   const std::uint32_t lane = tmem_lane(copy.taddr);
   if (copy.shape == TmemCopyShape::k4x256b ? lane >= 32 : lane != 0) {
-    return {"tmem_lane",
+    return {FaultCode::kTmemLane,
             fmt::format("tcgen05.cp.{} at {:#010x}: the lane is {}; it is {}", name_of(copy.shape), copy.taddr,
                         lane, copy.shape == TmemCopyShape::k4x256b ? "0 to 31" : "0"),
             ""};
@@ -276,25 +278,25 @@ Tcgen05Fault check(const Tcgen05Copy& copy) {
 
 Tcgen05Fault check(const Tcgen05Operands& operands) {
   if (operands.kind == MmaKind::kI8) {
-    return {"unsupported", "tcgen05.mma.kind::i8: integers are not modelled", ""};
+    return {FaultCode::kUnsupported, "tcgen05.mma.kind::i8: integers are not modelled", ""};
   }
-  if (Tcgen05Fault fault = check_instruction_descriptor(operands); !fault.code.empty()) return fault;
+  if (Tcgen05Fault fault = check_instruction_descriptor(operands); fault.code) return fault;
   const Tcgen05Fields fields = fields_of(operands);
   if (operands.a_in_tmem) {
     if (fields.a_major != Major::kK) {
-      return {"bad_descriptor",
+      return {FaultCode::kBadDescriptor,
               fmt::format("{} with A in tensor memory and MN-major (bit 15); it is K-major there",
                           instruction_of(operands)),
               ""};
     }
     if (is_below_a_byte(fields.a_type)) {
-      return {"unsupported",
+      return {FaultCode::kUnsupported,
               fmt::format("{}: {} in tensor memory is not modelled", instruction_of(operands),
                           name_of(fields.a_type)),
               ""};
     }
   } else if (Tcgen05Fault fault = check_operand('A', operands.a_descriptor, fields.a_major, fields.a_type);
-             !fault.code.empty()) {
+             fault.code) {
     return fault;
   }
   return check_operand('B', operands.b_descriptor, fields.b_major, fields.b_type);

@@ -121,9 +121,9 @@ struct Tcgen05Queue {
   std::deque<Tcgen05Operation> operations;
 };
 
-// What is wrong with the operands; an empty code if nothing is.
+// What is wrong with the operands; no code if nothing is.
 struct Tcgen05Fault {
-  std::string code;
+  std::optional<FaultCode> code;
   std::string headline;
   std::string likely;
 };

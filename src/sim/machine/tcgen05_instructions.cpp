@@ -48,7 +48,7 @@ void Machine::check_tcgen05_operand(const Thread& thread, char operand, std::uin
   const std::string shared =
       fmt::format("the CTA's shared memory is [{:#x}, {:#x})", kSharedBase, cta.shared_end);
   if (fields.start_address < kSharedBase || fields.start_address >= cta.shared_end) {
-    fault(&thread, site, "bad_descriptor",
+    fault(&thread, site, FaultCode::kBadDescriptor,
           fmt::format("{} with the descriptor {:#018x} of {}: the start address is {:#x}; {}", kMma, descriptor,
                       operand, fields.start_address, shared),
           {"likely: the address is a pointer's and not that of shared_address()"});
@@ -56,7 +56,7 @@ void Machine::check_tcgen05_operand(const Thread& thread, char operand, std::uin
   const SharedRange extent = operand_extent(fields, major, type, rows);
   if (extent.address < kSharedBase || extent.address + extent.bytes > cta.shared_end) {
     fault(
-        &thread, site, "bad_descriptor",
+        &thread, site, FaultCode::kBadDescriptor,
         fmt::format(
             "{} with the descriptor {:#018x} of {}: with start address {:#x}, leading byte offset {} and stride "
             "byte offset {} its {} x {} elements reach to {:#x}; {}",
@@ -79,12 +79,12 @@ void Machine::tcgen05_mma(Thread& thread, const Tcgen05Operands& operands, CallS
   const Tcgen05Layout layout = layout_of(operands.cta_group, fields.m, fields.n);
   const std::uint32_t lane = tmem_lane(operands.d);
   if (lane != 0 && !(layout.is_spread && lane == 16)) {
-    fault(&thread, site, "tmem_lane",
+    fault(&thread, site, FaultCode::kTmemLane,
           fmt::format("{} with D at {:#010x}: the lane is {}; it is 0{}", text_of(operands), operands.d, lane,
                       layout.is_spread ? " or 16" : ""));
   }
   if (operands.a_in_tmem && tmem_lane(operands.a) != lane) {
-    fault(&thread, site, "tmem_lane",
+    fault(&thread, site, FaultCode::kTmemLane,
           fmt::format("{} with A at {:#010x} and D at {:#010x}; A has the lane of D", text_of(operands),
                       operands.a, operands.d));
   }
@@ -100,14 +100,14 @@ void Machine::tcgen05_mma(Thread& thread, const Tcgen05Operands& operands, CallS
     check_cols(side == 'A' ? ", for the scales of A," : ", for the scales of B,", taddr, cols);
     // The upper two bits may hold the byte that the instruction descriptor names; the hardware does not look.
     if ((tmem_lane(taddr) & 0x3FFF) != 0) {
-      fault(&thread, site, "tmem_lane",
+      fault(&thread, site, FaultCode::kTmemLane,
             fmt::format("{} with the scales of {} at {:#010x}: the lane is {}; it is 0", text_of(operands), side,
                         taddr, tmem_lane(taddr) & 0x3FFF));
     }
     const std::uint32_t first = tmem_column(operands.d);
     if (tmem_column(taddr) < first + layout.cols() && first < tmem_column(taddr) + cols) {
       fault(
-          &thread, site, "tmem_overlap",
+          &thread, site, FaultCode::kTmemOverlap,
           fmt::format("{}: D takes columns {} to {}, and the scales of {} columns {} to {}", text_of(operands),
                       first, first + layout.cols() - 1, side, tmem_column(taddr), tmem_column(taddr) + cols - 1));
     }
@@ -130,7 +130,7 @@ void Machine::tcgen05_cp(Thread& thread, const Tcgen05Copy& copy, CallSite site)
   const SmemDescriptor fields = decode_tcgen05_descriptor(copy.descriptor).fields;
   for (const SharedRange& range : copy_ranges(copy)) {
     if (range.address >= kSharedBase && range.address + range.bytes <= thread.cta->shared_end) continue;
-    fault(&thread, site, "bad_descriptor",
+    fault(&thread, site, FaultCode::kBadDescriptor,
           fmt::format("{}.{} with the descriptor {:#018x}: with start address {:#x}, leading byte offset {} and "
                       "stride byte "
                       "offset {} its {} rows of {} bytes reach {:#x}; the CTA's shared memory is [{:#x}, {:#x})",
@@ -151,10 +151,10 @@ void Machine::tcgen05_cp(Thread& thread, const Tcgen05Copy& copy, CallSite site)
 }
 
 void Machine::refuse_tcgen05(const Thread& thread, Tcgen05Fault wrong, CallSite site) const {
-  if (wrong.code.empty()) return;
+  if (!wrong.code) return;
   std::vector<std::string> details;
   if (!wrong.likely.empty()) details.push_back("likely: " + wrong.likely);
-  fault(&thread, site, std::move(wrong.code), std::move(wrong.headline), std::move(details));
+  fault(&thread, site, *wrong.code, std::move(wrong.headline), std::move(details));
 }
 
 void Machine::tell_issue(const Thread& thread, std::uint64_t id, const char* name, CallSite site) {
@@ -175,7 +175,7 @@ void Machine::tcgen05_commit(Thread& thread, int cta_group, SharedAddress barrie
 void Machine::tcgen05_commit_multicast(Thread& thread, int cta_group, SharedAddress barrier, std::uint16_t mask,
                                        CallSite site) {
   if (mask == 0 || mask >> cluster_size_ != 0) {
-    fault(&thread, site, "bad_rank",
+    fault(&thread, site, FaultCode::kBadRank,
           fmt::format(
               "tcgen05.commit with the mask {:#06x}, but the cluster has {} CTAs: bits 0 to {}, at least one",
               mask, cluster_size_, cluster_size_ - 1));
@@ -231,7 +231,7 @@ void Machine::run_tcgen05_commit(const Tcgen05Queue& queue, const Tcgen05Operati
     const Cta& cta = *queue.cta->cluster->ctas[rank];
     Barrier* barrier = find_barrier(cta, operation.barrier);
     if (barrier == nullptr || !barrier->live) {
-      fault(&issuer, operation.site, "uninitialised_barrier",
+      fault(&issuer, operation.site, FaultCode::kUninitialisedBarrier,
             fmt::format("tcgen05.commit arrives on {}, which is not initialised",
                         describe_shared(cta, operation.barrier)));
     }

@@ -99,7 +99,7 @@ std::vector<Scale> Machine::read_scales(const Tcgen05Queue& queue, Cta& cta, con
       for (std::uint32_t quarter = 1; quarter < 4; ++quarter) {
         const std::uint32_t copy = *cta.tmem.cell(32 * quarter + row % 32, column);
         if ((copy >> 8 * byte & 0xFF) == (word >> 8 * byte & 0xFF)) continue;
-        fault(&queue.cta->threads[queue.tid], operation.site, "scale_copies",
+        fault(&queue.cta->threads[queue.tid], operation.site, FaultCode::kScaleCopies,
               fmt::format(
                   "{}: the scale of row {} of {} is {:#04x} in lane {} and {:#04x} in lane {} of column {}; each "
                   "quarter of the lanes has a copy of all scales",

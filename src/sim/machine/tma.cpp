@@ -263,9 +263,11 @@ void TmaEngine::finish(std::size_t index) {
   }
 }
 
-const Copy* TmaEngine::touching(const Cta& cta) const {
+const Copy* TmaEngine::touching(const Cta& cta, bool except_stores) const {
   for (const std::unique_ptr<Copy>& copy : copies_) {
-    const bool reads = copy->kind != CopyKind::kLoad && copy->cta == &cta && !copy->source_was_read;
+    const bool is_store = copy->kind == CopyKind::kStore || copy->kind == CopyKind::kReduce;
+    const bool reads = copy->kind != CopyKind::kLoad && copy->cta == &cta && !copy->source_was_read &&
+                       !(is_store && except_stores);
     const bool writes = std::any_of(copy->pieces.begin(), copy->pieces.end(), [&](const Piece& piece) {
       return piece.target != nullptr && (piece.target == &cta || &signalled_by(*copy, *piece.target) == &cta);
     });
@@ -284,14 +286,15 @@ void TmaEngine::read_sources(const Cta& cta) {
 void TmaEngine::global_fault(const Copy& copy, std::uint64_t address) const {
   if (const GlobalMemory::Region* region = machine_.global().find(address, 1);
       region != nullptr && !region->writable && copy.kind != CopyKind::kLoad) {
-    machine_.fault(nullptr, copy.site, "global_read_only",
+    machine_.fault(nullptr, copy.site, FaultCode::kGlobalReadOnly,
                    fmt::format("a {} of {} bytes at {}, which is read-only", name_of(copy.kind), copy.bytes,
                                machine_.global().describe(address)));
   }
-  machine_.fault(nullptr, copy.site, "global_out_of_bounds",
-                 fmt::format("a {} of {} bytes reaches {}", name_of(copy.kind), copy.bytes,
-                             machine_.global().describe(address)),
-                 {"likely: the tensor map describes more than was allocated, or memory that the launch was not given"});
+  machine_.fault(
+      nullptr, copy.site, FaultCode::kGlobalOutOfBounds,
+      fmt::format("a {} of {} bytes reaches {}", name_of(copy.kind), copy.bytes,
+                  machine_.global().describe(address)),
+      {"likely: the tensor map describes more than was allocated, or memory that the launch was not given"});
 }
 
 }  // namespace heddle::sim::machine

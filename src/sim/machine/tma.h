@@ -98,8 +98,9 @@ class TmaEngine {
   // Lets one piece of the index-th copy in flight land; `entropy` says which.
   void step(std::size_t index, std::uint64_t entropy);
 
-  // A copy that still has to read or write this CTA's shared memory, or null.
-  const Copy* touching(const Cta& cta) const;
+  // A copy that still has to read or write this CTA's shared memory, or null. `except_stores`: not one that
+  // read_sources() is enough for.
+  const Copy* touching(const Cta& cta, bool except_stores = false) const;
 
   // Lets the stores of this CTA read their sources now.
   void read_sources(const Cta& cta);

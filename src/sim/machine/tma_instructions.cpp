@@ -25,16 +25,17 @@ TensorMapSpec decode(const Machine& machine, const Thread& thread, const TensorM
                      const char* instruction) {
   const isa::DecodedTensorMap decoded = isa::tensor_map_decode(map);
   if (decoded.state != isa::TensorMapState::kFine) {
-    machine.fault(&thread, site, "bad_tensor_map",
-                  fmt::format("{} with a tensor map that {}", instruction,
-                              decoded.state == isa::TensorMapState::kNotATensorMap
-                                  ? "was not made by make_tensor_map"
-                                  : "has been overwritten or comes from another version"),
-                  {"likely: the map was not filled in, or its bytes were copied by something that cut them short"});
+    machine.fault(
+        &thread, site, FaultCode::kBadTensorMap,
+        fmt::format("{} with a tensor map that {}", instruction,
+                    decoded.state == isa::TensorMapState::kNotATensorMap
+                        ? "was not made by make_tensor_map"
+                        : "has been overwritten or comes from another version"),
+        {"likely: the map was not filled in, or its bytes were copied by something that cut them short"});
   }
   const std::uint32_t sm = machine.arch() == Arch::kSm90 ? 90 : 100;
   if (const TensorMapFault mistake = check(decoded.spec, sm)) {
-    machine.fault(&thread, site, "bad_tensor_map",
+    machine.fault(&thread, site, FaultCode::kBadTensorMap,
                   fmt::format("{} with a tensor map that sm_{} does not take: {}", instruction, sm,
                               message(mistake, decoded.spec)));
   }
@@ -46,45 +47,49 @@ void refuse(const Machine& machine, const Thread& thread, const CopyFault& mista
   switch (mistake.kind) {
     case CopyFaultKind::kNone: return;
     case CopyFaultKind::kRankMismatch:
-      machine.fault(&thread, site, "bad_coordinates",
+      machine.fault(&thread, site, FaultCode::kBadCoordinates,
                     fmt::format("{} with {} coordinates on a tensor map of rank {}", instruction, mistake.value,
                                 mistake.limit));
     case CopyFaultKind::kSharedMisaligned:
-      machine.fault(&thread, site, "misaligned",
+      machine.fault(&thread, site, FaultCode::kMisaligned,
                     fmt::format("{} at shared address {:#x}; a tile is aligned to {} bytes", instruction,
                                 mistake.value, mistake.limit));
     case CopyFaultKind::kCoordinateMisaligned:
-      machine.fault(&thread, site, "bad_coordinates",
-                    fmt::format("{} with first coordinate {}; a box starts on a multiple of 16 bytes, here {} elements",
-                                instruction, mistake.value, mistake.limit));
+      machine.fault(
+          &thread, site, FaultCode::kBadCoordinates,
+          fmt::format("{} with first coordinate {}; a box starts on a multiple of 16 bytes, here {} elements",
+                      instruction, mistake.value, mistake.limit));
     case CopyFaultKind::kNegativeCoordinate:
-      machine.fault(&thread, site, "bad_coordinates",
+      machine.fault(&thread, site, FaultCode::kBadCoordinates,
                     fmt::format("{} with coordinate {} in dimension {}; stores start at 0 or above", instruction,
                                 mistake.value, mistake.dimension));
     case CopyFaultKind::kSharedOutOfBounds:
-      machine.fault(&thread, site, "shared_out_of_bounds",
-                    fmt::format("{} of a box that ends at shared address {:#x}, but the CTA's shared memory ends at "
-                                "{:#x}",
-                                instruction, mistake.value, mistake.limit));
+      machine.fault(
+          &thread, site, FaultCode::kSharedOutOfBounds,
+          fmt::format("{} of a box that ends at shared address {:#x}, but the CTA's shared memory ends at "
+                      "{:#x}",
+                      instruction, mistake.value, mistake.limit));
     case CopyFaultKind::kGlobalOutOfBounds:
-      machine.fault(&thread, site, "global_out_of_bounds",
+      machine.fault(&thread, site, FaultCode::kGlobalOutOfBounds,
                     fmt::format("{} reaches {}", instruction,
                                 machine.global().describe(static_cast<std::uint64_t>(mistake.value))));
     case CopyFaultKind::kUnsupportedInterleave:
-      machine.fault(&thread, site, "unsupported", fmt::format("{} of an interleaved tensor", instruction));
+      machine.fault(&thread, site, FaultCode::kUnsupported,
+                    fmt::format("{} of an interleaved tensor", instruction));
     case CopyFaultKind::kUnsupportedType:
-      machine.fault(&thread, site, "unsupported",
+      machine.fault(&thread, site, FaultCode::kUnsupported,
                     fmt::format("{} of tensor type {}", instruction, mistake.value));
     case CopyFaultKind::kUnsupportedReduction:
-      machine.fault(&thread, site, "unsupported",
-                    fmt::format("{} with operation {} on tensor type {}", instruction, mistake.limit, mistake.value));
+      machine.fault(
+          &thread, site, FaultCode::kUnsupported,
+          fmt::format("{} with operation {} on tensor type {}", instruction, mistake.limit, mistake.value));
   }
 }
 
 void check_not_reserved(const Machine& machine, const Thread& thread, std::uint32_t offset, CallSite site,
                         const char* instruction) {
   if (offset < kSharedBase) {
-    machine.fault(&thread, site, "shared_out_of_bounds",
+    machine.fault(&thread, site, FaultCode::kSharedOutOfBounds,
                   fmt::format("{} of a tile at shared address {:#x}, but the CTA's shared memory starts at {:#x}",
                               instruction, offset, kSharedBase));
   }
@@ -94,9 +99,9 @@ void check_own_source(const Machine& machine, const Thread& thread, SharedAddres
                       const char* instruction) {
   check_not_reserved(machine, thread, source & kOffsetMask, site, instruction);
   if (source >> kRankShift != thread.cta->rank) {
-    machine.fault(&thread, site, "bad_rank",
-                  fmt::format("{} from the shared memory of rank {}; a CTA stores from its own (rank {})", instruction,
-                              source >> kRankShift, thread.cta->rank));
+    machine.fault(&thread, site, FaultCode::kBadRank,
+                  fmt::format("{} from the shared memory of rank {}; a CTA stores from its own (rank {})",
+                              instruction, source >> kRankShift, thread.cta->rank));
   }
 }
 
@@ -104,7 +109,7 @@ void check_flat(const Machine& machine, const Thread& thread, std::uint64_t glob
                 std::uint32_t bytes, CallSite site, const char* instruction) {
   const auto require = [&](std::uint64_t value, const char* what) {
     if (value % 16 != 0) {
-      machine.fault(&thread, site, "misaligned",
+      machine.fault(&thread, site, FaultCode::kMisaligned,
                     fmt::format("{} with {} {:#x}; it must be a multiple of 16", instruction, what, value));
     }
   };
@@ -112,7 +117,7 @@ void check_flat(const Machine& machine, const Thread& thread, std::uint64_t glob
   require(offset, "the shared address");
   require(global, "the other address");
   if (offset < kSharedBase || std::uint64_t{offset} + bytes > thread.cta->shared_end) {
-    machine.fault(&thread, site, "shared_out_of_bounds",
+    machine.fault(&thread, site, FaultCode::kSharedOutOfBounds,
                   fmt::format("{} of {} bytes at shared address {:#x}, outside of the CTA's shared memory "
                               "[{:#x}, {:#x})",
                               instruction, bytes, offset, kSharedBase, thread.cta->shared_end));
@@ -123,11 +128,11 @@ void check_flat(const Machine& machine, const Thread& thread, std::uint64_t glob
 void check_pairs(const Machine& machine, const Thread& thread, std::uint32_t cluster_size, CallSite site,
                  const char* instruction) {
   if (machine.arch() == Arch::kSm90) {
-    machine.fault(&thread, site, "unsupported",
+    machine.fault(&thread, site, FaultCode::kUnsupported,
                   fmt::format("{} with cta_group 2, which needs sm_100a; this run is of sm_90a", instruction));
   }
   if (cluster_size % 2 != 0) {
-    machine.fault(&thread, site, "bad_rank",
+    machine.fault(&thread, site, FaultCode::kBadRank,
                   fmt::format("{} with cta_group 2 in a cluster of {}; CTAs pair up in clusters of an even size",
                               instruction, cluster_size));
   }
@@ -149,13 +154,14 @@ void Machine::tensor_load(Thread& thread, int cta_group, SharedAddress destinati
   const std::uint32_t to = destination >> kRankShift;
   const std::uint32_t at = barrier >> kRankShift;
   if (is_pair ? to / 2 != at / 2 : to != at) {
-    fault(&thread, site, "bad_rank",
-          fmt::format("{} into rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the tile{}",
-                      kLoad, to, at, is_pair ? " or in its peer" : ""));
+    fault(
+        &thread, site, FaultCode::kBadRank,
+        fmt::format("{} into rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the tile{}",
+                    kLoad, to, at, is_pair ? " or in its peer" : ""));
   }
   const std::uint32_t targets = mask;
   if (targets == 0 || targets >> cluster_size_ != 0) {
-    fault(&thread, site, "bad_rank",
+    fault(&thread, site, FaultCode::kBadRank,
           fmt::format("{} multicast with mask {:#x}; it names CTAs of the cluster, which has {}", kLoad, targets,
                       cluster_size_));
   }
@@ -235,9 +241,10 @@ void Machine::bulk_load(Thread& thread, SharedAddress destination, std::uint64_t
   check_flat(*this, thread, global, destination & kOffsetMask, bytes, site, kInstruction);
   live_barrier(thread, barrier, site, kInstruction);
   if (destination >> kRankShift != barrier >> kRankShift) {
-    fault(&thread, site, "bad_rank",
-          fmt::format("{} into rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the bytes",
-                      kInstruction, destination >> kRankShift, barrier >> kRankShift));
+    fault(
+        &thread, site, FaultCode::kBadRank,
+        fmt::format("{} into rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the bytes",
+                    kInstruction, destination >> kRankShift, barrier >> kRankShift));
   }
   check_not_barrier(thread, target, destination & kOffsetMask, bytes, site, kInstruction);
   auto copy = std::make_unique<Copy>();
@@ -279,13 +286,14 @@ void Machine::bulk_to_peer(Thread& thread, SharedAddress destination, SharedAddr
   check_flat(*this, thread, destination & kOffsetMask, source & kOffsetMask, bytes, site, kInstruction);
   if ((destination & kOffsetMask) < kSharedBase ||
       std::uint64_t{destination & kOffsetMask} + bytes > target.shared_end) {
-    fault(&thread, site, "shared_out_of_bounds",
-          fmt::format("{} of {} bytes to shared address {:#x}, outside of the peer's shared memory [{:#x}, {:#x})",
-                      kInstruction, bytes, destination & kOffsetMask, kSharedBase, target.shared_end));
+    fault(
+        &thread, site, FaultCode::kSharedOutOfBounds,
+        fmt::format("{} of {} bytes to shared address {:#x}, outside of the peer's shared memory [{:#x}, {:#x})",
+                    kInstruction, bytes, destination & kOffsetMask, kSharedBase, target.shared_end));
   }
   live_barrier(thread, barrier, site, kInstruction);
   if (destination >> kRankShift != barrier >> kRankShift) {
-    fault(&thread, site, "bad_rank",
+    fault(&thread, site, FaultCode::kBadRank,
           fmt::format("{} to rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the bytes",
                       kInstruction, destination >> kRankShift, barrier >> kRankShift));
   }

@@ -30,7 +30,7 @@ std::uint32_t next_size(std::uint32_t cols) {
 void Machine::require_sm100(const Thread& thread, CallSite site, const char* instruction) const {
   if (options_.arch == Arch::kSm100) return;
   fault(
-      &thread, site, "unsupported",
+      &thread, site, FaultCode::kUnsupported,
       fmt::format("{} on sm_90; the instruction exists on sm_100a only, and wgmma takes its place", instruction));
 }
 
@@ -38,14 +38,14 @@ Cta* Machine::join_cta_group(Thread& thread, int cta_group, CallSite site, const
   require_sm100(thread, site, instruction);
   Cta& cta = *thread.cta;
   if (cta_group == 2 && cluster_size_ % 2 != 0) {
-    fault(&thread, site, "bad_cta_group",
+    fault(&thread, site, FaultCode::kBadCtaGroup,
           fmt::format(
               "{}.cta_group::2 in a cluster of {}; the CTAs of a pair differ in the lowest bit of their rank, so "
               "that a cluster of {} would pass",
               instruction, cluster_size_, cluster_size_ + 1));
   }
   if (cta.tmem.cta_group != 0 && cta.tmem.cta_group != cta_group) {
-    fault(&thread, site, "bad_cta_group",
+    fault(&thread, site, FaultCode::kBadCtaGroup,
           fmt::format(
               "{}.cta_group::{} in a kernel that uses cta_group::{}; all of its tcgen05 instructions have the "
               "same",
@@ -55,7 +55,7 @@ Cta* Machine::join_cta_group(Thread& thread, int cta_group, CallSite site, const
   if (cta_group == 1) return nullptr;
   Cta* peer = cta.cluster->ctas[cta.rank ^ 1];
   if (peer->exited) {
-    fault(&thread, site, "exited_cta",
+    fault(&thread, site, FaultCode::kExitedCta,
           fmt::format("{}.cta_group::2 needs {}, which has exited", instruction, describe(*peer)),
           {"likely: no cluster barrier before the end; both CTAs of a pair stay until the other is done"});
   }
@@ -65,7 +65,7 @@ Cta* Machine::join_cta_group(Thread& thread, int cta_group, CallSite site, const
 bool Machine::meet_at_tmem(Thread& thread, WarpOp op, const TmemOperands& operands, CallSite site) {
   const char* instruction = sim::machine::name_of(op);
   if ((thread.warp() + 1) * 32 > threads_per_cta_) {
-    fault(&thread, site, "divergence",
+    fault(&thread, site, FaultCode::kDivergence,
           fmt::format("{} in warp {}, which has {} of 32 threads", instruction, thread.warp(),
                       threads_per_cta_ - thread.warp() * 32));
   }
@@ -74,7 +74,7 @@ bool Machine::meet_at_tmem(Thread& thread, WarpOp op, const TmemOperands& operan
   for (std::uint32_t l = 0; l < 32; ++l) {
     const TmemOperands& other = *thread.cta->threads[thread.warp() * 32 + l].tmem;
     if (other.is_same_instruction(operands)) continue;
-    fault(&thread, site, "divergence",
+    fault(&thread, site, FaultCode::kDivergence,
           fmt::format(
               "{} differs within a warp: address {:#010x} and {} columns in lane {}, {:#010x} and {} in lane {}",
               instruction, operands.taddr, operands.cols + operands.count, thread.lane(), other.taddr,
@@ -94,7 +94,7 @@ void Machine::check_tmem_cols(const Thread& thread, const Cta& cta, std::uint32_
         place(taken.site)));
   }
   if (details.empty()) details.push_back("likely: used before tcgen05_alloc, or after tcgen05_dealloc");
-  fault(&thread, site, "tmem_out_of_bounds",
+  fault(&thread, site, FaultCode::kTmemOutOfBounds,
         fmt::format("{} touches columns {} to {}{}, which are not within an allocation", what, column,
                     column + cols - 1, &cta == thread.cta ? std::string() : " of " + describe(cta)),
         std::move(details));
@@ -102,23 +102,28 @@ void Machine::check_tmem_cols(const Thread& thread, const Cta& cta, std::uint32_
 
 // What is carried out after its columns were freed.
 void Machine::check_not_freed(const Thread& by, bool was_awaited, const Cta& cta, std::uint32_t column,
-                              std::uint32_t cols, const std::string& what, CallSite site) const {
+                              std::uint32_t cols, const std::string& what, CallSite site) {
   if (cta.tmem.allocation_of(column, cols) != nullptr) return;
   const auto freed = std::find_if(cta.tmem.freed.rbegin(), cta.tmem.freed.rend(), [&](const TmemFreed& f) {
     return column < f.column + f.cols && f.column < column + cols;
   });
   const std::string where = freed == cta.tmem.freed.rend() ? std::string() : place(freed->site);
   if (was_awaited || freed == cta.tmem.freed.rend() || freed->warp != by.warp()) {
-    fault(
-        &by, site, "tmem_dealloc",
-        fmt::format("columns {} to {} were freed while a {} may still use them", column, column + cols - 1, what),
-        {fmt::format("{:<62} {}", "tcgen05.dealloc", where),
-         "likely: the warp that frees does not wait for those who still read or multiply"});
+    judge(&by, site,
+          {.code = FaultCode::kTmemDealloc,
+           .headline = fmt::format("columns {} to {} were freed while a {} may still use them", column,
+                                   column + cols - 1, what),
+           .details = {fmt::format("{:<62} {}", "tcgen05.dealloc", where),
+                       "likely: the warp that frees does not wait for those who still read or multiply"},
+           .places = {.second = freed == cta.tmem.freed.rend() ? CallSite{} : freed->site}});
+    return;
   }
-  fault(&by, site, "missing_tmem_wait",
-        fmt::format("columns {} to {} were freed before the warp has waited for its {}", column,
-                    column + cols - 1, what),
-        {fmt::format("{:<62} {}", "tcgen05.dealloc", where)});
+  judge(&by, site,
+        {.code = FaultCode::kMissingTmemWait,
+         .headline = fmt::format("columns {} to {} were freed before the warp has waited for its {}", column,
+                                 column + cols - 1, what),
+         .details = {fmt::format("{:<62} {}", "tcgen05.dealloc", where)},
+         .places = {.second = freed->site}});
 }
 
 bool Machine::tcgen05_alloc(Thread& thread, const TmemOperands& operands, CallSite site) {
@@ -127,24 +132,24 @@ bool Machine::tcgen05_alloc(Thread& thread, const TmemOperands& operands, CallSi
   Tmem& tmem = thread.cta->tmem;
   if (!is_tmem_alloc_size(operands.cols)) {
     fault(
-        &thread, site, "tmem_alloc",
+        &thread, site, FaultCode::kTmemAlloc,
         fmt::format("tcgen05.alloc of {} columns; a power of two from 32 to 512 is allocated, and {} would pass",
                     operands.cols, next_size(operands.cols)));
   }
   if (tmem.relinquished) {
-    fault(&thread, site, "tmem_alloc", "tcgen05.alloc after the CTA has given up its permit to allocate",
+    fault(&thread, site, FaultCode::kTmemAlloc, "tcgen05.alloc after the CTA has given up its permit to allocate",
           {fmt::format("{:<62} {}", "tcgen05.relinquish_alloc_permit", place(*tmem.relinquished))});
   }
   if (operands.cols > tmem.last_cols) {
     fault(
-        &thread, site, "tmem_alloc",
+        &thread, site, FaultCode::kTmemAlloc,
         fmt::format("tcgen05.alloc of {} columns after one of {}; the sizes of a CTA's allocations must not grow",
                     operands.cols, tmem.last_cols),
         {"likely: allocate the largest first"});
   }
   for (const TmemRequest& other : tmem.requests) {
     if (!other.is_alloc) continue;
-    fault(&thread, site, "tmem_alloc",
+    fault(&thread, site, FaultCode::kTmemAlloc,
           fmt::format("tcgen05.alloc in warp {} while one in warp {} waits; one warp at a time allocates",
                       thread.warp(), other.warp),
           {fmt::format("{:<62} {}", "the other", place(other.site))});
@@ -152,7 +157,7 @@ bool Machine::tcgen05_alloc(Thread& thread, const TmemOperands& operands, CallSi
   Thread& first = thread.cta->threads[thread.warp() * 32];
   if (operands.slot >> kRankShift != thread.cta->rank) {
     fault(
-        &first, site, "bad_rank",
+        &first, site, FaultCode::kBadRank,
         fmt::format("tcgen05.alloc writes the address to shared memory of rank {}; a CTA uses its own (rank {})",
                     operands.slot >> kRankShift, thread.cta->rank));
   }
@@ -179,7 +184,7 @@ bool Machine::tcgen05_dealloc(Thread& thread, const TmemOperands& operands, Call
                                     place(taken.site)));
     }
     if (details.empty()) details.push_back("likely: it was freed before");
-    fault(&thread, site, "tmem_dealloc",
+    fault(&thread, site, FaultCode::kTmemDealloc,
           fmt::format(
               "tcgen05.dealloc of {} columns at {:#010x}, which is not an allocation; it frees exactly what one "
               "tcgen05.alloc has given",
@@ -232,7 +237,8 @@ bool Machine::serve_tmem_request(Cta& cta, const TmemRequest& request) {
                                     [&](const TmemRequest& asked) { return asked.is_alloc == request.is_alloc; });
     if (other == peer.tmem.requests.end()) return false;
     if (other->cols != request.cols || other->taddr != request.taddr) {
-      fault(&cta.threads[request.warp * 32], request.site, request.is_alloc ? "tmem_alloc" : "tmem_dealloc",
+      fault(&cta.threads[request.warp * 32], request.site,
+            request.is_alloc ? FaultCode::kTmemAlloc : FaultCode::kTmemDealloc,
             fmt::format("{} of {} columns in {}, and of {} in {}; the CTAs of a pair ask for the same",
                         request.is_alloc ? "tcgen05.alloc" : "tcgen05.dealloc", request.cols, describe(cta),
                         other->cols, describe(peer)));

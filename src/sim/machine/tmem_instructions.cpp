@@ -34,13 +34,13 @@ std::uint32_t Machine::own_lanes(const Thread& thread, TmemShape shape, std::uin
   const std::uint32_t quarter = 32 * (thread.warp() % 4);
   const std::uint32_t step = shape == TmemShape::k32x32b ? 32 : 16;
   if (lane % step != 0) {
-    fault(&thread, site, "tmem_lane",
+    fault(&thread, site, FaultCode::kTmemLane,
           fmt::format("{}.{} at {:#010x}: lane {} is not a multiple of {}; {:#010x} would pass", instruction,
                       shape_name(shape), taddr, lane, step, (quarter << 16) | tmem_column(taddr)));
   }
   if (lane >= kTmemLanes || (lane / 32 * 32 != 0 && lane / 32 * 32 != quarter)) {
     fault(
-        &thread, site, "tmem_lane",
+        &thread, site, FaultCode::kTmemLane,
         fmt::format("{}.{} at {:#010x}: lane {} in warp {}, which reaches lanes {} to {}; {:#010x} would pass",
                     instruction, shape_name(shape), taddr, lane, thread.warp(), quarter, quarter + 31,
                     ((quarter + lane % 32) << 16) | tmem_column(taddr)),
@@ -181,10 +181,14 @@ bool Machine::tcgen05_wait(Thread& thread, bool for_stores, CallSite site) {
       if (transfer->is_delivered) continue;
       if (std::any_of(registers, registers + transfer->count,
                       [](std::uint32_t r) { return r != kTmemInFlight; })) {
-        fault(&lane, transfer->site, "missing_tmem_wait",
-              "registers that a tcgen05.ld was to fill were used for something else before tcgen05.wait::ld",
-              {fmt::format("{:<62} {}", "the wait", place(site)),
-               "likely: no tcgen05_wait_ld() where the registers were last needed"});
+        judge(&lane, transfer->site,
+              {.code = FaultCode::kMissingTmemWait,
+               .headline =
+                   "registers that a tcgen05.ld was to fill were used for something else before tcgen05.wait::ld",
+               .details = {fmt::format("{:<62} {}", "the wait", place(site)),
+                           "likely: no tcgen05_wait_ld() where the registers were last needed"},
+               .places = {.second = site}});
+        continue;  // they hold something else now
       }
       std::copy_n(&transfer->values[std::size_t{l} * transfer->count], transfer->count, registers);
     }
@@ -202,7 +206,7 @@ bool Machine::tcgen05_wait(Thread& thread, bool for_stores, CallSite site) {
 
 // A value that a load has not delivered, on its way to memory.
 void Machine::check_stored_value(const Thread& thread, const void* registers, std::uint32_t bytes,
-                                 CallSite site) const {
+                                 CallSite site) {
   if (thread.tmem_loads == 0) return;
   for (std::uint32_t at = 0; at + 4 <= bytes; at += 4) {
     std::uint32_t word = 0;
@@ -215,23 +219,25 @@ void Machine::check_stored_value(const Thread& thread, const void* registers, st
       break;
     }
     details.emplace_back("likely: tcgen05_wait_ld() is missing between the two");
-    fault(&thread, site, "missing_tmem_wait",
-          "a register that a tcgen05.ld is to fill is stored before tcgen05.wait::ld", std::move(details));
+    judge(&thread, site,
+          {FaultCode::kMissingTmemWait,
+           "a register that a tcgen05.ld is to fill is stored before tcgen05.wait::ld", std::move(details)});
   }
 }
 
-void Machine::check_tmem_at_exit(const Thread& thread) const {
+void Machine::check_tmem_at_exit(const Thread& thread) {
   for (const std::unique_ptr<TmemTransfer>& transfer : thread.cta->tmem.transfers) {
     if (transfer->warp != thread.warp() || transfer->is_delivered) continue;
-    fault(
-        &thread, transfer->site, "missing_tmem_wait",
-        fmt::format("a thread exits while a {} of its warp has not been waited for",
-                    transfer_name(transfer->is_store)),
-        {fmt::format("likely: no {} behind it", transfer->is_store ? "tcgen05_wait_st()" : "tcgen05_wait_ld()")});
+    judge(&thread, transfer->site,
+          {FaultCode::kMissingTmemWait,
+           fmt::format("a thread exits while a {} of its warp has not been waited for",
+                       transfer_name(transfer->is_store)),
+           {fmt::format("likely: no {} behind it",
+                        transfer->is_store ? "tcgen05_wait_st()" : "tcgen05_wait_ld()")}});
   }
 }
 
-void Machine::check_tmem_at_exit(const Cta& cta) const {
+void Machine::check_tmem_at_exit(const Cta& cta) {
   const std::string who = has_one_cta() ? std::string("the CTA") : describe(cta);
   for (const Cta* issuer : cta.cluster->ctas) {
     for (const Tcgen05Queue& queue : issuer->tcgen05_queues) {
@@ -241,7 +247,7 @@ void Machine::check_tmem_at_exit(const Cta& cta) const {
             is_commit ? std::count(operation.ranks.begin(), operation.ranks.end(), cta.rank) != 0
                       : issuer == &cta || (operation.operands.cta_group == 2 && (issuer->rank ^ 1) == cta.rank);
         if (!touches) continue;
-        fault(nullptr, operation.site, "exit_in_flight",
+        fault(nullptr, operation.site, FaultCode::kExitInFlight,
               is_commit ? fmt::format("{} exits before a tcgen05.commit has arrived on its barrier", who)
                         : fmt::format("{} exits while a tcgen05 operation on its memory is in flight", who),
               {"likely: nobody waits for the last commits before the end; drain the pipeline"});
@@ -251,7 +257,7 @@ void Machine::check_tmem_at_exit(const Cta& cta) const {
   if (cta.tmem.allocations.empty()) return;
   const TmemAllocation& leak = cta.tmem.allocations.front();
   fault(
-      nullptr, leak.site, "tmem_leak",
+      nullptr, leak.site, FaultCode::kTmemLeak,
       fmt::format("{} exits with {} columns of tensor memory at {:#010x} allocated", who, leak.cols, leak.column),
       {"likely: no tcgen05_dealloc() before the end, by one whole warp"});
 }

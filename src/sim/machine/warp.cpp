@@ -116,18 +116,19 @@ bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint
   Cta& cta = *thread.cta;
   Warp& warp = cta.warps[thread.warp()];
   if ((mask & 1u << lane) == 0) {
-    fault(&thread, site, "divergence",
-          fmt::format("{} with mask {:#010x}, which does not name the lane that executes it", sim::machine::name_of(op),
-                      mask));
+    fault(&thread, site, FaultCode::kDivergence,
+          fmt::format("{} with mask {:#010x}, which does not name the lane that executes it",
+                      sim::machine::name_of(op), mask));
   }
   if (is_aligned(op) && warp.exist != isa::kFullMask) {
-    fault(&thread, site, "divergence",
-          fmt::format("{} in a warp of {} threads; all 32 must execute it", sim::machine::name_of(op),
-                      std::popcount(warp.exist)),
-          {fmt::format("likely: a CTA of {} threads; {} would fill its last warp", threads_per_cta_, whole_cta())});
+    fault(
+        &thread, site, FaultCode::kDivergence,
+        fmt::format("{} in a warp of {} threads; all 32 must execute it", sim::machine::name_of(op),
+                    std::popcount(warp.exist)),
+        {fmt::format("likely: a CTA of {} threads; {} would fill its last warp", threads_per_cta_, whole_cta())});
   }
   if (is_aligned(op) && (mask & ~warp.live) != 0) {
-    fault(&thread, site, "divergence",
+    fault(&thread, site, FaultCode::kDivergence,
           fmt::format("{} with mask {:#010x}, but of these lanes only {:#010x} have not exited",
                       sim::machine::name_of(op), mask, warp.live & mask),
           {"likely: some lanes return early, before the warp is done together"});
@@ -139,7 +140,7 @@ bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint
   }
   if ((op == WarpOp::kShflIdx || op == WarpOp::kShflUp || op == WarpOp::kShflDown || op == WarpOp::kShflBfly) &&
       (mask & 1u << source_lane(op, lane, operand)) == 0) {
-    fault(&thread, site, "divergence",
+    fault(&thread, site, FaultCode::kDivergence,
           fmt::format("{} reads lane {}, which is not in its mask {:#010x}", sim::machine::name_of(op),
                       source_lane(op, lane, operand), mask));
   }
@@ -149,7 +150,7 @@ bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint
   ++meetings_;
   if ((mask & warp.live & ~meeting->arrived) != 0) {
     if (const Rendezvous* other = warp.crossed(*meeting)) {
-      fault(&thread, site, "divergence",
+      fault(&thread, site, FaultCode::kDivergence,
             fmt::format("{} with mask {:#010x}, while lanes {:#010x} of the warp wait at {} with mask {:#010x}",
                         sim::machine::name_of(op), mask, other->arrived, sim::machine::name_of(other->op),
                         other->mask),
@@ -191,7 +192,7 @@ void Machine::exit_meetings(const Thread& thread) {
       continue;
     }
     if (is_aligned(meeting->op)) {
-      fault(&thread, {}, "divergence",
+      fault(&thread, {}, FaultCode::kDivergence,
             fmt::format("a lane exits, while lanes {:#010x} of its warp wait at {}, which all 32 must execute",
                         meeting->arrived, sim::machine::name_of(meeting->op)),
             {fmt::format("{:<62} {}", "the others", place(meeting->site))});

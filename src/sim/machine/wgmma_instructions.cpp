@@ -46,23 +46,23 @@ void check_shape(const Machine& machine, const Thread& thread, const WgmmaOperan
   switch (check(operands.shape)) {
     case WgmmaShapeFault::kNone: break;
     case WgmmaShapeFault::kN:
-      machine.fault(&thread, site, "bad_shape",
+      machine.fault(&thread, site, FaultCode::kBadShape,
                     fmt::format("{} with N = {}; N is 8 to 256, a multiple of 8", kMma, operands.shape.n));
     case WgmmaShapeFault::kOperandTypes:
-      machine.fault(&thread, site, "bad_shape",
+      machine.fault(&thread, site, FaultCode::kBadShape,
                     fmt::format("{}: A and B are both bf16, both f16, both tf32, or any mix of e4m3 and e5m2",
                                 text_of(operands.shape)));
     case WgmmaShapeFault::kAccumulatorType:
-      machine.fault(&thread, site, "bad_shape",
-                    fmt::format("{}: D is f32; for f16, e4m3 and e5m2 operands it may be f16",
-                                text_of(operands.shape)));
+      machine.fault(
+          &thread, site, FaultCode::kBadShape,
+          fmt::format("{}: D is f32; for f16, e4m3 and e5m2 operands it may be f16", text_of(operands.shape)));
     case WgmmaShapeFault::kMajor:
-      machine.fault(&thread, site, "bad_descriptor",
+      machine.fault(&thread, site, FaultCode::kBadDescriptor,
                     fmt::format("{} with an MN-major operand; operands of 8 or 32 bits are K-major",
                                 text_of(operands.shape)));
   }
   if (operands.a_in_registers && operands.shape.a_major != Major::kK) {
-    machine.fault(&thread, site, "bad_descriptor",
+    machine.fault(&thread, site, FaultCode::kBadDescriptor,
                   fmt::format("{} with an MN-major A in registers, where A is always K-major", kMma));
   }
 }
@@ -75,7 +75,7 @@ void check_descriptor(const Machine& machine, const Thread& thread, char operand
   const auto refuse = [&](const std::string& why, const char* likely) {
     std::vector<std::string> details;
     if (*likely != '\0') details.push_back(fmt::format("likely: {}", likely));
-    machine.fault(&thread, site, "bad_descriptor",
+    machine.fault(&thread, site, FaultCode::kBadDescriptor,
                   fmt::format("{} with the descriptor {:#018x} of {}: {}", kMma, descriptor, operand, why),
                   std::move(details));
   };
@@ -127,7 +127,7 @@ std::uint32_t first_warp(const Warpgroup& group, const WgmmaOperation& operation
 Warpgroup& Machine::whole_warpgroup(const Thread& thread, CallSite site, const char* instruction) const {
   const std::uint32_t index = thread.warp() / kWarpgroupWarps;
   if ((index + 1) * kWarpgroupThreads > threads_per_cta_) {
-    fault(&thread, site, "divergence",
+    fault(&thread, site, FaultCode::kDivergence,
           fmt::format("{} in warp {}, whose warpgroup has {} of 128 threads; a CTA of {} threads would pass",
                       instruction, thread.warp(), threads_per_cta_ - index * kWarpgroupThreads,
                       (index + 1) * kWarpgroupThreads));
@@ -160,8 +160,9 @@ bool Machine::wgmma_commit_group(Thread& thread, CallSite site) {
 
 bool Machine::wgmma_mma_async(Thread& thread, const WgmmaOperands& operands, CallSite site) {
   if (options_.arch != Arch::kSm90) {
-    fault(&thread, site, "unsupported",
-          fmt::format("{} on sm_100; the instruction exists on sm_90a only, and tcgen05.mma takes its place", kMma));
+    fault(&thread, site, FaultCode::kUnsupported,
+          fmt::format("{} on sm_100; the instruction exists on sm_90a only, and tcgen05.mma takes its place",
+                      kMma));
   }
   Warpgroup& group = whole_warpgroup(thread, site, kMma);
   check_shape(*this, thread, operands, site);
@@ -169,7 +170,7 @@ bool Machine::wgmma_mma_async(Thread& thread, const WgmmaOperands& operands, Cal
   if (!warp_meet(thread, WarpOp::kWgmmaMma, isa::kFullMask, 0, 0, site)) return false;
   for (const Thread& lane : lanes_of(thread)) {
     if (is_same_instruction(*lane.wgmma, operands)) continue;
-    fault(&thread, site, "divergence",
+    fault(&thread, site, FaultCode::kDivergence,
           fmt::format("{} differs within a warp: {} in lane {}, {} in lane {}", kMma, text_of(operands),
                       thread.lane(), text_of(*lane.wgmma), lane.lane()));
   }
@@ -183,7 +184,7 @@ void Machine::issue_wgmma(Warpgroup& group, const Thread& thread, const WgmmaOpe
   for (std::uint32_t w = 0; w < kWarpgroupWarps; ++w) {
     const std::uint32_t other = group.index * kWarpgroupWarps + w;
     if (thread.cta->warps[other].live == 0 && group.warps[w].issued <= warp.issued) {
-      fault(&thread, site, "divergence",
+      fault(&thread, site, FaultCode::kDivergence,
             fmt::format("{} in warp {}, but warp {} of the same warpgroup has exited without it", kMma,
                         thread.warp(), other),
             {"likely: a warp returns early; all four warps of a warpgroup execute it"});
@@ -205,7 +206,7 @@ void Machine::issue_wgmma(Warpgroup& group, const Thread& thread, const WgmmaOpe
     ++stats_.mmas;
   } else if (const WgmmaOperation& other = group.operations[place];
              !is_same_instruction(other.operands, operands)) {
-    fault(&thread, site, "divergence",
+    fault(&thread, site, FaultCode::kDivergence,
           fmt::format("{} differs within a warpgroup: {} in warp {}, {} in warp {}", kMma, text_of(operands),
                       thread.warp(), text_of(other.operands), first_warp(group, other)),
           {"likely: the warps of the warpgroup run through different stages or steps"});
@@ -240,9 +241,9 @@ WgmmaAccumulator& Machine::use_accumulator(WgmmaWarp& warp, const Thread& thread
   used->type = operands.shape.d;
   for (const Thread& lane : lanes_of(thread)) used->registers[lane.lane()] = lane.wgmma->d;
   if (!warp.has_fenced) {
-    fault(&thread, site, "missing_wgmma_fence",
-          fmt::format("{} in a warp that has executed no wgmma.fence; the first one comes before the first {}", kMma,
-                      kMma));
+    fault(&thread, site, FaultCode::kMissingWgmmaFence,
+          fmt::format("{} in a warp that has executed no wgmma.fence; the first one comes before the first {}",
+                      kMma, kMma));
   }
   for (const std::unique_ptr<WgmmaAccumulator>& known : warp.accumulators) {
     if (!known->overlaps(*used)) continue;
@@ -253,16 +254,17 @@ WgmmaAccumulator& Machine::use_accumulator(WgmmaWarp& warp, const Thread& thread
       return *known;
     }
     if (known->in_flight) {
-      fault(&thread, site, "accumulator_in_flight",
+      fault(&thread, site, FaultCode::kAccumulatorInFlight,
             fmt::format("{} {} with registers that another {} still adds to, as accumulators of another shape",
                         kMma, text_of(operands.shape), kMma),
             {fmt::format("the other: {}", place(known->site)), "likely: no wgmma_wait_group between the two"});
     }
     // Given back, and not fenced since. Whoever overwrites a result has read it, or it was for nothing.
     if (!operands.scale_d || !known->equals_registers()) {
-      fault(&thread, site, "missing_wgmma_fence",
-            fmt::format("{} {} that wgmma.wait_group gave back, with no wgmma.fence since", kMma,
-                        operands.scale_d ? "adds to accumulators, changed by other code," : "overwrites accumulators"),
+      fault(&thread, site, FaultCode::kMissingWgmmaFence,
+            fmt::format(
+                "{} {} that wgmma.wait_group gave back, with no wgmma.fence since", kMma,
+                operands.scale_d ? "adds to accumulators, changed by other code," : "overwrites accumulators"),
             {fmt::format("given back at {}", place(known->site))});
     }
   }
@@ -281,9 +283,9 @@ bool Machine::wgmma_wait_arrive(Thread& thread, std::uint32_t pending, CallSite 
   if (!warp_meet(thread, WarpOp::kWgmmaWait, isa::kFullMask, pending, 0, site)) return false;
   for (const Thread& lane : lanes_of(thread)) {
     if (lane.result == pending) continue;
-    fault(&thread, site, "divergence",
-          fmt::format("wgmma.wait_group differs within a warp: {} in lane {}, {} in lane {}", pending, thread.lane(),
-                      lane.result, lane.lane()));
+    fault(&thread, site, FaultCode::kDivergence,
+          fmt::format("wgmma.wait_group differs within a warp: {} in lane {}, {} in lane {}", pending,
+                      thread.lane(), lane.result, lane.lane()));
   }
   return true;
 }
@@ -368,14 +370,14 @@ void Machine::step_mma(std::size_t index) {
   }
 }
 
-void Machine::check_wgmma_at_exit(const Thread& thread) const {
+void Machine::check_wgmma_at_exit(const Thread& thread) {
   const std::size_t index = thread.warp() / kWarpgroupWarps;
   if (index >= thread.cta->warpgroups.size()) return;
   const Warpgroup& group = thread.cta->warpgroups[index];
   const WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
   if (warp.issued > warp.waited) {
     const bool committed = !warp.groups.empty() && warp.groups.back() == warp.issued;
-    fault(&thread, warp.last_issue, "exit_in_flight",
+    fault(&thread, warp.last_issue, FaultCode::kExitInFlight,
           fmt::format("a thread exits while {} {} of its warpgroup have not been waited for",
                       warp.issued - warp.waited, kMma),
           {committed ? "likely: no wgmma_wait_group<0>() before the end"
@@ -383,9 +385,9 @@ void Machine::check_wgmma_at_exit(const Thread& thread) const {
   }
   if (group.done + group.operations.size() > warp.issued) {
     const WgmmaOperation& other = group.operations[warp.issued - group.done];
-    fault(&thread, other.site, "divergence",
-          fmt::format("warp {} exits without a {} that warp {} of the same warpgroup has issued", thread.warp(), kMma,
-                      first_warp(group, other)));
+    fault(&thread, other.site, FaultCode::kDivergence,
+          fmt::format("warp {} exits without a {} that warp {} of the same warpgroup has issued", thread.warp(),
+                      kMma, first_warp(group, other)));
   }
 }
 

@@ -72,7 +72,8 @@ void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint3
     } else if (space == Space::kGlobal) {
       warp.machine->atom_global(thread, address, bytes, "atom.global", true, i.site, update);
     } else {
-      warp.machine->fault(&thread, i.site, "unsupported", "atom in memory that is neither shared nor global");
+      warp.machine->fault(&thread, i.site, FaultCode::kUnsupported,
+                          "atom in memory that is neither shared nor global");
     }
     // A comparison that fails is mostly one of a loop that waits.
     const bool is_cas = static_cast<AtomOp>(i.flags >> kOpShift) == AtomOp::kCas;

@@ -14,7 +14,7 @@ void nothing(Warp&, const Instruction&, std::uint32_t) {}
 
 void trap(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const auto lane = static_cast<std::uint32_t>(std::countr_zero(mask));
-  warp.machine->fault(&warp.thread(lane), i.site, "trap", "the kernel has executed a trap");
+  warp.machine->fault(&warp.thread(lane), i.site, FaultCode::kTrap, "the kernel has executed a trap");
 }
 
 // A thread that sleeps lets others go on.

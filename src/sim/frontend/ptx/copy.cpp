@@ -39,8 +39,9 @@ TensorMap map_at(Warp& warp, const Instruction& i, std::size_t which, std::uint3
   const std::uint64_t address = address_at(warp, i, which, lane);
   const machine::Thread& thread = warp.thread(lane);
   if (address % 64 != 0) {
-    warp.machine->fault(&thread, i.site, "bad_tensor_map",
-                        fmt::format("a copy with a tensor map at {:#x}; it must be aligned to 64 bytes", address));
+    warp.machine->fault(
+        &thread, i.site, FaultCode::kBadTensorMap,
+        fmt::format("a copy with a tensor map at {:#x}; it must be aligned to 64 bytes", address));
   }
   const std::byte* bytes = nullptr;
   if ((address & kWindowMask) == kParamWindow) {
@@ -50,7 +51,7 @@ TensorMap map_at(Warp& warp, const Instruction& i, std::size_t which, std::uint3
     bytes = region->host + (address - region->address);
   }
   if (bytes == nullptr) {
-    warp.machine->fault(&thread, i.site, "bad_tensor_map",
+    warp.machine->fault(&thread, i.site, FaultCode::kBadTensorMap,
                         fmt::format("a copy with a tensor map at {:#x}, where there are not {} bytes of it: {}",
                                     address, sizeof(TensorMap), warp.machine->global().describe(address)));
   }

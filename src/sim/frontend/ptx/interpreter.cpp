@@ -359,7 +359,7 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
         for_lanes(mask, [&](std::uint32_t l) {
           const auto which = static_cast<std::uint32_t>(index[l]);
           if (which >= i.rows.size()) {
-            machine_.fault(&warp.thread(l), i.site, "bad_branch",
+            machine_.fault(&warp.thread(l), i.site, FaultCode::kBadBranch,
                            fmt::format("brx.idx with index {}; there are {} labels", which, i.rows.size()));
           }
           warp.pc[l] = i.rows[which];
@@ -430,14 +430,16 @@ void Interpreter::enter(Warp& warp, const Instruction& i, const Function& callee
                         std::uint32_t pc) {
   Frame& caller = *warp.frame;
   if (caller.depth >= kMaxCallDepth) {
-    machine_.fault(&warp.thread(static_cast<std::uint32_t>(std::countr_zero(mask))), i.site, "stack_overflow",
-                   fmt::format("calls nested {} deep; the call of '{}' is one too many", kMaxCallDepth, callee.name));
+    machine_.fault(
+        &warp.thread(static_cast<std::uint32_t>(std::countr_zero(mask))), i.site, FaultCode::kStackOverflow,
+        fmt::format("calls nested {} deep; the call of '{}' is one too many", kMaxCallDepth, callee.name));
   }
   if (const std::uint64_t needed = caller.local_base + caller.function->local_bytes + callee.local_bytes;
       needed > kMaxLocalBytes) {
-    machine_.fault(&warp.thread(static_cast<std::uint32_t>(std::countr_zero(mask))), i.site, "stack_overflow",
-                   fmt::format("the call of '{}' needs {} bytes of local memory; a thread has {}", callee.name, needed,
-                               kMaxLocalBytes));
+    machine_.fault(&warp.thread(static_cast<std::uint32_t>(std::countr_zero(mask))), i.site,
+                   FaultCode::kStackOverflow,
+                   fmt::format("the call of '{}' needs {} bytes of local memory; a thread has {}", callee.name,
+                               needed, kMaxLocalBytes));
   }
   Frame& frame = make_frame(warp, callee, mask, &caller);
   frame.return_pc = pc + 1;
@@ -496,9 +498,9 @@ void Interpreter::call(Warp& warp, const Instruction& i, std::uint32_t mask, std
     const Function* callee = is_code ? (*program_.functions)[number].get() : nullptr;
     if (callee == nullptr || callee->text->parameters.size() != i.rows.size() ||
         callee->text->results.size() != i.more.size()) {
-      machine_.fault(&warp.thread(lane), i.site, "bad_branch",
-                     fmt::format("a call through the address {:#x}, where no function with these parameters is",
-                                 address));
+      machine_.fault(
+          &warp.thread(lane), i.site, FaultCode::kBadBranch,
+          fmt::format("a call through the address {:#x}, where no function with these parameters is", address));
     }
     warp.frame = caller;
     enter(warp, i, *callee, together, pc);

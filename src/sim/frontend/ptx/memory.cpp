@@ -25,7 +25,7 @@ Space resolve(Space space, std::uint64_t& address) {
 machine::SharedAddress shared_address(Warp& warp, std::uint32_t lane, std::uint64_t address, bool is_generic,
                                       const Instruction& instruction) {
   if (is_generic && (address & kWindowMask) != kSharedWindow) {
-    warp.machine->fault(&warp.thread(lane), instruction.site, "not_shared",
+    warp.machine->fault(&warp.thread(lane), instruction.site, FaultCode::kNotShared,
                         fmt::format("a generic address, {:#x}, where shared memory was expected, which does not "
                                     "point there",
                                     address));
@@ -45,16 +45,17 @@ std::byte* local_at(Warp& warp, std::uint32_t lane, std::uint64_t address, std::
                     const Instruction& i) {
   address &= 0xffffffffu;
   if (address + bytes > warp.local_limit) {
-    warp.machine->fault(&warp.thread(lane), i.site, "local_out_of_bounds",
+    warp.machine->fault(&warp.thread(lane), i.site, FaultCode::kLocalOutOfBounds,
                         fmt::format("an access of {} bytes at local address {:#x}; the thread has {} bytes of "
                                     "local memory",
                                     bytes, address, warp.local_limit));
   }
   if (address % bytes != 0) {
-    warp.machine->fault(&warp.thread(lane), i.site, "misaligned",
-                        fmt::format("an access of {} bytes at local address {:#x}; the address must be a multiple "
-                                    "of {}",
-                                    bytes, address, bytes));
+    warp.machine->fault(
+        &warp.thread(lane), i.site, FaultCode::kMisaligned,
+        fmt::format("an access of {} bytes at local address {:#x}; the address must be a multiple "
+                    "of {}",
+                    bytes, address, bytes));
   }
   return warp.local_bytes(lane, address);
 }
@@ -64,9 +65,9 @@ const std::byte* param_at(Warp& warp, std::uint32_t lane, std::uint64_t address,
   if ((address & kWindowMask) != kParamWindow) return local_at(warp, lane, address, bytes, i);
   const std::uint64_t offset = address & ~kWindowMask;
   if (offset + bytes > warp.interpreter->param_bytes()) {
-    warp.machine->fault(&warp.thread(lane), i.site, "param_out_of_bounds",
-                        fmt::format("a load of {} bytes at offset {} of the parameters, which have {} bytes", bytes,
-                                    offset, warp.interpreter->param_bytes()));
+    warp.machine->fault(&warp.thread(lane), i.site, FaultCode::kParamOutOfBounds,
+                        fmt::format("a load of {} bytes at offset {} of the parameters, which have {} bytes",
+                                    bytes, offset, warp.interpreter->param_bytes()));
   }
   return warp.interpreter->params() + offset;
 }
@@ -95,7 +96,7 @@ void load_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t addre
     case Space::kConst: {
       const GlobalMemory::Region* region = m.global().find(address, bytes);
       if (region == nullptr) {
-        m.fault(&thread, i.site, "global_out_of_bounds",
+        m.fault(&thread, i.site, FaultCode::kGlobalOutOfBounds,
                 fmt::format("ld.const of {} bytes at {}", bytes, m.global().describe(address)));
       }
       std::memcpy(out, region->host + (address - region->address), bytes);
@@ -136,7 +137,7 @@ void store_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t addr
       }
       [[fallthrough]];
     case Space::kConst:
-      m.fault(&thread, i.site, "global_read_only",
+      m.fault(&thread, i.site, FaultCode::kGlobalReadOnly,
               fmt::format("st of {} bytes to {} memory, which is read-only", bytes, name_of(space)));
     default: break;
   }

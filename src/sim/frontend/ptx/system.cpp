@@ -127,7 +127,7 @@ void Interpreter::system(Warp& warp, const Instruction& i, std::uint32_t mask, S
       const std::string what = reader.text(reader.parameter(0));
       const std::string file = reader.text(reader.parameter(1));
       const auto line = static_cast<std::uint32_t>(reader.parameter(2));
-      machine_.fault(&warp.thread(l), i.site, "assert", fmt::format("assertion `{}' failed", what),
+      machine_.fault(&warp.thread(l), i.site, FaultCode::kAssert, fmt::format("assertion `{}' failed", what),
                      {fmt::format("{}:{}, in {}", file, line, reader.text(reader.parameter(3)))});
     }
     const std::string text = format_text(reader, reader.text(reader.parameter(0)), reader.parameter(1));

@@ -180,7 +180,7 @@ std::uint32_t mma(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     for (const std::uint32_t row : i.rows) {
       if (static_cast<std::uint32_t>(warp.rows[row][l]) == 0) continue;
-      warp.machine->fault(&warp.thread(l), i.site, "unsupported",
+      warp.machine->fault(&warp.thread(l), i.site, FaultCode::kUnsupported,
                           "tcgen05.mma with lanes of D that are not written; their mask must be 0");
     }
     const machine::Tcgen05Operands operands{

@@ -23,7 +23,7 @@ void check_alike(Warp& warp, const Instruction& i, std::uint32_t lane, std::uint
   for_lanes(came, [&](std::uint32_t k) {
     const Instruction& other = *warp.exchange[k];
     if (other.flags == i.flags) return;
-    warp.machine->fault(&warp.thread(lane), i.site, "divergence",
+    warp.machine->fault(&warp.thread(lane), i.site, FaultCode::kDivergence,
                         fmt::format("lanes {:#010x} of the warp meet at instructions with different qualifiers; all of "
                                     "them execute the same",
                                     came),
