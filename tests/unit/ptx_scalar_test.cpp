@@ -194,5 +194,83 @@ TEST(PtxScalar, EveryListedFormRuns) {
   EXPECT_GT(count, 500u);
 }
 
+TEST(PtxScalar, ThreeNumbersHaveALeastAndALargest) {
+  const float nan = std::bit_cast<float>(0x7fffffffu);
+  const auto of = [](float a, float b, float c) {
+    return std::array<std::uint64_t, 4>{bits_of(a), bits_of(b), bits_of(c), 0};
+  };
+  check({
+      {"min.f32 d, a, b, c;", 32, {32, 32, 32}, of(3, -2, 5), bits_of(-2.0f)},
+      {"max.f32 d, a, b, c;", 32, {32, 32, 32}, of(3, -2, 5), bits_of(5.0f)},
+      {"max.f32 d, a, b, c;", 32, {32, 32, 32}, of(nan, -2, -5), bits_of(-2.0f)},
+      {"max.NaN.f32 d, a, b, c;", 32, {32, 32, 32}, of(1, nan, 5), 0x7fffffff},
+      {"max.f32 d, a, b, c;", 32, {32, 32, 32}, of(nan, nan, nan), 0x7fffffff},
+      {"max.abs.f32 d, a, b, c;", 32, {32, 32, 32}, of(3, -7, 5), bits_of(7.0f)},
+      {"min.ftz.f32 d, a, b, c;", 32, {32, 32, 32}, of(1e-40f, 2, 3), 0},
+      {"min.f32 d, a, b, c;", 32, {32, 32, 32}, of(0.0f, -0.0f, 0.0f), 0x80000000},
+  });
+}
+
+TEST(PtxScalar, MixedPrecisionRoundsOnce) {
+  const std::uint64_t third = 0x3eab;  // 0.333984375 as bf16
+  check({
+      {"add.f32.bf16 d, a, b;", 32, {16, 32}, {0x3f80, bits_of(0.25f), 0, 0}, bits_of(1.25f)},
+      {"sub.f32.f16 d, a, b;", 32, {16, 32}, {0x3c00, bits_of(0.25f), 0, 0}, bits_of(0.75f)},
+      {"add.rz.f32.f16 d, a, b;", 32, {16, 32}, {0x3c00, bits_of(0x1p-30f), 0, 0}, bits_of(1.0f)},
+      {"add.rp.f32.f16 d, a, b;", 32, {16, 32}, {0x3c00, bits_of(0x1p-30f), 0, 0}, 0x3f800001},
+      {"add.sat.f32.f16 d, a, b;", 32, {16, 32}, {0x3c00, bits_of(7.0f), 0, 0}, bits_of(1.0f)},
+      {"fma.rn.f32.bf16 d, a, b, c;", 32, {16, 16, 32}, {third, third, bits_of(1.0f), 0},
+       bits_of(std::fma(0.333984375f, 0.333984375f, 1.0f))},
+      {"fma.rn.f32.f16 d, a, b, c;", 32, {16, 16, 32}, {0x7e00, 0, 0, 0}, 0x7fffffff},
+  });
+}
+
+TEST(PtxScalar, MasksOfBitsClampAndWrap) {
+  check({
+      {"bmsk.clamp.b32 d, a, b;", 32, {32, 32}, {4, 8, 0, 0}, 0xff0},
+      {"bmsk.clamp.b32 d, a, b;", 32, {32, 32}, {28, 8, 0, 0}, 0xf0000000},
+      {"bmsk.clamp.b32 d, a, b;", 32, {32, 32}, {4, 100, 0, 0}, 0xfffffff0},
+      {"bmsk.clamp.b32 d, a, b;", 32, {32, 32}, {32, 4, 0, 0}, 0},
+      {"bmsk.wrap.b32 d, a, b;", 32, {32, 32}, {36, 33, 0, 0}, 0x10},
+      {"bmsk.wrap.b32 d, a, b;", 32, {32, 32}, {4, 32, 0, 0}, 0},
+      {"szext.clamp.s32 d, a, b;", 32, {32, 32}, {0xabcdef80, 8, 0, 0}, 0xffffff80},
+      {"szext.clamp.u32 d, a, b;", 32, {32, 32}, {0xabcdef80, 8, 0, 0}, 0x80},
+      {"szext.clamp.s32 d, a, b;", 32, {32, 32}, {0xabcdef80, 32, 0, 0}, 0xabcdef80},
+      {"szext.wrap.s32 d, a, b;", 32, {32, 32}, {0xabcdef80, 32, 0, 0}, 0},
+      {"fns.b32 d, a, b, c;", 32, {32, 32, 32}, {0b10110, 1, 2, 0}, 2},
+      {"fns.b32 d, a, b, c;", 32, {32, 32, 32}, {0b10110, 4, 0xffffffff, 0}, 4},
+      {"fns.b32 d, a, b, c;", 32, {32, 32, 32}, {0b10110, 4, 0xfffffffe, 0}, 2},
+      {"fns.b32 d, a, b, c;", 32, {32, 32, 32}, {0b10110, 3, 0, 0}, 0xffffffff},
+      {"fns.b32 d, a, b, c;", 32, {32, 32, 32}, {0b10110, 2, 0, 0}, 2},
+      {"fns.b32 d, a, b, c;", 32, {32, 32, 32}, {0b10110, 0, 4, 0}, 0xffffffff},
+  });
+}
+
+TEST(PtxScalar, AWarpFindsItsLeastAndLargestFloat) {
+  struct Redux {
+    const char* text;
+    std::uint32_t expected;
+  };
+  const float nan = std::bit_cast<float>(0x7fffffffu);
+  std::vector<std::uint32_t> in;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    const float value = lane == 5 ? nan : lane == 9 ? -40.0f : static_cast<float>(lane);
+    in.push_back(static_cast<std::uint32_t>(bits_of(value)));
+  }
+  for (const Redux& one : {Redux{"redux.sync.min.f32", static_cast<std::uint32_t>(bits_of(-40.0f))},
+                           Redux{"redux.sync.max.f32", static_cast<std::uint32_t>(bits_of(31.0f))},
+                           Redux{"redux.sync.max.abs.f32", static_cast<std::uint32_t>(bits_of(40.0f))},
+                           Redux{"redux.sync.min.NaN.f32", 0x7fffffff}}) {
+    std::vector<std::uint32_t> out(32);
+    const sim::Report report = run_ptx(
+        ptx_module("mov.u32 %r0, %tid.x; ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in]; mul.wide.u32 %rd2, %r0, 4;"
+                   "add.u64 %rd0, %rd0, %rd2; add.u64 %rd1, %rd1, %rd2; ld.global.f32 %f0, [%rd1];" +
+                   std::string(one.text) + " %f1, %f0, 0xffffffff; st.global.f32 [%rd0], %f1; ret;"),
+        out, in);
+    ASSERT_TRUE(report.ok()) << report.text();
+    for (const std::uint32_t word : out) EXPECT_EQ(word, one.expected) << one.text;
+  }
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -60,6 +60,8 @@ class FormTable {
 void add_integer_forms(FormTable& table);
 void add_float_forms(FormTable& table);
 void add_half_forms(FormTable& table);
+void add_mixed_forms(FormTable& table);
+void add_bit_mask_forms(FormTable& table);
 void add_compare_forms(FormTable& table);
 void add_convert_forms(FormTable& table);
 void add_move_forms(FormTable& table);
@@ -72,6 +74,7 @@ void add_copy_forms(FormTable& table);
 void add_async_copy_forms(FormTable& table);
 void add_clc_forms(FormTable& table);
 void add_mma_forms(FormTable& table);
+void add_exact_mma_forms(FormTable& table);
 void add_wgmma_forms(FormTable& table);
 void add_tcgen05_forms(FormTable& table);
 

@@ -147,7 +147,21 @@ void float_pairs(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
-// flags: kNan: a NaN wins; kAbs: .xorsign.abs.
+// The smaller or larger of two numbers. flags: kNan: a NaN wins.
+template <class T, bool is_max>
+T least_or_most(T a, T b, std::uint32_t flags) {
+  if (std::isnan(a) || std::isnan(b)) {
+    const bool both = std::isnan(a) && std::isnan(b);
+    return both || (flags & kNan) != 0 ? with_nans(canonical(std::numeric_limits<T>::quiet_NaN()), a, b)
+           : std::isnan(a)             ? b
+                                       : a;
+  }
+  // Of zeros of either sign, the positive one is larger.
+  if (a == b) return std::signbit(a) == is_max ? b : a;
+  return (a < b) == is_max ? b : a;
+}
+
+// flags: kAbs: .xorsign.abs.
 template <class T, bool is_max>
 void float_min_max(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
@@ -158,20 +172,22 @@ void float_min_max(Warp& warp, const Instruction& i, std::uint32_t mask) {
       a = std::abs(a);
       b = std::abs(b);
     }
-    T result;
-    if (std::isnan(a) || std::isnan(b)) {
-      const bool both = std::isnan(a) && std::isnan(b);
-      result = both || (i.flags & kNan) != 0 ? with_nans(canonical(std::numeric_limits<T>::quiet_NaN()), a, b)
-               : std::isnan(a)               ? b
-                                             : a;
-    } else if (a == b) {
-      // Zeros of either sign: the positive one is larger.
-      result = std::signbit(a) == is_max ? b : a;
-    } else {
-      result = (a < b) == is_max ? b : a;
-    }
+    T result = least_or_most<T, is_max>(a, b, i.flags);
     if ((i.flags & kAbs) != 0 && !std::isnan(result)) result = std::copysign(result, sign ? T{-1} : T{1});
     warp.rows[i.d][l] = put(result);
+  });
+}
+
+// PTX: min, max of three numbers, on sm_100. flags: kAbs: of their magnitudes.
+template <bool is_max>
+void float_min_max_of_three(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const auto operand = [&](std::uint32_t row) {
+      const float value = take(get<float>(warp.rows[row][l]), i.flags);
+      return (i.flags & kAbs) != 0 ? std::abs(value) : value;
+    };
+    const float two = least_or_most<float, is_max>(operand(i.a), operand(i.b), i.flags);
+    warp.rows[i.d][l] = put(canonical(least_or_most<float, is_max>(two, operand(i.c), i.flags)));
   });
 }
 
@@ -267,8 +283,13 @@ void add_rounded(FormTable& table, const std::string& name) {
 template <bool is_max>
 void add_min_max(FormTable& table, const std::string& name) {
   table.add(name + "[.ftz][.NaN].f32", [](Build& b) {
-    b.simple(2, ".f32", float_min_max<float, is_max>);
+    const bool is_of_three = b.operands() == 4;
+    b.simple(is_of_three ? 3 : 2, ".f32", is_of_three ? float_min_max_of_three<is_max> : float_min_max<float, is_max>);
     b.out().flags = (b.has(0) ? kFtz : 0u) | (b.has(1) ? kNan : 0u);
+  });
+  table.add(name + "[.ftz][.NaN]{.abs}.f32", [](Build& b) {
+    b.simple(3, ".f32", float_min_max_of_three<is_max>);
+    b.out().flags = kAbs | (b.has(0) ? kFtz : 0u) | (b.has(1) ? kNan : 0u);
   });
   table.add(name + "[.ftz][.NaN].xorsign.abs.f32", [](Build& b) {
     b.simple(2, ".f32", float_min_max<float, is_max>);

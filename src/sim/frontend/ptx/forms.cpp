@@ -168,6 +168,8 @@ const FormTable& FormTable::get() {
     add_integer_forms(made);
     add_float_forms(made);
     add_half_forms(made);
+    add_mixed_forms(made);
+    add_bit_mask_forms(made);
     add_compare_forms(made);
     add_convert_forms(made);
     add_move_forms(made);
@@ -180,6 +182,7 @@ const FormTable& FormTable::get() {
     add_async_copy_forms(made);
     add_clc_forms(made);
     add_mma_forms(made);
+    add_exact_mma_forms(made);
     add_wgmma_forms(made);
     add_tcgen05_forms(made);
     return made;

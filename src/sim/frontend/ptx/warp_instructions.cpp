@@ -2,6 +2,7 @@
 //
 // PTX: shfl.sync, vote.sync, match.sync, redux.sync, activemask, elect.sync, bar.warp.sync, stmatrix, ldmatrix,
 // setmaxnreg. The lanes meet in the machine; what they exchange, they exchange here.
+#include "sim/frontend/ptx/arithmetic.h"
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/interpreter.h"
 
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cmath>
 #include <utility>
 
 namespace heddle::sim::ptx {
@@ -160,6 +162,28 @@ std::uint32_t redux(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
+// flags: 1: the largest; 2: a NaN wins; 4: of the magnitudes.
+std::uint32_t redux_float(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return exchange(warp, i, mask, WarpOp::kRedux, i.b, i.a, [&](std::uint32_t, std::uint32_t members) {
+    bool is_first = true;
+    float result = 0;
+    for_lanes(members, [&](std::uint32_t k) {
+      float value = get<float>(warp.given[k]);
+      if ((i.flags & 4) != 0) value = std::abs(value);
+      if (std::exchange(is_first, false)) {
+        result = value;
+      } else if (std::isnan(result) || std::isnan(value)) {
+        const bool nan_wins = (i.flags & 2) != 0;
+        if (std::isnan(result) != nan_wins) result = value;
+      } else if (value == result ? std::signbit(value) != std::signbit(result) && std::signbit(value) != ((i.flags & 1) != 0)
+                                 : (value > result) == ((i.flags & 1) != 0)) {
+        result = value;  // of zeros of either sign, the positive one is larger
+      }
+    });
+    return std::isnan(result) ? std::uint64_t{kCanonicalNan} : put(result);
+  });
+}
+
 std::uint32_t warp_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return meet(
       warp, mask,
@@ -286,6 +310,15 @@ void add_warp_forms(FormTable& table) {
     if (b.mod(1) == ".s32" && out.flags == kMin) out.flags = kMinSigned;
     if (b.mod(1) == ".s32" && out.flags == kMax) out.flags = kMaxSigned;
     b.machine(redux);
+  });
+  table.add("redux.sync{.min,.max}[.abs][.NaN].f32", [](Build& b) {
+    b.want(3);
+    Instruction& out = b.out();
+    out.d = b.target(0);
+    out.a = b.source(1, ".f32");
+    out.b = b.source(2);
+    out.flags = (b.mod(0) == ".max" ? 1u : 0u) | (b.has(2) ? 2u : 0u) | (b.has(1) ? 4u : 0u);
+    b.machine(redux_float);
   });
   table.add("elect.sync", [](Build& b) {
     b.want(2);
