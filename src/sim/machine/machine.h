@@ -49,6 +49,9 @@ using SharedAddress = std::uint32_t;
 inline constexpr std::uint32_t kRankShift = 24;
 inline constexpr std::uint32_t kOffsetMask = (1u << kRankShift) - 1;
 
+// Which rows a tensor copy takes: those of a box, or four that its coordinates name (gather4, scatter4).
+enum class TileMode : std::uint8_t { kTile, kFourRows };
+
 // A kernel's dynamic shared memory starts behind the kilobyte that the system keeps for itself.
 inline constexpr std::uint32_t kSharedBase = 1024;
 inline constexpr std::uint32_t kMaxThreads = 1024;
@@ -273,17 +276,24 @@ class Machine {
 
   // The copy engine.
   void tensor_load(Thread& thread, int cta_group, SharedAddress destination, const TensorMap& map,
-                   const std::int32_t* coords, int rank, SharedAddress barrier, std::uint16_t mask, CallSite site);
+                   const std::int32_t* coords, int rank, SharedAddress barrier, std::uint16_t mask, CallSite site,
+                   TileMode mode = TileMode::kTile);
   void tensor_store(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank,
-                    SharedAddress source, CallSite site);
+                    SharedAddress source, CallSite site, TileMode mode = TileMode::kTile);
   void tensor_reduce(Thread& thread, isa::ReduceOp op, const TensorMap& map, const std::int32_t* coords, int rank,
                      SharedAddress source, CallSite site);
   void tensor_prefetch(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank, CallSite site);
+  // `mask` names the CTAs that get the bytes, each at the same place; 0: the one of the address.
   void bulk_load(Thread& thread, SharedAddress destination, std::uint64_t global, std::uint32_t bytes,
-                 SharedAddress barrier, CallSite site);
+                 SharedAddress barrier, CallSite site, std::uint16_t mask = 0);
   void bulk_store(Thread& thread, std::uint64_t global, SharedAddress source, std::uint32_t bytes, CallSite site);
   void bulk_to_peer(Thread& thread, SharedAddress destination, SharedAddress source, std::uint32_t bytes,
-                    SharedAddress barrier, CallSite site);
+                    SharedAddress barrier, CallSite site, Reduction reduction = nullptr);
+  void bulk_reduce(Thread& thread, Reduction reduction, std::uint64_t global, SharedAddress source,
+                   std::uint32_t bytes, CallSite site);
+  // st.async, and red.async if there is a reduction: a value of 4, 8 or 16 bytes on its way to a CTA of the cluster.
+  void store_async(Thread& thread, SharedAddress destination, const void* value, std::uint32_t bytes,
+                   SharedAddress barrier, Reduction reduction, CallSite site);
   void bulk_commit_group(Thread& thread, CallSite site);
   bool bulk_wait_group(Thread& thread, std::uint32_t pending, bool read_only, CallSite site);
 
@@ -417,8 +427,10 @@ class Machine {
                           const char* instruction) const;
   void check_not_barrier(const Thread& thread, const Cta& cta, std::uint32_t offset, std::uint32_t bytes,
                          CallSite site, const char* instruction, bool writes = true) const;
-  void issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const TensorMapSpec& spec,
-                   std::span<const std::int32_t> coords, std::uint32_t offset, CallSite site);
+  void issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const TensorMapSpec& spec, BoxCopy box,
+                   std::uint32_t offset, CallSite site);
+  void check_peer_bytes(const Thread& thread, const Cta& target, std::uint32_t offset, std::uint32_t bytes,
+                        CallSite site, const char* instruction) const;
   Warpgroup& whole_warpgroup(const Thread& thread, CallSite site, const char* instruction) const;
   bool meet_at_matrix(Thread& thread, WarpOp op, const MatrixOperands& operands, CallSite site);
   void issue_wgmma(Warpgroup& group, const Thread& thread, const WgmmaOperands& operands, CallSite site);

@@ -74,6 +74,12 @@ void gather(std::byte* row, const std::byte* shared, std::uint32_t address, std:
 class BoxCopy::Walk {
  public:
   Walk(const BoxCopy& box, std::uint64_t row) : box_(box) {
+    if (box.has_four_rows_) {
+      dim_ = box.map_.dims[1];
+      index_ = static_cast<std::uint32_t>(row);
+      enter_listed_row();
+      return;
+    }
     index_ = static_cast<std::uint32_t>(row % box.counts_[1]);
     row /= box.counts_[1];
     for (std::uint32_t d = 2; d < box.map_.rank; ++d) {
@@ -95,6 +101,10 @@ class BoxCopy::Walk {
   std::uint64_t address() const { return address_; }
 
   void next() {
+    if (box_.has_four_rows_) {
+      if (++index_ < 4) enter_listed_row();
+      return;
+    }
     coord_ += coord_step_;
     address_ += address_step_;
     if (++index_ < box_.counts_[1]) return;
@@ -107,6 +117,12 @@ class BoxCopy::Walk {
   }
 
  private:
+  void enter_listed_row() {
+    coord_ = static_cast<std::uint64_t>(box_.four_rows_[index_]);
+    address_ = box_.base_ + static_cast<std::uint64_t>(box_.coords_[0]) * box_.element_bytes() +
+               coord_ * box_.map_.strides[0];
+  }
+
   // Computes everything from the indices.
   void enter_run() {
     outer_is_inside_ = true;
@@ -179,6 +195,40 @@ BoxCopy::BoxCopy(const TensorMapSpec& map, std::span<const std::int32_t> coords,
   measure_hull();
 }
 
+BoxCopy BoxCopy::of_four_rows(const TensorMapSpec& map, std::span<const std::int32_t> coords,
+                              std::uint32_t shared_address) {
+  BoxCopy copy(map, coords.first(std::min<std::size_t>(coords.size(), map.rank)), shared_address);
+  if (map.rank != 2) {
+    copy.fault_ = {CopyFaultKind::kRowsRank, -1, map.rank, 2};
+  } else if (map.box[1] != 1) {
+    copy.fault_ = {CopyFaultKind::kRowsBox, 1, map.box[1], 1};
+  }
+  if (copy.fault_) return copy;
+  copy.has_four_rows_ = true;
+  std::copy(coords.begin() + 1, coords.begin() + 5, copy.four_rows_);
+  copy.measure_four_rows();
+  return copy;
+}
+
+// The lowest and the highest of the rows that are inside.
+void BoxCopy::measure_four_rows() {
+  rows_ = 4;
+  hull_ = {};
+  if (inside_begin_ == inside_end_) return;
+  const std::uint64_t first = base_ + static_cast<std::uint64_t>(coords_[0]) * element_bytes();
+  for (const std::int64_t row : four_rows_) {
+    if (row < 0 || row >= static_cast<std::int64_t>(map_.dims[1])) continue;
+    std::uint64_t offset = 0;
+    std::uint64_t end = 0;
+    hull_.overflows |= __builtin_mul_overflow(static_cast<std::uint64_t>(row), map_.strides[0], &offset);
+    hull_.overflows |= __builtin_add_overflow(base_ + static_cast<std::uint64_t>(coords_[0] * element_bytes()) +
+                                                  store_end_, offset, &end);
+    hull_.low = hull_.is_empty ? first + offset : std::min(hull_.low, first + offset);
+    hull_.high = hull_.is_empty ? first + offset : std::max(hull_.high, first + offset);
+    hull_.is_empty = false;
+  }
+}
+
 // The pitch of a swizzled row is the span, also where the inner box is narrower.
 // Unverified: the bytes that are signalled when an element stride is not 1; here those that are copied.
 void BoxCopy::measure_row() {
@@ -248,6 +298,9 @@ CopyFault BoxCopy::store_fault(std::uint64_t shared_size) const {
   if (fault_) return fault_;
   for (std::uint32_t d = 0; d < map_.rank; ++d) {
     if (coords_[d] < 0) return {CopyFaultKind::kNegativeCoordinate, static_cast<int>(d), coords_[d], 0};
+  }
+  for (const std::int64_t row : four_rows_) {
+    if (row < 0) return {CopyFaultKind::kNegativeCoordinate, 1, row, 0};
   }
   return load_fault(shared_size);
 }

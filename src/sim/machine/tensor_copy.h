@@ -49,6 +49,8 @@ enum class CopyFaultKind : std::uint8_t {
   kUnsupportedInterleave,  // value: Interleave
   kUnsupportedType,        // value: TensorType
   kUnsupportedReduction,   // value: TensorType, limit: ReduceOp
+  kRowsRank,               // four rows; value: rank of the map, limit: 2
+  kRowsBox,                // four rows; value: rows of the map's box, limit: 1
 };
 
 // What stops a copy. Returned, never thrown: the machine makes the diagnosis from it.
@@ -72,6 +74,11 @@ struct SharedRange {
 class BoxCopy {
  public:
   BoxCopy(const TensorMapSpec& map, std::span<const std::int32_t> coords, std::uint32_t shared_address);
+
+  // Four rows of a tensor of rank 2 that need not be neighbours: coords has the column and the four rows.
+  // PTX: Tensor copy: tile::gather4 and tile::scatter4 modes.
+  static BoxCopy of_four_rows(const TensorMapSpec& map, std::span<const std::int32_t> coords,
+                              std::uint32_t shared_address);
 
   // What complete_tx tells the barrier for the whole box: what is out of bounds counts.
   std::uint64_t bytes() const { return rows_ * row_bytes_; }
@@ -112,6 +119,7 @@ class BoxCopy {
   std::uint32_t element_bytes() const { return bits_per_element(map_.type) / 8; }
   void measure_row();
   void measure_hull();
+  void measure_four_rows();
   std::uint32_t swizzle_of(std::uint32_t address) const { return patterns_[address / swizzle_line_bytes % 8]; }
   CopyFault outside(std::uint64_t address, std::uint64_t bytes) const;
   void add_row(std::vector<SharedRange>& ranges, std::uint32_t address, std::uint32_t bytes) const;
@@ -121,6 +129,8 @@ class BoxCopy {
   TensorMapSpec map_;
   CopyFault fault_;
   std::int64_t coords_[5] = {};
+  std::int64_t four_rows_[4] = {};  // what has these has no dimension 1
+  bool has_four_rows_ = false;
   std::uint32_t counts_[5] = {1, 1, 1, 1, 1};  // elements copied along each dimension
   std::uint64_t base_ = 0;                     // global address of the tensor
   std::uint32_t row_bytes_ = 0;

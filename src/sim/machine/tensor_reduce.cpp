@@ -27,6 +27,8 @@ constexpr T add(T old, T given) {
     // Unverified: that the tensor form keeps subnormal numbers.
     const float sum = old + given;
     return is_nan(sum) ? std::bit_cast<float>(0x7FFF'FFFFU) : sum;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return old + given;
   } else {
     return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) +
                           static_cast<std::make_unsigned_t<T>>(given));
@@ -147,6 +149,11 @@ Reduction find_reduction(ReduceOp op, TensorType type) {
       return find_bitwise<ReduceOp::kXor>(type);
   }
   return nullptr;
+}
+
+Reduction find_flat_reduction(ReduceOp op, TensorType type) {
+  if (op == ReduceOp::kAdd && type == TensorType::kF64) return reduce<ReduceOp::kAdd, double>;
+  return find_reduction(op, type);
 }
 
 }  // namespace heddle::sim::machine

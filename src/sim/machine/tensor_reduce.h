@@ -2,7 +2,7 @@
 //
 // The arithmetic of the copy engine's reductions, element by element.
 //
-// PTX: cp.reduce.async.bulk.tensor.
+// PTX: cp.reduce.async.bulk.tensor, cp.reduce.async.bulk, red.async.
 #pragma once
 
 #include <heddle/isa/tensor_map.h>
@@ -20,5 +20,8 @@ using Reduction = void (*)(std::byte* destination, const std::byte* source, std:
 // the minimum and maximum of u32, i32, u64, i64, f16 and bf16, counts u32 up and down, and combines the bits
 // of 32- and 64-bit integers.
 Reduction find_reduction(isa::ReduceOp op, TensorType type);
+
+// Of copies without a tensor map, which add f64, too.
+Reduction find_flat_reduction(isa::ReduceOp op, TensorType type);
 
 }  // namespace heddle::sim::machine

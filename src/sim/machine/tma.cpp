@@ -184,7 +184,13 @@ void TmaEngine::land_in_peer(Copy& copy, const Piece& piece) {
   const auto first = static_cast<std::uint32_t>(piece.first);
   const auto count = static_cast<std::uint32_t>(piece.count);
   const auto destination = static_cast<std::uint32_t>(copy.global);
-  std::memcpy(target.shared + destination + first, copy.cta->shared + copy.shared + first, count);
+  const bool brings_value = !copy.staged.empty();
+  const std::byte* source = brings_value ? copy.staged.data() + first : copy.cta->shared + copy.shared + first;
+  if (copy.reduction != nullptr) {
+    copy.reduction(target.shared + destination + first, source, count);
+  } else {
+    std::memcpy(target.shared + destination + first, source, count);
+  }
   const Barrier* barrier = machine_.find_barrier(target, copy.barrier);
   Event event{.kind = EventKind::kCopyReadShared,
               .cta = copy.cta_linear,
@@ -193,7 +199,7 @@ void TmaEngine::land_in_peer(Copy& copy, const Piece& piece) {
               .bytes = count,
               .copy = copy.id,
               .site = copy.site};
-  if (machine_.wants(event.kind)) machine_.emit(event);
+  if (!brings_value && machine_.wants(event.kind)) machine_.emit(event);
   event.kind = EventKind::kCopyWriteShared;
   event.cta = target.linear;
   event.address = (destination + first) | target.rank << kRankShift;
@@ -238,7 +244,11 @@ void TmaEngine::land_store(Copy& copy, const Piece& piece) {
   } else {
     std::byte* target = writer.writable(copy.global + piece.first, piece.count);
     if (target == nullptr) global_fault(copy, copy.global + piece.first);
-    std::memcpy(target, copy.staged.data() + piece.first, piece.count);
+    if (copy.reduction != nullptr) {
+      copy.reduction(target, copy.staged.data() + piece.first, static_cast<std::uint32_t>(piece.count));
+    } else {
+      std::memcpy(target, copy.staged.data() + piece.first, piece.count);
+    }
   }
   if (machine_.wants(EventKind::kCopyWriteGlobal)) {
     machine_.emit({.kind = EventKind::kCopyWriteGlobal,

@@ -79,6 +79,13 @@ void refuse(const Machine& machine, const Thread& thread, const CopyFault& mista
     case CopyFaultKind::kUnsupportedType:
       machine.fault(&thread, site, FaultCode::kUnsupported,
                     fmt::format("{} of tensor type {}", instruction, mistake.value));
+    case CopyFaultKind::kRowsRank:
+      machine.fault(&thread, site, FaultCode::kBadTensorMap,
+                    fmt::format("{} of four rows with a tensor map of rank {}; it has 2", instruction, mistake.value));
+    case CopyFaultKind::kRowsBox:
+      machine.fault(&thread, site, FaultCode::kBadTensorMap,
+                    fmt::format("{} of four rows with a tensor map whose box has {} rows; it has 1", instruction,
+                                mistake.value));
     case CopyFaultKind::kUnsupportedReduction:
       machine.fault(
           &thread, site, FaultCode::kUnsupported,
@@ -138,18 +145,31 @@ void check_pairs(const Machine& machine, const Thread& thread, std::uint32_t clu
   }
 }
 
+BoxCopy box_of(TileMode mode, const TensorMapSpec& spec, std::span<const std::int32_t> coords, std::uint32_t offset) {
+  return mode == TileMode::kFourRows ? BoxCopy::of_four_rows(spec, coords, offset) : BoxCopy(spec, coords, offset);
+}
+
+void check_four_rows(const Machine& machine, const Thread& thread, TileMode mode, CallSite site,
+                     const char* instruction) {
+  if (mode == TileMode::kFourRows && machine.arch() == Arch::kSm90) {
+    machine.fault(&thread, site, FaultCode::kUnsupported,
+                  fmt::format("{} of four rows, which needs sm_100a; this run is of sm_90a", instruction));
+  }
+}
+
 }  // namespace
 
 void Machine::tensor_load(Thread& thread, int cta_group, SharedAddress destination, const TensorMap& map,
                           const std::int32_t* coords, int rank, SharedAddress barrier, std::uint16_t mask,
-                          CallSite site) {
+                          CallSite site, TileMode mode) {
+  check_four_rows(*this, thread, mode, site, kLoad);
   const bool is_pair = cta_group == 2;
   if (is_pair) check_pairs(*this, thread, cluster_size_, site, kLoad);
   const TensorMapSpec spec = decode(*this, thread, map, site, kLoad);
   const std::uint32_t offset = destination & kOffsetMask;
   check_not_reserved(*this, thread, offset, site, kLoad);
   auto copy = std::make_unique<Copy>();
-  copy->box.emplace(spec, std::span(coords, static_cast<std::size_t>(rank)), offset);
+  copy->box.emplace(box_of(mode, spec, std::span(coords, static_cast<std::size_t>(rank)), offset));
   refuse(*this, thread, copy->box->load_fault(thread.cta->shared_end), site, kLoad);
   const std::uint32_t to = destination >> kRankShift;
   const std::uint32_t at = barrier >> kRankShift;
@@ -189,13 +209,15 @@ void Machine::tensor_load(Thread& thread, int cta_group, SharedAddress destinati
 }
 
 void Machine::tensor_store(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank,
-                           SharedAddress source, CallSite site) {
+                           SharedAddress source, CallSite site, TileMode mode) {
+  check_four_rows(*this, thread, mode, site, kStore);
   const TensorMapSpec spec = decode(*this, thread, map, site, kStore);
   check_own_source(*this, thread, source, site, kStore);
   const std::span<const std::int32_t> at(coords, static_cast<std::size_t>(rank));
-  const BoxCopy box(spec, at, source & kOffsetMask);
-  refuse(*this, thread, box.store_fault(thread.cta->shared_end), site, kStore);
-  issue_store(thread, CopyKind::kStore, isa::ReduceOp::kAdd, spec, at, source & kOffsetMask, site);
+  const std::uint32_t offset = source & kOffsetMask;
+  refuse(*this, thread, box_of(mode, spec, at, offset).store_fault(thread.cta->shared_end), site, kStore);
+  issue_store(thread, CopyKind::kStore, isa::ReduceOp::kAdd, spec, box_of(mode, spec, at, offset % kSwizzleRepeat),
+              offset, site);
 }
 
 void Machine::tensor_reduce(Thread& thread, isa::ReduceOp op, const TensorMap& map, const std::int32_t* coords,
@@ -205,14 +227,15 @@ void Machine::tensor_reduce(Thread& thread, isa::ReduceOp op, const TensorMap& m
   const std::span<const std::int32_t> at(coords, static_cast<std::size_t>(rank));
   const BoxCopy box(spec, at, source & kOffsetMask);
   refuse(*this, thread, box.reduce_fault(op, thread.cta->shared_end), site, kReduce);
-  issue_store(thread, CopyKind::kReduce, op, spec, at, source & kOffsetMask, site);
+  const std::uint32_t offset = source & kOffsetMask;
+  issue_store(thread, CopyKind::kReduce, op, spec, BoxCopy(spec, at, offset % kSwizzleRepeat), offset, site);
 }
 
-void Machine::issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const TensorMapSpec& spec,
-                          std::span<const std::int32_t> coords, std::uint32_t offset, CallSite site) {
+// The source is read into a buffer first, where it keeps its place in the swizzle pattern: `box` lies there.
+void Machine::issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const TensorMapSpec& spec, BoxCopy box,
+                          std::uint32_t offset, CallSite site) {
   auto copy = std::make_unique<Copy>();
-  // The source is read into a buffer first, where it keeps its place in the swizzle pattern.
-  copy->box.emplace(spec, coords, offset % kSwizzleRepeat);
+  copy->box.emplace(std::move(box));
   copy->kind = kind;
   copy->op = op;
   copy->issuer = &thread;
@@ -235,18 +258,22 @@ void Machine::tensor_prefetch(Thread& thread, const TensorMap& map, const std::i
 }
 
 void Machine::bulk_load(Thread& thread, SharedAddress destination, std::uint64_t global, std::uint32_t bytes,
-                        SharedAddress barrier, CallSite site) {
+                        SharedAddress barrier, CallSite site, std::uint16_t mask) {
   constexpr const char* kInstruction = "cp.async.bulk load";
-  Cta& target = cta_of(thread, destination, site, kInstruction);
+  const Cta& own = cta_of(thread, destination, site, kInstruction);
+  const std::uint32_t targets = mask == 0 ? 1u << own.rank : mask;
+  if (targets >> cluster_size_ != 0) {
+    fault(&thread, site, FaultCode::kBadRank,
+          fmt::format("{} multicast with mask {:#x}; it names CTAs of the cluster, which has {}", kInstruction, targets,
+                      cluster_size_));
+  }
   check_flat(*this, thread, global, destination & kOffsetMask, bytes, site, kInstruction);
-  live_barrier(thread, barrier, site, kInstruction);
   if (destination >> kRankShift != barrier >> kRankShift) {
     fault(
         &thread, site, FaultCode::kBadRank,
         fmt::format("{} into rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the bytes",
                     kInstruction, destination >> kRankShift, barrier >> kRankShift));
   }
-  check_not_barrier(thread, target, destination & kOffsetMask, bytes, site, kInstruction);
   auto copy = std::make_unique<Copy>();
   copy->kind = CopyKind::kLoad;
   copy->issuer = &thread;
@@ -255,19 +282,31 @@ void Machine::bulk_load(Thread& thread, SharedAddress destination, std::uint64_t
   copy->global = global;
   copy->shared = destination & kOffsetMask;
   copy->barrier = barrier & kOffsetMask;
-  cut(*copy, &target);
+  for (std::uint32_t rank = 0; rank < cluster_size_; ++rank) {
+    if ((targets >> rank & 1) == 0) continue;
+    Cta* target = thread.cta->cluster->ctas[rank];
+    live_barrier(thread, (barrier & kOffsetMask) | rank << kRankShift, site, kInstruction);
+    check_not_barrier(thread, *target, destination & kOffsetMask, bytes, site, kInstruction);
+    cut(*copy, target);
+  }
   changed();
   if (bytes != 0) tma_.issue(std::move(copy));
 }
 
 void Machine::bulk_store(Thread& thread, std::uint64_t global, SharedAddress source, std::uint32_t bytes,
                          CallSite site) {
-  constexpr const char* kInstruction = "cp.async.bulk store";
+  bulk_reduce(thread, nullptr, global, source, bytes, site);
+}
+
+void Machine::bulk_reduce(Thread& thread, Reduction reduction, std::uint64_t global, SharedAddress source,
+                          std::uint32_t bytes, CallSite site) {
+  const char* kInstruction = reduction == nullptr ? "cp.async.bulk store" : "cp.reduce.async.bulk";
   check_own_source(*this, thread, source, site, kInstruction);
   check_flat(*this, thread, global, source & kOffsetMask, bytes, site, kInstruction);
   if (bytes == 0) return;
   auto copy = std::make_unique<Copy>();
-  copy->kind = CopyKind::kStore;
+  copy->kind = reduction == nullptr ? CopyKind::kStore : CopyKind::kReduce;
+  copy->reduction = reduction;
   copy->issuer = &thread;
   copy->site = site;
   copy->bytes = bytes;
@@ -279,18 +318,12 @@ void Machine::bulk_store(Thread& thread, std::uint64_t global, SharedAddress sou
 }
 
 void Machine::bulk_to_peer(Thread& thread, SharedAddress destination, SharedAddress source, std::uint32_t bytes,
-                           SharedAddress barrier, CallSite site) {
+                           SharedAddress barrier, CallSite site, Reduction reduction) {
   constexpr const char* kInstruction = "cp.async.bulk to a peer";
   Cta& target = cta_of(thread, destination, site, kInstruction);
   check_own_source(*this, thread, source, site, kInstruction);
   check_flat(*this, thread, destination & kOffsetMask, source & kOffsetMask, bytes, site, kInstruction);
-  if ((destination & kOffsetMask) < kSharedBase ||
-      std::uint64_t{destination & kOffsetMask} + bytes > target.shared_end) {
-    fault(
-        &thread, site, FaultCode::kSharedOutOfBounds,
-        fmt::format("{} of {} bytes to shared address {:#x}, outside of the peer's shared memory [{:#x}, {:#x})",
-                    kInstruction, bytes, destination & kOffsetMask, kSharedBase, target.shared_end));
-  }
+  check_peer_bytes(thread, target, destination & kOffsetMask, bytes, site, kInstruction);
   live_barrier(thread, barrier, site, kInstruction);
   if (destination >> kRankShift != barrier >> kRankShift) {
     fault(&thread, site, FaultCode::kBadRank,
@@ -301,6 +334,7 @@ void Machine::bulk_to_peer(Thread& thread, SharedAddress destination, SharedAddr
   if (bytes == 0) return;
   auto copy = std::make_unique<Copy>();
   copy->kind = CopyKind::kSharedToPeer;
+  copy->reduction = reduction;
   copy->issuer = &thread;
   copy->site = site;
   copy->bytes = bytes;
@@ -308,6 +342,50 @@ void Machine::bulk_to_peer(Thread& thread, SharedAddress destination, SharedAddr
   copy->shared = source & kOffsetMask;
   copy->barrier = barrier & kOffsetMask;
   cut(*copy, &target);
+  changed();
+  tma_.issue(std::move(copy));
+}
+
+void Machine::check_peer_bytes(const Thread& thread, const Cta& target, std::uint32_t offset, std::uint32_t bytes,
+                               CallSite site, const char* instruction) const {
+  if (offset >= kSharedBase && std::uint64_t{offset} + bytes <= target.shared_end) return;
+  fault(&thread, site, FaultCode::kSharedOutOfBounds,
+        fmt::format("{} of {} bytes to shared address {:#x}, outside of the peer's shared memory [{:#x}, {:#x})",
+                    instruction, bytes, offset, kSharedBase, target.shared_end));
+}
+
+// PTX: st.async, red.async. The value leaves with the instruction; it lands, and its bytes are counted, at any time after.
+// Model: as a copy of the copy engine does, and so in the async proxy.
+void Machine::store_async(Thread& thread, SharedAddress destination, const void* value, std::uint32_t bytes,
+                          SharedAddress barrier, Reduction reduction, CallSite site) {
+  const char* kInstruction = reduction == nullptr ? "st.async" : "red.async";
+  Cta& target = cta_of(thread, destination, site, kInstruction);
+  const std::uint32_t offset = destination & kOffsetMask;
+  if (offset % bytes != 0) {
+    fault(&thread, site, FaultCode::kMisaligned,
+          fmt::format("{} of {} bytes at shared address {:#x}; the address must be a multiple of {}", kInstruction, bytes,
+                      offset, bytes));
+  }
+  check_peer_bytes(thread, target, offset, bytes, site, kInstruction);
+  live_barrier(thread, barrier, site, kInstruction);
+  if (destination >> kRankShift != barrier >> kRankShift) {
+    fault(&thread, site, FaultCode::kBadRank,
+          fmt::format("{} to rank {} with a barrier of rank {}; the barrier lies in the CTA that gets the bytes",
+                      kInstruction, destination >> kRankShift, barrier >> kRankShift));
+  }
+  check_not_barrier(thread, target, offset, bytes, site, kInstruction);
+  auto copy = std::make_unique<Copy>();
+  copy->kind = CopyKind::kSharedToPeer;
+  copy->reduction = reduction;
+  copy->issuer = &thread;
+  copy->site = site;
+  copy->bytes = bytes;
+  copy->global = offset;
+  copy->barrier = barrier & kOffsetMask;
+  copy->source_was_read = true;
+  const auto* from = static_cast<const std::byte*>(value);
+  copy->staged.assign(from, from + bytes);
+  copy->pieces.push_back({&target, 0, bytes});  // it lands as one
   changed();
   tma_.issue(std::move(copy));
 }

@@ -72,6 +72,7 @@ void add_warp_forms(FormTable& table);
 void add_barrier_forms(FormTable& table);
 void add_copy_forms(FormTable& table);
 void add_async_copy_forms(FormTable& table);
+void add_tensor_map_forms(FormTable& table);
 void add_clc_forms(FormTable& table);
 void add_mma_forms(FormTable& table);
 void add_exact_mma_forms(FormTable& table);

@@ -180,6 +180,7 @@ const FormTable& FormTable::get() {
     add_barrier_forms(made);
     add_copy_forms(made);
     add_async_copy_forms(made);
+    add_tensor_map_forms(made);
     add_clc_forms(made);
     add_mma_forms(made);
     add_exact_mma_forms(made);
