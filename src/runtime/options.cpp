@@ -48,6 +48,7 @@ Options read() {
   std::istringstream codes{std::string(variable(kAcceptVariable))};
   for (std::string code; std::getline(codes, code, ',');) result.accepted.push_back(code);
   result.stats = variable(kStatsVariable) == "1";
+  result.says_calls = variable(kCallsVariable) == "1";
   result.again = variable(kAgainVariable);
   return result;
 }

@@ -21,6 +21,7 @@ struct Options {
   bool strict = false;                // formal findings end a launch
   std::vector<std::string> accepted;  // codes of mistakes that do not end a launch
   bool stats = false;  // print what was executed when the program ends
+  bool says_calls = false;  // that a program looks up and that are not there
   std::string again;   // the command that shows a run again
 
   std::uint32_t sm() const { return arch == Arch::kSm90 ? 90 : 100; }
@@ -34,6 +35,7 @@ inline constexpr const char* kRacesVariable = "HEDDLE_EXEC_RACES";
 inline constexpr const char* kStrictVariable = "HEDDLE_EXEC_STRICT";
 inline constexpr const char* kAcceptVariable = "HEDDLE_EXEC_ACCEPT";
 inline constexpr const char* kStatsVariable = "HEDDLE_EXEC_STATS";
+inline constexpr const char* kCallsVariable = "HEDDLE_EXEC_CALLS";
 inline constexpr const char* kAgainVariable = "HEDDLE_EXEC_AGAIN";
 
 // Read once. A value that makes no sense ends the program with status 2 and says which.

@@ -80,11 +80,17 @@ void use_runtime(const std::string& path) {
         fmt::format("exec: there is no {}; it is built and installed with this program", library.string()));
   }
   prepend("LD_LIBRARY_PATH", first.string() + ":" + second.string());
+  // A program that loads CUDA later, such as an interpreter, may find the real runtime first, by the RPATH of a library.
+  if (program.has_rpath || wanted.empty()) prepend("LD_PRELOAD", library.string());
   if (program.has_rpath) {
     fmt::print(stderr, "heddle exec: '{}' has an RPATH, which comes before LD_LIBRARY_PATH: using LD_PRELOAD\n",
                path);
-    prepend("LD_PRELOAD", library.string());
   }
+  // Triton assembles its PTX itself, and looks for the driver in the system's folders first.
+  const fs::path assembler = folder / "tools" / "ptxas";
+  setenv("TRITON_PTXAS_PATH", assembler.c_str(), 1);
+  setenv("TRITON_PTXAS_BLACKWELL_PATH", assembler.c_str(), 1);
+  setenv("TRITON_LIBCUDA_PATH", first.c_str(), 1);
 }
 
 std::string quoted(const std::string& word) {
