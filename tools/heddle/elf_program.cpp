@@ -30,6 +30,12 @@ class Bytes {
     return value;
   }
 
+  bool is_text(std::uint64_t offset, std::string_view wanted) const {
+    return offset < bytes_.size() && wanted.size() < bytes_.size() - offset &&
+           std::memcmp(bytes_.data() + offset, wanted.data(), wanted.size()) == 0 &&
+           bytes_[offset + wanted.size()] == '\0';
+  }
+
   std::string text(std::uint64_t offset) const {
     if (offset >= bytes_.size()) return {};
     return std::string(bytes_.data() + offset, strnlen(bytes_.data() + offset, bytes_.size() - offset));
@@ -65,12 +71,27 @@ void read_dynamic(const Bytes& file, const Elf64_Ehdr& header, const Elf64_Phdr&
   for (const std::uint64_t name : needed) program.needed.push_back(file.text(*strings + name));
 }
 
+// What version 13 has no more tells the two apart.
+void read_symbols(const Bytes& file, const Elf64_Ehdr& header, const Elf64_Shdr& table, ElfProgram& program) {
+  program.has_symbols = true;
+  const auto names = file.read<Elf64_Shdr>(header.e_shoff + table.sh_link * sizeof(Elf64_Shdr));
+  if (!names) return;
+  for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
+    const auto symbol = file.read<Elf64_Sym>(table.sh_offset + at);
+    if (!symbol) return;
+    if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) continue;
+    if (file.is_text(names->sh_offset + symbol->st_name, "cudaGetDeviceProperties_v2")) program.has_runtime_12 = true;
+  }
+}
+
 void read_sections(const Bytes& file, const Elf64_Ehdr& header, ElfProgram& program) {
   const auto names = file.read<Elf64_Shdr>(header.e_shoff + header.e_shstrndx * sizeof(Elf64_Shdr));
   if (!names) return;
   for (unsigned i = 0; i < header.e_shnum; ++i) {
     const auto section = file.read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
-    if (section && file.text(names->sh_offset + section->sh_name) == ".nv_fatbin") program.has_device_code = true;
+    if (!section) continue;
+    if (file.text(names->sh_offset + section->sh_name) == ".nv_fatbin") program.has_device_code = true;
+    if (section->sh_type == SHT_SYMTAB) read_symbols(file, header, *section, program);
   }
 }
 

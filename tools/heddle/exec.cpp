@@ -58,13 +58,14 @@ void prepend(const char* variable, const std::string& value) {
 void use_runtime(const std::string& path) {
   const ElfProgram program = read_elf(path);
   const std::string wanted = program.library("libcudart.so");
-  if (program.has_device_code && wanted.empty()) {
+  // The runtime that nvcc links into a program is redirected by the program's symbols.
+  if (program.has_device_code && wanted.empty() && !program.has_symbols) {
     throw InputError(
-        fmt::format("exec: '{}' has the CUDA runtime linked in, which looks for a GPU. Build it with "
-                    "nvcc -cudart shared",
+        fmt::format("exec: '{}' has the CUDA runtime linked in and was stripped of its symbols, so that the runtime "
+                    "cannot be found in it. Do not strip it, or build it with nvcc -cudart shared",
                     path));
   }
-  const bool is_12 = wanted == "libcudart.so.12";
+  const bool is_12 = wanted == "libcudart.so.12" || program.has_runtime_12;
   if (!wanted.empty() && !is_12 && wanted != "libcudart.so.13") {
     throw InputError(
         fmt::format("exec: '{}' wants {}; there are libcudart.so.12 and libcudart.so.13. Build it with "
@@ -155,7 +156,7 @@ int run_and_wait(const std::string& path, const std::vector<std::string>& comman
 CLI::App* add_exec(CLI::App& app, ExecOptions& options) {
   CLI::App* command = app.add_subcommand(
       "exec",
-      "heddle exec [OPTIONS] PROGRAM ARGS...: run a CUDA program, built with nvcc -cudart shared, against a "
+      "heddle exec [OPTIONS] PROGRAM ARGS...: run a CUDA program, or Python with one, against a "
       "simulated GPU; exit status: the program's");
   command->prefix_command();
   command->add_option("--arch", options.arch, "sm90 or sm100")->capture_default_str();
