@@ -159,6 +159,7 @@ LEGAL(mma_on_a_pair) {
   __shared__ u32 address;
   __shared__ u64 done;
   init_all(&done, 1, 1);
+  cluster_sync();
   if (warp_idx() == 0) tmem_alloc<2>(&address, 32);
   fill(s);
   tmem_fence_before();

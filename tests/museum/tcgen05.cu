@@ -172,8 +172,8 @@ EXHIBIT(another_warps_lanes) {
 EXHIBIT(accumulator_overwritten_while_read) {
   __shared__ Operands s;
   __shared__ u32 address;
-  __shared__ u64 done, empty;
-  init_all(&done, 1, 1);
+  __shared__ u64 done[2], empty;
+  init_all(done, 2, 1);
   init_all(&empty, 1, 128);
   if (warp_idx() == 0) tmem_alloc(&address, 32);
   fill(s);
@@ -184,13 +184,13 @@ EXHIBIT(accumulator_overwritten_while_read) {
   for (u32 turn = 0; turn < 2; ++turn) {
     if (threadIdx.x == 128) {
       if (mended) wait(&empty, turn ^ 1);
-      else wait(&done, turn ^ 1);
+      else if (turn > 0) wait(&done[0], 0);
       tmem_fence_after();
       mma(tmem, mma_descriptor(s.a), mma_descriptor(s.b), 0);
-      mma_commit(&done);
+      mma_commit(&done[turn]);
     }
     if (warp_idx() < 4) {
-      wait(&done, turn);
+      wait(&done[turn], 0);
       tmem_fence_after();
       const u32 value = tmem_ld(tmem + quarter());
       tmem_wait_ld();
