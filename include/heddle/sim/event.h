@@ -38,7 +38,7 @@ enum class EventKind : std::uint8_t {
   kClusterPass,      // thread
   kWarpMeet,         // thread (of the lane that came last), value: lanes that met; orders
   kSharedRead,       // thread, address, bytes
-  kSharedWrite,      // thread, address, bytes
+  kSharedWrite,      // thread, address, bytes, text: tcgen05.alloc, or empty for an ordinary store
   kGlobalRead,       // thread, global, bytes
   kGlobalWrite,      // thread, global, bytes
   kSharedAtomic,     // thread, address, bytes: an access that others may make at the same time
@@ -67,7 +67,7 @@ enum class EventKind : std::uint8_t {
   kMmaTouchTmem,     // copy: the operation, cta, address: in tensor memory, bytes: columns, value: TmemTouch,
                      // text: which operand it is
   kMmaTell,          // copy: the commit, thread: tcgen05.commit, for what this thread has issued so far
-  kTmemAlloc,        // thread: lane 0 of the warp, address: in tensor memory, bytes: columns
+  kTmemAlloc,        // thread: lane 0 of the warp, address: in tensor memory, bytes: columns, value: the cta_group
   kTmemDealloc,      // likewise
   kTmemIssue,        // copy: the load or store, thread: lane 0 of the warp, value: 1 if it stores
   kTmemTouch,        // copy: the load or store, cta, address: in tensor memory, bytes: columns, value: TmemTouch

@@ -99,8 +99,8 @@ Clock ClockPool::fence(const Clock& clock, bool shared, bool global) {
   };
   const Clock all(copy());
   Clock::Block* block = copy();
-  set_part(*block, 0, shared ? all : part(clock, 0));
-  set_part(*block, 1, global ? all : part(clock, 1));
+  const std::array<bool, kFencedKinds> is_fenced = {shared, global, false};
+  for (std::size_t kind = 0; kind < kFencedKinds; ++kind) set_part(*block, kind, is_fenced[kind] ? all : part(clock, kind));
   return Clock(block);
 }
 
@@ -116,6 +116,7 @@ void Gather::clear() {
   clocks_.clear();
   times_.clear();
   for (std::vector<Time>& times : fenced_times_) times.clear();
+  met_.clear();
 }
 
 void Gather::put(Clock::Block& block, const Clock* clocks, std::size_t count, const std::vector<Time>& times) {
@@ -134,16 +135,23 @@ Clock Gather::finish_fenced(ClockPool& pool, std::size_t kind) const {
   Clock fenced;
   for (const Clock& clock : clocks_) fenced = pool.join(fenced, pool.part(clock, kind));
   const std::vector<Time>& times = fenced_times_[kind];
-  if (times.empty()) return fenced;
-  std::uint32_t size = fenced.is_null() ? 0 : fenced.block_->size;
+  std::vector<Clock> whole;
+  if (static_cast<Fenced>(kind) == Fenced::kMet) {
+    whole = met_;
+    for (const Clock& clock : met_) fenced = pool.join(fenced, pool.part(clock, kind));
+  }
+  if (times.empty() && whole.empty()) return fenced;
+  if (!fenced.is_null()) whole.push_back(fenced);
+  std::uint32_t size = 0;
+  for (const Clock& clock : whole) size = std::max(size, clock.block_->size);
   for (const Time& time : times) size = std::max(size, time.component + 1);
   Clock::Block* block = pool.make(size);
-  put(*block, &fenced, fenced.is_null() ? 0 : 1, times);
+  put(*block, whole.data(), whole.size(), times);
   return Clock(block);
 }
 
 Clock Gather::finish(ClockPool& pool) {
-  if (times_.empty() && clocks_.size() <= 1) {
+  if (times_.empty() && met_.empty() && clocks_.size() <= 1) {
     Clock only = clocks_.empty() ? Clock() : std::move(clocks_.front());
     clear();
     return only;

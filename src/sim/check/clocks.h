@@ -7,7 +7,8 @@
 // nearly always do, so that a barrier costs one pass over a vector for a warp and not for a lane.
 //
 // A clock also says what of it has passed a proxy fence: on the way from whoever did it to whoever knows it, some
-// thread that knew it executed the fence. That goes wherever the clock goes.
+// thread that knew it executed the fence. That goes wherever the clock goes. So does what is met: what has happened
+// for all who know the clock, but through relaxed arrivals, narrower scopes or exits, which order no memory.
 #pragma once
 
 #include <array>
@@ -23,9 +24,9 @@ using Epoch = std::uint32_t;
 
 class ClockPool;
 
-// Which memory a proxy fence is for.
-enum class Fenced : std::uint8_t { kShared, kGlobal };
-inline constexpr std::size_t kFencedKinds = 2;
+// What a clock says of its components besides: known through a proxy fence for shared or for global memory; or met.
+enum class Fenced : std::uint8_t { kShared, kGlobal, kMet };
+inline constexpr std::size_t kFencedKinds = 3;
 
 // Null knows nothing. Must not outlive its pool.
 class Clock {
@@ -53,6 +54,13 @@ class Clock {
     if (block_ == nullptr) return 0;
     Block* part = block_->fenced[static_cast<std::size_t>(kind)];
     return part != nullptr && component < part->size ? part->epochs()[component] : 0;
+  }
+
+  // The last epoch that is over, whether or not memory is ordered after it.
+  Epoch met(Component component) const {
+    const Epoch known = (*this)[component];
+    const Epoch met = fenced(Fenced::kMet, component);
+    return known > met ? known : met;
   }
 
   bool is_same(const Clock& other) const { return block_ == other.block_; }
@@ -121,7 +129,12 @@ class Gather {
     fenced_times_[static_cast<std::size_t>(kind)].push_back({component, epoch});
   }
 
-  bool is_empty() const { return clocks_.empty() && times_.empty(); }  // what is fenced comes beside a time
+  void add_met(const Clock& clock) {
+    if (!clock.is_null() && (met_.empty() || !met_.back().is_same(clock))) met_.push_back(clock);
+  }
+  void add_met(Component component, Epoch epoch) { add_fenced(Fenced::kMet, component, epoch); }
+
+  bool is_empty() const { return clocks_.empty() && times_.empty() && met_.empty(); }  // what is fenced comes beside a time
   void clear();
 
   // All of it in one clock; nothing is left to gather.
@@ -140,6 +153,7 @@ class Gather {
   std::vector<Clock> clocks_;  // each once, as far as that is cheap to know
   std::vector<Time> times_;
   std::array<std::vector<Time>, kFencedKinds> fenced_times_;
+  std::vector<Clock> met_;
 };
 
 }  // namespace heddle::sim::check

@@ -29,7 +29,7 @@ EventMask Order::wants() {
                   EventKind::kCopyIssue, EventKind::kCopyDone, EventKind::kGroupCommit, EventKind::kGroupPass,
                   EventKind::kRole, EventKind::kMmaIssue, EventKind::kMmaDone, EventKind::kMmaPass,
                   EventKind::kMmaTell, EventKind::kTmemIssue, EventKind::kTmemPass, EventKind::kAsyncCopy,
-                  EventKind::kAsyncPass, EventKind::kAsyncArrive});
+                  EventKind::kAsyncPass, EventKind::kAsyncArrive, EventKind::kThreadExit});
 }
 
 void Order::on_event(const Event& event) {
@@ -75,6 +75,11 @@ void Order::on_event(const Event& event) {
     case EventKind::kMmaTell: return commit(event);
     case EventKind::kTmemIssue: return issue_transfer(event);
     case EventKind::kTmemPass: return pass_transfers(event);
+    case EventKind::kThreadExit: {
+      ThreadOrder& by = thread(event);
+      by.has_exited = by.warp->cta->cluster->has_exits = true;
+      return;
+    }
     case EventKind::kAsyncCopy: return issue_async_copy(event);
     case EventKind::kAsyncPass: return pass_async_copies(event);
     case EventKind::kAsyncArrive: return arrive_for_async_copies(event);
@@ -145,6 +150,13 @@ void Order::give_tmem(const ThreadOrder& thread, Gather& gather) {
 void Order::release(ThreadOrder& thread, Gather& gather) {
   give(thread, gather);
   thread.last_release = thread.warp->now++;
+}
+
+// Others see that the thread has come so far, and acquire nothing from it.
+void Order::give_met(ThreadOrder& thread, Gather& gather) {
+  give(thread, meeting_);
+  gather.add_met(meeting_.finish(pool_));
+  ++thread.warp->now;
 }
 
 void Order::acquire(ThreadOrder& thread, const Clock& clock) {
@@ -230,13 +242,24 @@ void Order::arrive_in_cluster(const Event& event) {
   round.arriving.add(warp.relaxed_arrivals + from.lane, warp.now);
   round.arriving.add(pool_, from.fenced);
   if (from.init_fence != 0) round.arriving.add(warp.init_fences + from.lane, from.init_fence);
-  ++warp.now;
+  give_met(from, round.arriving);
 }
 
 void Order::pass_cluster(const Event& event) {
   ThreadOrder& to = thread(event);
-  ClusterOrder::Round& round = to.warp->cta->cluster->rounds[to.cluster_rounds % 2];
-  if (!round.arriving.is_empty()) round.passed = round.arriving.finish(pool_);
+  ClusterOrder& cluster = *to.warp->cta->cluster;
+  ClusterOrder::Round& round = cluster.rounds[to.cluster_rounds % 2];
+  if (!round.arriving.is_empty()) {
+    // PTX: barrier.cluster: threads that have exited count as arrived.
+    for (const std::unique_ptr<CtaOrder>& cta : cluster.ctas) {
+      if (!cluster.has_exits || cta == nullptr) continue;
+      for (const ThreadOrder& other : cta->threads) {
+        if (other.has_exited && other.cluster_rounds < to.cluster_rounds) give(other, meeting_);
+      }
+    }
+    round.arriving.add_met(meeting_.finish(pool_));
+    round.passed = round.arriving.finish(pool_);
+  }
   acquire(to, round.passed);
 }
 
@@ -273,6 +296,7 @@ void Order::arrive(const Event& event) {
   BarrierOrder& barrier = barriers_[event.barrier];
   if (event.scope == EventScope::kRelaxed) {
     give_engines(*barrier.cta->cluster, from.known, barrier.engines);
+    give_met(from, barrier.own);
   } else if (event.copy != 0) {
     Clock& told = commits_[event.copy - 1];
     barrier.own.add(pool_, told);
@@ -283,6 +307,8 @@ void Order::arrive(const Event& event) {
     // PTX: a wait of any scope will do for what the tcgen05 fences order.
     if (from.warp->tmem != 0) give_tmem(from, barrier.own);
     release(from, barrier.remote);
+  } else {
+    give_met(from, barrier.own);
   }
 }
 
@@ -290,13 +316,14 @@ void Order::arrive(const Event& event) {
 // phases is known as well. Copies release their own bytes, which the barrier's component stands for.
 void Order::end_phase(const Event& event) {
   BarrierOrder& barrier = barriers_[event.barrier];
-  barrier.own.add(barrier.time->component, ++barrier.time->reached);
-  barrier.own.add(pool_, barrier.passed_own);
-  barrier.passed_own = barrier.own.finish(pool_);
   if (!barrier.remote.is_empty()) {
     barrier.remote.add(pool_, barrier.passed_remote);
     barrier.passed_remote = barrier.remote.finish(pool_);
   }
+  barrier.own.add(barrier.time->component, ++barrier.time->reached);
+  barrier.own.add(pool_, barrier.passed_own);
+  barrier.own.add_met(barrier.passed_remote);
+  barrier.passed_own = barrier.own.finish(pool_);
   barrier.passed_all = pool_.join(barrier.passed_own, barrier.passed_remote);
   if (!barrier.engines.is_empty()) {
     barrier.engines.add(pool_, barrier.passed_engines);
@@ -320,6 +347,7 @@ void Order::pass(const Event& event) {
   }
   if (event.scope == EventScope::kRelaxed) {
     give_engines(*barrier.cta->cluster, barrier.passed_all, meeting_);
+    meeting_.add_met(barrier.passed_all);
     acquire(to, meeting_.finish(pool_));
   } else if (event.scope == EventScope::kCluster) {
     acquire(to, barrier.passed_all);
@@ -438,6 +466,7 @@ void Order::commit(const Event& event) {
   const ThreadOrder& by = thread(event);
   const WarpOrder& warp = *by.warp;
   meeting_.add(pool_, by.known);
+  meeting_.add_met(warp.component(by.lane), warp.now);
   if (by.tcgen05.component != 0) meeting_.add(by.tcgen05.component, by.tcgen05.issued);
   for (std::size_t kind = 0; kind < 2 && warp.tmem != 0; ++kind) {
     meeting_.add(warp.tmem_issues(kind), warp.tmem_issued[kind]);
@@ -445,6 +474,16 @@ void Order::commit(const Event& event) {
     meeting_.add(warp.tmem_fences(kind), warp.tmem_waited[kind]);
   }
   commits_.push_back(meeting_.finish(pool_));
+}
+
+Clock Order::known_at_exit(const CtaOrder& cta) {
+  for (const ThreadOrder& thread : cta.threads) give(thread, meeting_);
+  return meeting_.finish(pool_);
+}
+
+void Order::meet_issuer(const IssuedCopy& copy, BarrierOrder& barrier) {
+  barrier.own.add_met(copy.known);
+  barrier.own.add_met(copy.issuer->warp->component(copy.issuer->lane), copy.issued);
 }
 
 Clock Order::known_to(const WarpOrder& warp) {
@@ -488,6 +527,8 @@ void Order::pass_mma(const Event& event) {
   CtaOrder& cta = *ctas_[event.cta];
   const IssuedMma& mma = mmas_[event.copy - 1];
   meeting_.add(mma.component, mma.number);
+  // All warps of the warpgroup have issued it.
+  for (const IssuedMma::Part& part : mma.parts) meeting_.add_met(part.warp->component(0), part.issued);
   const Clock over = meeting_.finish(pool_);
   for (std::uint32_t lane = 0; lane < 32; ++lane) acquire(cta.threads[event.thread + lane], over);
 }

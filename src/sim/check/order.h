@@ -86,6 +86,7 @@ struct ThreadOrder {
   std::vector<Epoch> async_copies;  // when each of its cp.async was issued
   Component groups = 0;   // counts its bulk groups, if it ever had one
   Epoch commits = 0;
+  bool has_exited = false;
   std::uint64_t cluster_rounds = 0;
   Clock fenced;              // what its last fence.acq_rel of cluster scope released
   std::vector<Turn> turns;   // by the barrier's place in the CTA
@@ -130,6 +131,7 @@ struct ClusterOrder {
   Component components = 0;
   std::vector<Component> engines;  // those that stand for copies and for operations of tensor cores
   std::vector<WarpOrder*> warps;  // by index
+  bool has_exits = false;         // of threads
   std::array<Round, 2> rounds;    // of the cluster barrier: nobody is two rounds ahead of another
   std::unordered_map<std::uint32_t, BarrierTime> barrier_times;  // by shared address
 };
@@ -255,11 +257,16 @@ class Order {
   const IssuedTransfer& transfer(std::uint64_t id) const { return transfers_[id - 1]; }
   // What any lane of the warp knows.
   Clock known_to(const WarpOrder& warp);
+  // What the threads of the CTA, which have all exited, knew between them.
+  Clock known_at_exit(const CtaOrder& cta);
+  // A copy of another CTA has completed on the barrier: what its issuer knew is met by those who wait for it.
+  void meet_issuer(const IssuedCopy& copy, BarrierOrder& barrier);
 
  private:
   void start(const Event& event);
   void exit(const Event& event);
   void give(const ThreadOrder& thread, Gather& gather);
+  void give_met(ThreadOrder& thread, Gather& gather);
   void give_engines(const ClusterOrder& cluster, const Clock& known, Gather& gather);
   void release(ThreadOrder& thread, Gather& gather);
   void acquire(ThreadOrder& thread, const Clock& clock);

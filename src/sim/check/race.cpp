@@ -117,7 +117,13 @@ void RaceChecker::thread_writes(const Event& event, std::uint32_t bytes) {
   const Home target = target_of(event);
   const ThreadOrder& thread = home_.cta->threads[event.thread];
   const std::uint32_t offset = event.address & kOffsetMask;
-  write_shared(target, offset, thread, Access::of(thread, offset, bytes, true, sites_.number(event.site)));
+  Access access = Access::of(thread, offset, bytes, true, sites_.number(event.site));
+  if (*event.text != '\0') {
+    access.by = By::kAlloc;
+    access.lanes = access.who = thread.warp->component(thread.lane);
+    access.width = 0;
+  }
+  write_shared(target, offset, thread, access);
 }
 
 void RaceChecker::write_shared(const Home& target, std::uint32_t offset, const ThreadOrder& thread,

@@ -59,7 +59,7 @@ const ThreadOrder& RaceReport::thread_of(const Side& side, const ClusterOrder& c
     const IssuedMma::Part& part = order_.mma(side.access.lanes).parts[side.lane];
     return part.warp->cta->threads[part.warp->first_thread + part.lane];
   }
-  if (side.access.by == By::kAsyncCopy) {
+  if (side.access.by == By::kAsyncCopy || side.access.by == By::kAlloc) {
     const WarpOrder& warp = *cluster.warps[side.access.lanes / 32];
     return warp.cta->threads[warp.first_thread + side.access.lanes % 32];
   }
@@ -127,6 +127,7 @@ std::string RaceReport::deed(const Side& side) const {
     return fmt::format("{} of {} bytes", machine::name_of(copy.kind), copy.bytes);
   }
   if (access.by == By::kAsyncCopy) return fmt::format("cp.async of {} bytes", std::popcount(access.bytes));
+  if (access.by == By::kAlloc) return "tcgen05.alloc";
   const int bytes = access.width != 0 ? int{access.width} : std::popcount(access.bytes);
   return fmt::format("{} of {} {}", access.is_write ? "st.shared" : "ld.shared", bytes, bytes == 1 ? "byte" : "bytes");
 }
@@ -176,6 +177,7 @@ RaceReport::Mistake RaceReport::judge(const Side& before, const Side& now, const
                ? Mistake::kRace
                : Mistake::kReadBeforeFull;
   }
+  if (write.access.by == By::kAlloc) return Mistake::kRace;
   if (!write.access.is_async()) {
     if (!other.access.is_async() || other.access.is_write) return Mistake::kRace;
     // The source of a copy, or an operand. Who knows of its use and writes all the same has not waited for it.
@@ -350,7 +352,8 @@ std::string RaceReport::likely_race(const Side& before, const Side& now, const C
            "a cp.async is over when its thread has waited for it (cp.async.wait_group, cp.async.wait_all), or a barrier "
            "that it is tracked by (cp.async.mbarrier.arrive) has been waited for";
   }
-  if (before.access.is_async() && now.access.is_async()) {
+  const bool is_alloc = before.access.by == By::kAlloc || now.access.by == By::kAlloc;
+  if (before.access.is_async() && now.access.is_async() && !is_alloc) {
     return std::string(kNoOrder) + "wait for the first to complete before the second is issued";
   }
   if (a.warp->cta != b.warp->cta) {
@@ -358,7 +361,7 @@ std::string RaceReport::likely_race(const Side& before, const Side& now, const C
            "threads of different CTAs are ordered at cluster scope only: a cluster barrier that releases, or "
            "mbarrier_arrive_cluster with mbarrier_try_wait_parity_cluster";
   }
-  if (before.access.is_async() || now.access.is_async()) {
+  if ((before.access.is_async() || now.access.is_async()) && !is_alloc) {
     return std::string(kNoOrder) + "a barrier must lead from the thread's access to the threads that issue the "
                                    "asynchronous one, or from its completion to the thread";
   }

@@ -19,12 +19,13 @@ namespace heddle::sim::check {
 inline constexpr std::uint32_t kGranule = 16;
 
 // kAsyncCopy: a cp.async, which is its thread's, but may happen at any time until it was waited for.
-enum class By : std::uint8_t { kThread, kCopy, kMma, kAsyncCopy };
+// kAlloc: the word that a tcgen05.alloc writes for its thread, through no proxy that would need a fence.
+enum class By : std::uint8_t { kThread, kCopy, kMma, kAsyncCopy, kAlloc };
 
 // One access, or those of several lanes of a warp at one epoch.
 struct Access {
   Epoch epoch = 0;
-  std::uint32_t lanes = 0;   // threads: which lanes; cp.async: its thread's component; otherwise the number of the copy
+  std::uint32_t lanes = 0;   // threads: which lanes; cp.async and kAlloc: the thread's component; otherwise the number of the copy
                              // or the MMA
   std::uint32_t who = 0;     // threads: the warp's index; otherwise the component that counts its completion
   std::uint16_t bytes = 0;   // which of the 16; 0: no access

@@ -158,8 +158,8 @@ TmemChecker::Verdict TmemChecker::judge(Actor before, const View& view) const {
     // PTX: what one thread issues to the tensor core is carried out in order.
     if (mma.component == view.queue || (*view.tcgen05_known)[mma.component] >= mma.number)
       return Verdict::kOrdered;
-    if ((*view.known)[mma.component] < mma.number) return Verdict::kUnordered;
-    return view.wants_no_fence ? Verdict::kOrdered : Verdict::kNoFenceAfter;
+    if (view.wants_no_fence && view.known->met(mma.component) >= mma.number) return Verdict::kOrdered;
+    return (*view.known)[mma.component] < mma.number ? Verdict::kUnordered : Verdict::kNoFenceAfter;
   }
   const IssuedTransfer& by = order_.transfer(id);
   const WarpOrder& warp = *by.warp;
@@ -168,7 +168,7 @@ TmemChecker::Verdict TmemChecker::judge(Actor before, const View& view) const {
   const Component waits = warp.tmem_waits(kind);
   const Component fences = warp.tmem_fences(kind);
   if ((*view.tcgen05_known)[fences] >= by.number) return Verdict::kOrdered;
-  if ((*view.known)[waits] >= by.number && view.wants_no_fence) return Verdict::kOrdered;
+  if (view.wants_no_fence && view.known->met(waits) >= by.number) return Verdict::kOrdered;
   if ((*view.known)[fences] >= by.number) return Verdict::kNoFenceAfter;
   if ((*view.known)[waits] >= by.number) return Verdict::kNoFenceBefore;
   if ((*view.known)[warp.tmem_issues(kind)] >= by.number) return Verdict::kNoWait;
@@ -200,6 +200,7 @@ bool TmemChecker::is_still_used(const Granule& granule, const View& view, const 
 
 void TmemChecker::dealloc(const Event& event) {
   const WarpOrder& warp = *order_.thread(event).warp;
+  // PTX: tcgen05.dealloc: all accesses must be over; a relaxed barrier shows that, too.
   const Clock known = order_.known_to(warp);
   const View view{&known, &known, &warp, warp.tmem_waited, 0, true};
   Memory& memory = memory_of(event.cta);

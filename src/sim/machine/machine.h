@@ -443,6 +443,7 @@ class Machine {
   Cta* join_cta_group(Thread& thread, int cta_group, CallSite site, const char* instruction);
   bool meet_at_tmem(Thread& thread, WarpOp op, const TmemOperands& operands, CallSite site);
   void serve_tmem_requests(Cta& cta);
+  void store_allocation(Thread& thread, SharedAddress slot, std::uint32_t column, CallSite site);
   bool serve_tmem_request(Cta& cta, const TmemRequest& request);
   bool transfer_tmem(Thread& thread, bool is_store, const TmemOperands& operands, CallSite site);
   std::uint32_t own_lanes(const Thread& thread, TmemShape shape, std::uint32_t taddr, CallSite site,

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace heddle::sim::machine {
 
@@ -274,14 +275,31 @@ bool Machine::serve_tmem_request(Cta& cta, const TmemRequest& request) {
             .thread = first.tid,
             .address = column,
             .bytes = request.cols,
+            .value = static_cast<std::uint64_t>(request.cta_group),
             .site = asked.site});
     }
-    if (request.is_alloc) st_shared(first, asked.slot, &column, 4, asked.site);
+    if (request.is_alloc) store_allocation(first, asked.slot, column, asked.site);
     wake_warp(*ctas[i], asked.warp);
   }
   changed();
   if (!request.is_alloc && ctas.size() == 2) serve_tmem_requests(*ctas[1]);
   return true;
+}
+
+void Machine::store_allocation(Thread& thread, SharedAddress slot, std::uint32_t column, CallSite site) {
+  constexpr const char* kInstruction = "tcgen05.alloc";
+  std::byte* target = shared_bytes(thread, slot, 4, site, kInstruction);
+  check_not_barrier(thread, *thread.cta, slot & kOffsetMask, 4, site, kInstruction);
+  std::memcpy(target, &column, 4);
+  if (wants(EventKind::kSharedWrite)) {
+    emit({.kind = EventKind::kSharedWrite,
+          .cta = thread.cta->linear,
+          .thread = thread.tid,
+          .address = slot,
+          .bytes = 4,
+          .text = kInstruction,
+          .site = site});
+  }
 }
 
 void Machine::wake_warp(const Cta& cta, std::uint32_t warp) {
