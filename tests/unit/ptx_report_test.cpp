@@ -103,10 +103,11 @@ TEST(PtxReport, AnAcceptedMistakeIsToldAndTheRunGoesOn) {
       ".extern .shared .align 16 .b8 dyn[];");
   std::vector<std::uint32_t> out(32 * 6);
   PtxRun run{.grid = {6, 1, 1}, .shared_bytes = 128};
-  const sim::Report refused = run_ptx(text, out, {0}, run);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.diagnoses[0].code, "exit_in_flight");
-  EXPECT_TRUE(refused.accepted.empty());
+  const sim::Report granted = run_ptx(text, out, {0}, run);
+  ASSERT_TRUE(granted.ok());
+  ASSERT_EQ(granted.formal.size(), 1u);
+  EXPECT_EQ(granted.formal[0].code, "exit_in_flight");
+  EXPECT_TRUE(granted.accepted.empty());
   run.accepted = {"exit_in_flight"};
   for (const char* schedule : {"rr", "1", "2", "3"}) {
     run.schedule = sim::Schedule::parse(schedule);
@@ -119,6 +120,29 @@ TEST(PtxReport, AnAcceptedMistakeIsToldAndTheRunGoesOn) {
   }
   run.accepted = {"deadlock"};
   EXPECT_THROW(run_ptx(text, out, {0}, run), InputError);
+}
+
+// Block 0 arrives on a barrier of block 1. The manual's scope is .cta where none is given.
+TEST(PtxReport, AnArrivalWithoutAScopeOnAPeersBarrierIsFormal) {
+  const std::string body =
+      "mov.u32 %r1, %tid.x; mov.u32 %r2, %cluster_ctarank; setp.ne.u32 %p1, %r1, 0; @%p1 bra MEET;\n"
+      "mbarrier.init.shared::cta.b64 [dyn], 1; fence.mbarrier_init.release.cluster;\n"
+      "MEET: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; @%p1 bra END;\n"
+      "setp.eq.u32 %p2, %r2, 1; @%p2 bra WAIT; mov.u32 %r3, dyn; mapa.shared::cluster.u32 %r4, %r3, 1;\n"
+      "mbarrier.arrive%s.shared::cluster.b64 _, [%r4]; bra END;\n"
+      "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p3, [dyn], 0; @!%p3 bra WAIT;\n"
+      "END: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;";
+  const auto with = [&](const std::string& scope) {
+    std::string text = body;
+    text.replace(text.find("%s"), 2, scope);
+    return report_of(text, kShared, {.grid = {2, 1, 1}, .cluster = {2, 1, 1}, .shared_bytes = 16});
+  };
+  const sim::Report narrow = with("");
+  ASSERT_TRUE(narrow.ok()) << narrow.text();
+  ASSERT_EQ(narrow.formal.size(), 1u);
+  EXPECT_EQ(narrow.formal[0].code, "narrow_scope");
+  const sim::Report wide = with(".release.cluster");
+  EXPECT_TRUE(wide.ok() && wide.formal.empty()) << wide.text() << wide.remarks();
 }
 
 TEST(PtxReport, AnAcceptedRaceDoesNotHideAnother) {

@@ -56,7 +56,7 @@ TEST(RaceChecker, AsksForInitFenceWhereTheClusterBarrierIsRelaxed) {
   using Meet = RemoteArrive::Meet;
   Host host;
   expect_silent<RemoteArrive>(host, kPair, {Meet::kRelaxed, true});
-  expect_found<RemoteArrive>(host, kPair, {Meet::kRelaxed, false}, {"missing_init_fence"});
+  expect_formal<RemoteArrive>(host, kPair, {Meet::kRelaxed, false}, "missing_init_fence");
   // PTX: arrive.release hands over everything, initialisations included.
   expect_silent<RemoteArrive>(host, kPair, {Meet::kCluster, false});
 }
@@ -248,7 +248,7 @@ TEST(RaceChecker, FindsElectedRemoteArriveWithoutSyncwarp) {
 TEST(RaceChecker, FindsMissingInitFenceBeforeMulticast) {
   using M = Multicast<1>;
   Host host;
-  expect_found<M>(host, kPair, {host.source_map(), 2, M::Flaw::kNoInitFence}, {"missing_init_fence"});
+  expect_formal<M>(host, kPair, {host.source_map(), 2, M::Flaw::kNoInitFence}, "missing_init_fence");
 }
 
 // Rank 0 sends a buffer to rank 1 by a copy, and writes it again.

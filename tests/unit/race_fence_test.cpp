@@ -336,9 +336,10 @@ TEST(RaceChecker, AsksForProxyFenceBetweenWriteAndLoadIntoTheSameBytes) {
   expect_found<ReuseForLoad>(host, {.grid = {1}}, {host.source_map(), true, true, false}, {"race"});
 }
 
-TEST(RaceChecker, AsksForNoProxyFenceBetweenReadAndLoad) {
+TEST(RaceChecker, AProxyFenceBetweenReadAndLoadIsFormal) {
   Host host;
-  expect_silent<ReuseForLoad>(host, {.grid = {1}}, {host.source_map(), false, false});
+  expect_formal<ReuseForLoad>(host, {.grid = {1}}, {host.source_map(), false, false}, "missing_proxy_fence");
+  expect_nothing_formal<ReuseForLoad>(host, {.grid = {1}}, {host.source_map(), false, true});
   expect_found<ReuseForLoad>(host, {.grid = {1}}, {host.source_map(), false, false, false}, {"write_while_read"});
 }
 
@@ -506,13 +507,16 @@ struct InitBarrier {
 TEST(RaceChecker, FindsMissingInitFenceBeforeCopy) {
   using Flaw = InitBarrier::Flaw;
   Host host;
-  expect_silent<InitBarrier>(host, {.grid = {1}}, {host.source_map()});
-  expect_silent<InitBarrier>(host, {.grid = {1}}, {host.source_map(), Flaw::kProxyFence});
-  expect_found<InitBarrier>(host, {.grid = {1}}, {host.source_map(), Flaw::kNoInitFence}, {"missing_init_fence"});
-  expect_found<InitBarrier>(host, {.grid = {1}}, {host.source_map(), Flaw::kFenceBeforeInit}, {"missing_init_fence"});
-  EXPECT_EQ(first_line<InitBarrier>(host, {.grid = {1}}, {host.source_map(), Flaw::kNoInitFence}),
-            "[missing_init_fence] a bulk load completes on full of tile[0], which was initialised without "
-            "fence.mbarrier_init after it");
+  expect_nothing_formal<InitBarrier>(host, {.grid = {1}}, {host.source_map()});
+  expect_nothing_formal<InitBarrier>(host, {.grid = {1}}, {host.source_map(), Flaw::kProxyFence});
+  expect_formal<InitBarrier>(host, {.grid = {1}}, {host.source_map(), Flaw::kNoInitFence}, "missing_init_fence");
+  expect_formal<InitBarrier>(host, {.grid = {1}}, {host.source_map(), Flaw::kFenceBeforeInit}, "missing_init_fence");
+  const sim::Report report = sim::launch<InitBarrier>({.memory = &host.memory}, {.grid = {1}},
+                                                      {host.source_map(), Flaw::kNoInitFence});
+  EXPECT_EQ(report.formal.at(0).text.find("[missing_init_fence] formal: a bulk load completes on full of tile[0], which was "
+                                          "initialised without fence.mbarrier_init after it\n"),
+            0u)
+      << report.remarks();
 }
 
 // The machine reports a use that comes too early in this run; one that comes in time by luck is found here.

@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <numeric>
@@ -105,6 +106,33 @@ void expect_silent(Host& host, const LaunchShape& shape, const typename K::Param
         .schedule = seed < 0 ? sim::Schedule::round_robin() : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
     const sim::Report report = sim::launch<K>(options, shape, params);
     ASSERT_TRUE(report.ok()) << report.text();
+  }
+}
+
+// Every schedule ends well, and is told of this.
+template <class K>
+void expect_formal(Host& host, const LaunchShape& shape, const typename K::Params& params, const std::string& code) {
+  for (int seed = -1; seed < kSeeds; ++seed) {
+    const sim::LaunchOptions options{
+        .memory = &host.memory,
+        .schedule = seed < 0 ? sim::Schedule::round_robin() : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
+    const sim::Report report = sim::launch<K>(options, shape, params);
+    ASSERT_TRUE(report.ok()) << report.text();
+    ASSERT_TRUE(std::any_of(report.formal.begin(), report.formal.end(),
+                            [&](const sim::Diagnosis& told) { return told.code == code; }))
+        << report.remarks();
+  }
+}
+
+// Nor is any told of anything.
+template <class K>
+void expect_nothing_formal(Host& host, const LaunchShape& shape, const typename K::Params& params) {
+  for (int seed = -1; seed < kSeeds; ++seed) {
+    const sim::LaunchOptions options{
+        .memory = &host.memory,
+        .schedule = seed < 0 ? sim::Schedule::round_robin() : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
+    const sim::Report report = sim::launch<K>(options, shape, params);
+    ASSERT_TRUE(report.ok() && report.formal.empty()) << report.text() << report.remarks();
   }
 }
 

@@ -130,7 +130,7 @@ TEST(RaceChecker, FindsOverwriteWithoutWaitForEmpty) {
 }
 
 TEST(RaceChecker, FindsWaitForTheSamePhaseTwice) {
-  expect_ring<Ring<1, 1>>(Flaw::kParityNeverFlips, {"read_before_full"}, 2);
+  expect_ring<Ring<1, 1>>(Flaw::kParityNeverFlips, {"read_before_full", "lost_phase"}, 2);
 }
 
 TEST(RaceChecker, FindsReleaseBeforeTheLastRead) {

@@ -139,7 +139,8 @@ class Tcgen05PairRace : public testing::Test {
         {.memory = &host.memory,
          .schedule =
              seed < 0 ? sim::Schedule::round_robin() : sim::Schedule::random(static_cast<std::uint64_t>(seed)),
-         .arch = Arch::kSm100},
+         .arch = Arch::kSm100,
+         .strict = true},  // missing_tcgen05_fence is formal
         {.grid = {2}, .cluster = {2}}, {host.source_map(), host.output.data(), tiles, flaw});
   }
 

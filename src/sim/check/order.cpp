@@ -335,13 +335,16 @@ void Order::end_phase(const Event& event) {
 
 void Order::pass(const Event& event) {
   const std::uint64_t phase = event.phase + 1;
-  if (phase == 0) return;  // the phase before the first, which no one had to end
   ThreadOrder& to = thread(event);
   const BarrierOrder& barrier = barriers_[event.barrier];
   if (to.turns.size() <= barrier.place) to.turns.resize(barrier.cta->barriers.size());
   ThreadOrder::Turn& turn = to.turns[barrier.place];
+  if (phase == 0) {  // the phase before the first, which no one had to end
+    turn.is_early = true;
+    return;
+  }
   if (turn.phase != phase) {
-    turn = {.phase = phase, .released_before = to.last_release};
+    turn = {.phase = phase, .released_before = to.last_release, .is_early = turn.is_early};
   } else if (turn.released_before != to.last_release) {
     turn.is_stale = true;
   }

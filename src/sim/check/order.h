@@ -64,6 +64,7 @@ struct ThreadOrder {
   struct Turn {
     std::uint64_t phase = 0;  // plus 1
     Epoch released_before = 0;
+    bool is_early = false;    // it has also waited for the phase before the first, which was never begun
     bool is_stale = false;    // it waited for the same phase as the time before, and had released since
   };
 

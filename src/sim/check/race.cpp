@@ -4,6 +4,7 @@
 #include "sim/machine/machine.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace heddle::sim::check {
 
@@ -44,8 +45,10 @@ void RaceChecker::look_at(const Event& event) {
     case EventKind::kAsyncCopy: return async_copy(event);
     case EventKind::kMmaTouchTmem:
     case EventKind::kTmemTouch:
+      return tmem_.on_event(event);
     case EventKind::kTmemAlloc:
     case EventKind::kTmemDealloc:
+      if (event.value == 2 && lifetime_.stops_for_pair(event)) return;
       return tmem_.on_event(event);
     case EventKind::kBarrierInit:
       thread_writes(event, sizeof(SharedMemBarrier));
@@ -54,10 +57,18 @@ void RaceChecker::look_at(const Event& event) {
     case EventKind::kBarrierExpect:
     case EventKind::kBarrierPass:
     case EventKind::kBarrierBlock:
-    case EventKind::kBarrierInval:
     case EventKind::kAsyncArrive:
       use_barrier(event);
+      lifetime_.use_barrier(event);
       break;
+    case EventKind::kBarrierInval:
+      use_barrier(event);
+      lifetime_.stops_for_inval(event);
+      return;
+    case EventKind::kBarrierPhase:
+      order_.on_event(event);
+      lifetime_.stops_for_phase(event);
+      return;
     case EventKind::kBarrierComplete: return event.copy == 0 ? use_barrier(event) : complete_on_barrier(event);
     case EventKind::kCtaStart: return start(event);
     case EventKind::kCtaExit: return exit(event);
@@ -66,12 +77,14 @@ void RaceChecker::look_at(const Event& event) {
   order_.on_event(event);
 }
 
-RaceChecker::Home RaceChecker::target_of(const Event& event) {
+std::optional<RaceChecker::Home> RaceChecker::target_of(const Event& event) {
   const Home& home = home_of(event);
   const std::uint32_t rank = event.address >> kRankShift;
   if (rank == home.cta->rank) return home;
   CtaOrder& peer = *home.cta->cluster->ctas[rank];
-  return {peer.linear, &peer, memories_[peer.linear].get()};
+  const char* what = event.kind == EventKind::kSharedRead ? "ld.shared" : "st.shared";
+  if (lifetime_.stops_for_peer(home.cta->threads[event.thread], peer, what, event.site)) return std::nullopt;
+  return Home{peer.linear, &peer, memories_[peer.linear].get()};
 }
 
 void RaceChecker::start(const Event& event) {
@@ -86,6 +99,7 @@ void RaceChecker::exit(const Event& event) {
   while (!memory.unwritten.empty()) {
     if (stops_for_unwritten(cta, memory.unwritten.front().offset / kGranule)) return;
   }
+  if (lifetime_.stops_for_exit(cta)) return;
   memories_[event.cta].reset();
   tmem_.forget(event.cta);
   home_ = {};
@@ -93,10 +107,11 @@ void RaceChecker::exit(const Event& event) {
 }
 
 void RaceChecker::thread_reads(const Event& event) {
-  const Home target = target_of(event);
+  const std::optional<Home> target = target_of(event);
+  if (!target) return;
   const ThreadOrder& thread = home_.cta->threads[event.thread];
-  const CtaOrder& cta = *target.cta;
-  Memory& memory = *target.memory;
+  const CtaOrder& cta = *target->cta;
+  Memory& memory = *target->memory;
   const std::uint32_t offset = event.address & kOffsetMask;
   Granule& granule = memory.shadow.at(offset);
   const Access access = Access::of(thread, offset, event.bytes, false, sites_.number(event.site));
@@ -114,7 +129,8 @@ void RaceChecker::thread_reads(const Event& event) {
 }
 
 void RaceChecker::thread_writes(const Event& event, std::uint32_t bytes) {
-  const Home target = target_of(event);
+  const std::optional<Home> target = target_of(event);
+  if (!target) return;
   const ThreadOrder& thread = home_.cta->threads[event.thread];
   const std::uint32_t offset = event.address & kOffsetMask;
   Access access = Access::of(thread, offset, bytes, true, sites_.number(event.site));
@@ -123,7 +139,7 @@ void RaceChecker::thread_writes(const Event& event, std::uint32_t bytes) {
     access.lanes = access.who = thread.warp->component(thread.lane);
     access.width = 0;
   }
-  write_shared(target, offset, thread, access);
+  write_shared(*target, offset, thread, access);
 }
 
 void RaceChecker::write_shared(const Home& target, std::uint32_t offset, const ThreadOrder& thread,
@@ -147,7 +163,8 @@ void RaceChecker::write_shared(const Home& target, std::uint32_t offset, const T
 // A write of the thread from here until its wait: as nobody knows it before, whatever comes between is in conflict.
 void RaceChecker::async_copy(const Event& event) {
   order_.on_event(event);
-  const Home target = target_of(event);
+  const std::optional<Home> target = target_of(event);
+  if (!target) return;
   const ThreadOrder& thread = home_.cta->threads[event.thread];
   const std::uint32_t offset = event.address & kOffsetMask;
   const Access access{.epoch = static_cast<Epoch>(event.copy),
@@ -157,7 +174,7 @@ void RaceChecker::async_copy(const Event& event) {
                       .site = sites_.number(event.site),
                       .by = By::kAsyncCopy,
                       .is_write = true};
-  write_shared(target, offset, thread, access);
+  write_shared(*target, offset, thread, access);
 }
 
 void RaceChecker::thread_in_global(const Event& event, bool is_write) {
@@ -179,18 +196,18 @@ void RaceChecker::thread_in_global(const Event& event, bool is_write) {
   GlobalShadow::record(records, {access, cluster, event.cta, thread.role}, view);
 }
 
-// A generic write that reached this copy, but with no fence between the proxies on the way, in whatever thread.
+// A generic access that reached this copy, but with no fence between the proxies on the way, in whatever thread.
 // PTX: Memory Consistency Model: Causality order: proxy-preserved base causality order.
-bool RaceChecker::is_unfenced(const Access& write, std::uint16_t bytes, const View& view,
+bool RaceChecker::is_unfenced(const Access& before, std::uint16_t bytes, const View& view,
                               const ClusterOrder& cluster, std::uint32_t& lane) const {
-  if (write.by == By::kAsyncCopy) {
-    lane = write.lanes % 32;
-    return view.known->fenced(Fenced::kShared, write.who) < write.epoch;
+  if (before.by == By::kAsyncCopy) {
+    lane = before.lanes % 32;
+    return view.known->fenced(Fenced::kShared, before.who) < before.epoch;
   }
-  if (write.is_async() || !write.is_write) return false;
-  for (std::uint32_t left = write.lanes_at(bytes); left != 0; left &= left - 1) {
+  if (before.is_async()) return false;
+  for (std::uint32_t left = before.lanes_at(bytes); left != 0; left &= left - 1) {
     lane = static_cast<std::uint32_t>(std::countr_zero(left));
-    if (!view.knows_fenced(Fenced::kShared, *cluster.warps[write.who], lane, write.epoch)) return true;
+    if (!view.knows_fenced(Fenced::kShared, *cluster.warps[before.who], lane, before.epoch)) return true;
   }
   return false;
 }
@@ -221,15 +238,16 @@ void RaceChecker::mma_in_shared(const Event& event) {
   async_in_shared(event, access, *mma.cluster, views);
 }
 
-// PTX: generic writes need fence.proxy.async before the async proxy reads or overwrites the bytes; generic
-// reads need none before they are overwritten, and what the async proxy wrote needs none once its completion
-// has been waited for.
+// PTX: generic writes need fence.proxy.async before the async proxy reads or overwrites the bytes, and generic reads
+// before it overwrites them; what the async proxy wrote needs none once its completion has been waited for. That
+// reads are over is granted by every chip where the bytes are handed back, so that the second is formal.
 void RaceChecker::async_in_shared(const Event& event, Access access, const ClusterOrder& cluster,
                                   std::span<const View> views) {
   const CtaOrder& cta = *cluster.ctas[event.address >> kRankShift];
   Memory& memory = memory_of(cta);
   const std::uint32_t begin = event.address & kOffsetMask;
   const std::uint32_t end = begin + event.bytes;
+  std::uint16_t told = 0;  // the place of a read that this copy overwrites without a fence: once for each is enough
   for (std::uint32_t at = begin; at < end; at = at / kGranule * kGranule + kGranule) {
     Granule& granule = memory.shadow.at(at);
     access.bytes = mask_in_granule(at, std::min(end, at / kGranule * kGranule + kGranule));
@@ -240,11 +258,14 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
         if (const std::optional<std::uint32_t> lane = before.unknown_to(views[v], access.bytes)) {
           if (stops_for_conflict({before, *lane}, now, cta, at, granule)) return true;
           if (!before.is_write) forget_unwritten(memory, granule, at, before.bytes & access.bytes);
-        } else if (std::uint32_t writer = 0; is_unfenced(before, access.bytes, views[v], cluster, writer)) {
-          const Side write{before, writer};
-          const bool stops_for_fence =
-              sink_.stops(FaultCode::kMissingProxyFence, {report_.site_of(write), report_.site_of(now)},
-                          [&] { return report_.missing_proxy_fence(write, now, cta, at); });
+        } else if (std::uint32_t by = 0; (before.is_write || before.site != told) &&
+                                         is_unfenced(before, access.bytes, views[v], cluster, by)) {
+          const Side first{before, by};
+          if (!before.is_write) told = before.site;
+          const bool stops_for_fence = sink_.stops(
+              FaultCode::kMissingProxyFence, before.is_write ? Verdict::kWrong : Verdict::kFormal,
+              {report_.site_of(first), report_.site_of(now)},
+              [&] { return report_.missing_proxy_fence(first, now, cta, at); });
           if (stops_for_fence) return true;
         }
       }
@@ -288,14 +309,21 @@ void RaceChecker::forget_unwritten(Memory& memory, Granule& granule, std::uint32
 
 bool RaceChecker::stops_for_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write) {
   Memory& memory = memory_of(cta);
-  const bool is_filled_later = write != nullptr && write->by == By::kCopy;
   for (const UnwrittenRead& read : memory.unwritten) {
     if (read.offset / kGranule != granule) continue;
+    // Which fill it was to wait for: one that came later, or one that is still on its way.
+    Access fill;
+    if (write != nullptr && write->by == By::kCopy) {
+      if (report_.has_waited(read.by, {*write, 0}, cta)) fill = *write;
+    } else if (write == nullptr) {
+      fill = report_.fill_in_flight(cta, read.offset, read.bytes);
+    }
+    const bool is_filled_later = fill.bytes != 0;
     const CallSite site = report_.site_of(read.by);
     const bool stops =
-        is_filled_later ? sink_.stops(FaultCode::kReadBeforeFull, {site, report_.site_of({*write, 0})},
+        is_filled_later ? sink_.stops(FaultCode::kReadBeforeFull, {site, report_.site_of({fill, 0})},
                                       [&] {
-                                        return report_.read_too_early(read.by, {*write, 0}, cta, read.offset);
+                                        return report_.read_too_early(read.by, {fill, 0}, cta, read.offset);
                                       })
                         : sink_.stops(FaultCode::kUninitialisedRead, {site},
                                       [&] { return report_.unwritten(read.by, cta, read.offset, read.bytes); });
@@ -339,8 +367,10 @@ void RaceChecker::use_barrier(const Event& event) {
 // PTX: mbarrier.init must be visible to the copy engine: fence.mbarrier_init, or fence.proxy.async, as older
 // code has it, before the synchronisation that leads to the copy.
 void RaceChecker::complete_on_barrier(const Event& event) {
-  const BarrierOrder& barrier = order_.barrier(event.barrier);
+  BarrierOrder& barrier = order_.barrier(event.barrier);
   const IssuedCopy& copy = order_.copy(event.copy);
+  lifetime_.complete_on_barrier(event);
+  if (copy.issuer->warp->cta != barrier.cta) order_.meet_issuer(copy, barrier);
   const WarpOrder& warp = *barrier.initialiser->warp;
   const std::uint32_t lane = barrier.initialiser->lane;
   const View view = View::of(copy);

@@ -10,6 +10,7 @@
 // different clusters are not compared any more: their order may come from it.
 #pragma once
 
+#include "sim/check/lifetime.h"
 #include "sim/check/order.h"
 #include "sim/check/race_report.h"
 #include "sim/check/shadow.h"
@@ -32,7 +33,8 @@ namespace heddle::sim::check {
 class RaceChecker final : public Observer {
  public:
   RaceChecker(const machine::Machine& machine, machine::Findings& findings)
-      : sink_(findings), report_(machine, order_, sites_), tmem_(order_, report_, sink_) {}
+      : sink_(findings), report_(machine, order_, sites_), tmem_(order_, report_, sink_),
+        lifetime_(order_, report_, sink_) {}
 
   EventMask wants() const override;
   void on_event(const Event& event) override;
@@ -46,7 +48,7 @@ class RaceChecker final : public Observer {
  private:
   void look_at(const Event& event);
   // A read of bytes that nobody had written by then. Which mistake that is shows later: if a write follows
-  // that is not ordered after it, the two race; if a copy does that is, the stage was read too early; otherwise
+  // that is not ordered after it, the two race; if a copy does that is, and the reader had waited for its barrier, the stage was read too early; otherwise
   // the bytes had nothing in them.
   struct UnwrittenRead {
     std::uint32_t offset;
@@ -71,8 +73,8 @@ class RaceChecker final : public Observer {
     }
     return home_;
   }
-  // Where an access of the thread goes.
-  Home target_of(const Event& event);
+  // Where an access of the thread goes; nowhere if the run stops for it.
+  std::optional<Home> target_of(const Event& event);
   void start(const Event& event);
   void exit(const Event& event);
   void thread_reads(const Event& event);
@@ -93,7 +95,7 @@ class RaceChecker final : public Observer {
   // Two accesses that nothing orders: true if the run stops for them.
   bool stops_for_conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
                           const Granule& granule);
-  bool is_unfenced(const Access& write, std::uint16_t bytes, const View& view, const ClusterOrder& cluster,
+  bool is_unfenced(const Access& before, std::uint16_t bytes, const View& view, const ClusterOrder& cluster,
                    std::uint32_t& lane) const;
 
   FindingSink sink_;
@@ -101,6 +103,7 @@ class RaceChecker final : public Observer {
   Sites sites_;
   RaceReport report_;
   TmemChecker tmem_;
+  Lifetime lifetime_;
   std::vector<std::unique_ptr<Memory>> memories_;  // by linear index of the CTA
   Home home_;
   GlobalShadow global_;

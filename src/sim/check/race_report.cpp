@@ -80,6 +80,31 @@ const BarrierOrder* RaceReport::barrier_of(const Side& copy, const CtaOrder& cta
   return nullptr;
 }
 
+bool RaceReport::has_waited(const Side& reader, const Side& copy, const CtaOrder& cta) const {
+  const BarrierOrder* barrier = barrier_of(copy, cta);
+  if (barrier == nullptr || reader.access.is_async()) return false;
+  const ThreadOrder& by = thread_of(reader, *cta.cluster);
+  if (barrier->cta != by.warp->cta || barrier->place >= by.turns.size()) return false;
+  return by.turns[barrier->place].phase != 0 || by.turns[barrier->place].is_early;
+}
+
+Access RaceReport::fill_in_flight(const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const {
+  const std::uint32_t first = offset / kGranule * kGranule + static_cast<std::uint32_t>(std::countr_zero(bytes));
+  for (const std::unique_ptr<machine::Copy>& copy : machine_.tma().copies()) {
+    if (copy->pieces.empty() || copy->pieces.front().target == nullptr) continue;
+    const machine::Cta& target = *copy->pieces.front().target->cluster->ctas[cta.rank];
+    if (target.linear != cta.linear || machine_.tma().filling(target, first) != copy.get()) continue;
+    const std::uint32_t rank = copy->pair ? (cta.rank & ~1u) | *copy->pair : cta.rank;
+    const auto time = cta.cluster->barrier_times.find(copy->barrier | rank << machine::kRankShift);
+    return {.lanes = static_cast<std::uint32_t>(copy->id),
+            .who = time == cta.cluster->barrier_times.end() ? 0 : time->second.component,
+            .bytes = bytes,
+            .by = By::kCopy,
+            .is_write = true};
+  }
+  return {};
+}
+
 std::string RaceReport::block(std::uint32_t linear) const {
   const isa::Dim3 grid = machine_.grid();
   if (grid.y == 1 && grid.z == 1) return fmt::format("block {}", linear);
@@ -223,6 +248,7 @@ CallSite RaceReport::site_of(const Side& side) const {
       return order_.mma(side.access.lanes).site;
     case By::kThread:
     case By::kAsyncCopy:
+    case By::kAlloc:
       break;
   }
   return sites_.of(side.access.site);
@@ -406,9 +432,11 @@ Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, con
                                  is_copy ? machine::name_of(order_.copy(copy.access.lanes).kind)
                                          : order_.mma(copy.access.lanes).name,
                                  copy.access.is_write ? "overwrites" : "reads", bytes_at(cta, offset, both),
-                                 write.access.by == By::kAsyncCopy ? "a cp.async" : "an st.shared");
+                                 write.access.by == By::kAsyncCopy ? "a cp.async"
+                                 : write.access.is_write           ? "an st.shared"
+                                                                   : "an ld.shared");
   finding.details = {line(write, *cta.cluster), line(copy, *cta.cluster),
-                     "likely: fence_proxy_async_shared_cta() is missing, in every thread that writes, before the barrier "
+                     "likely: fence_proxy_async_shared_cta() is missing, in every thread of the first, before the barrier "
                      "that hands the bytes over; or after that barrier, in the thread that goes on"};
   return finding;
 }

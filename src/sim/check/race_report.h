@@ -63,6 +63,11 @@ class RaceReport {
                           bool is_ordered) const;
 
   CallSite site_of(const Side& side) const;
+  std::string name_of(const BarrierOrder& barrier) const;
+  // Whether the thread that reads has waited for the barrier that the copy completes on, for whichever phase.
+  bool has_waited(const Side& reader, const Side& copy, const CtaOrder& cta) const;
+  // The fill of these bytes by a copy that is in flight; it touches none if there is none.
+  Access fill_in_flight(const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const;
 
   // For other reports: a line that says who did what and where, and the name of a CTA.
   std::string line(const ThreadOrder& thread, const std::string& what, CallSite site) const;
@@ -84,7 +89,6 @@ class RaceReport {
   const BarrierOrder* barrier_of(const Side& copy, const CtaOrder& cta) const;
   const char* no_mma_wait(const Side& mma) const;
   std::string name_of(const ThreadOrder& thread) const;
-  std::string name_of(const BarrierOrder& barrier) const;
   std::string stage_of(const Side& copy, const CtaOrder& cta, std::uint32_t offset) const;
   std::string bytes_at(const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const;
   std::string deed(const Side& side) const;

@@ -226,7 +226,7 @@ void Machine::cta_exit(Cta& cta) {
     // Memory that is only read can stay until it has been; what would be written is somebody else's by then.
     if (tma_.touching(cta, true) != nullptr)
       fault(nullptr, site, mistake.code, mistake.headline, mistake.details);
-    judge(nullptr, site, mistake);
+    judge(nullptr, site, {mistake.code, mistake.headline, mistake.details, {}, Verdict::kFormal});
     tma_.read_sources(cta);
   }
   if (const ClcRequest* request = clc_.touching(cta); request != nullptr) {

@@ -208,7 +208,6 @@ class Machine {
 
   const std::vector<Thread*>& ready() const { return ready_; }
   TmaEngine& tma() { return tma_; }
-  const TmaEngine& tma() const { return tma_; }
 
   // Asynchronous operations that can go on: copies, requests for clusters, warpgroups whose oldest MMA has been
   // issued, queues of tcgen05 operations, and loads and stores of tensor memory.
@@ -382,6 +381,7 @@ class Machine {
   // `internal` observers of the launcher, beside the user's.
   void add_observer(Observer& observer);
 
+  const TmaEngine& tma() const { return tma_; }
   void complete_tx(Cta& cta, std::uint32_t barrier_offset, std::uint32_t bytes, std::uint64_t copy, CallSite site);
   void copy_changed(Thread* issuer);  // a bulk group of this thread has come further
   Cta& cta_of(const Thread& thread, SharedAddress address, CallSite site, const char* instruction) const;
@@ -413,6 +413,8 @@ class Machine {
   void changed() { ++state_changes_; }
   Barrier& live_barrier(const Thread& thread, SharedAddress address, CallSite site, const char* instruction);
   Barrier& own_barrier(const Thread& thread, SharedAddress address, CallSite site, const char* instruction);
+  EventScope wide_enough(const Thread& thread, const Barrier& barrier, EventScope scope, CallSite site,
+                         const char* instruction);
   void check(MbarrierFault mistake, const Thread& thread, const Barrier& barrier, std::uint64_t value,
              CallSite site, const char* instruction) const;
   std::uint32_t whole_cta() const { return (threads_per_cta_ + 31) / 32 * 32; }  // as barriers count it

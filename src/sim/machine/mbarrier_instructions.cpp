@@ -152,16 +152,34 @@ void Machine::mbarrier_inval(Thread& thread, SharedAddress address, CallSite sit
           fmt::format("mbarrier.inval of {} while {} waits on it", describe(barrier),
                       describe(*barrier.first_waiter)));
   }
+  if (const Copy* copy = tma_.completing_on(*barrier.cta, barrier.offset); copy != nullptr) {
+    fault(&thread, site, FaultCode::kBarrierInUse,
+          fmt::format("mbarrier.inval of {} while a {} of {} bytes, which completes on it, is in flight",
+                      describe(barrier), sim::machine::name_of(copy->kind), copy->bytes),
+          {fmt::format("{:<62} {}", "issued at", place(copy->site))});
+  }
   barrier.live = false;
   barrier.cta->barrier_at[barrier.offset / 8] = 0;
   changed();
   tell(EventKind::kBarrierInval, thread, barrier, 0, 0, EventScope::kCta, site);
 }
 
+// PTX: mbarrier.arrive: without a scope it is .cta, which does not take in the threads of the barrier's CTA.
+EventScope Machine::wide_enough(const Thread& thread, const Barrier& barrier, EventScope scope, CallSite site,
+                                const char* instruction) {
+  if (scope != EventScope::kCta || barrier.cta == thread.cta) return scope;
+  judge(&thread, site,
+        {.code = FaultCode::kNarrowScope,
+         .headline = fmt::format("{} at CTA scope, on {} of {}", instruction, describe(barrier), describe(*barrier.cta)),
+         .details = {"likely: .release.cluster is missing; an arrival without a scope is one of CTA scope"}});
+  return EventScope::kCluster;
+}
+
 std::uint64_t Machine::mbarrier_arrive(Thread& thread, SharedAddress address, std::uint32_t count,
                                        EventScope scope, CallSite site) {
   constexpr const char* kInstruction = "mbarrier.arrive";
   Barrier& barrier = live_barrier(thread, address, site, kInstruction);
+  scope = wide_enough(thread, barrier, scope, site, kInstruction);
   const std::uint64_t state = token(barrier.state);
   const std::uint64_t phase = barrier.state.phase;
   check(barrier.state.arrive(count), thread, barrier, count, site, kInstruction);
@@ -210,6 +228,7 @@ std::uint64_t Machine::mbarrier_arrive_expect_tx(Thread& thread, SharedAddress a
                                                  EventScope scope, CallSite site) {
   constexpr const char* kInstruction = "mbarrier.arrive.expect_tx";
   Barrier& barrier = live_barrier(thread, address, site, kInstruction);
+  scope = wide_enough(thread, barrier, scope, site, kInstruction);
   const std::uint64_t state = token(barrier.state);
   const std::uint64_t phase = barrier.state.phase;
   check(barrier.state.expect_tx(bytes), thread, barrier, bytes, site, kInstruction);

@@ -286,6 +286,29 @@ const Copy* TmaEngine::touching(const Cta& cta, bool except_stores) const {
   return nullptr;
 }
 
+const Copy* TmaEngine::completing_on(const Cta& cta, std::uint32_t barrier) const {
+  for (const std::unique_ptr<Copy>& copy : copies_) {
+    if (copy->barrier != barrier) continue;
+    for (const Piece& piece : copy->pieces) {
+      if (piece.target != nullptr && &signalled_by(*copy, *piece.target) == &cta) return copy.get();
+    }
+  }
+  return nullptr;
+}
+
+const Copy* TmaEngine::filling(const Cta& cta, std::uint32_t offset) const {
+  for (const std::unique_ptr<Copy>& copy : copies_) {
+    const std::uint32_t first =
+        copy->kind == CopyKind::kSharedToPeer ? static_cast<std::uint32_t>(copy->global) : copy->shared;
+    const std::uint64_t bytes = copy->box ? copy->box->shared_bytes() : copy->bytes;
+    if (offset < first || offset >= first + bytes) continue;
+    for (const Piece& piece : copy->pieces) {
+      if (piece.target == &cta) return copy.get();
+    }
+  }
+  return nullptr;
+}
+
 void TmaEngine::read_sources(const Cta& cta) {
   for (const std::unique_ptr<Copy>& copy : copies_) {
     const bool is_store = copy->kind == CopyKind::kStore || copy->kind == CopyKind::kReduce;

@@ -104,6 +104,11 @@ class TmaEngine {
   // read_sources() is enough for.
   const Copy* touching(const Cta& cta, bool except_stores = false) const;
 
+  // A copy that still has to tell this barrier of the CTA, or null.
+  const Copy* completing_on(const Cta& cta, std::uint32_t barrier) const;
+  // A copy that still has to write to this byte of the CTA's shared memory, or null.
+  const Copy* filling(const Cta& cta, std::uint32_t offset) const;
+
   // Lets the stores of this CTA read their sources now.
   void read_sources(const Cta& cta);
 

@@ -203,10 +203,10 @@ void pending_count(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 std::uint32_t space_flags(std::string_view space) { return space.empty() ? kGenericAddress : 0; }
 
-// Model: without a scope, an arrival on a barrier that may be a peer's counts as one of cluster scope, and so does every
-// wait, since published kernels leave it out there. The manual has the CTA as the default.
-std::uint32_t scope_flags(std::string_view scope, std::string_view space) {
-  return scope == ".cluster" || (scope.empty() && space == ".shared::cluster") ? kClusterScope : 0;
+// PTX: mbarrier.arrive: without a scope it is .cta. The machine tells of one on a peer's barrier.
+// Model: a wait without a scope counts as one of cluster scope, since published kernels leave it out there.
+std::uint32_t scope_flags(std::string_view scope) {
+  return scope == ".cluster" ? kClusterScope : 0;
 }
 
 // [address], operand
@@ -271,14 +271,14 @@ void add_mbarrier_forms(FormTable& table) {
     b.machine(mbarrier_inval);
   });
   table.add(std::string("mbarrier.arrive") + kScope + end, [](Build& b) {
-    decode_arrive(b, mbarrier_arrive, space_flags(b.mod(2)) | scope_flags(b.mod(1), b.mod(2)));
+    decode_arrive(b, mbarrier_arrive, space_flags(b.mod(2)) | scope_flags(b.mod(1)));
   });
   table.add(std::string("mbarrier.arrive.noComplete") + kScope + end,
             [](Build& b) { decode_arrive(b, mbarrier_arrive, space_flags(b.mod(2)) | kNoComplete); });
   table.add(std::string("mbarrier.arrive_drop") + kScope + end,
             [](Build& b) { decode_arrive(b, mbarrier_arrive_drop, space_flags(b.mod(2))); });
   table.add(std::string("mbarrier.arrive.expect_tx") + kScope + end, [](Build& b) {
-    decode_arrive(b, mbarrier_arrive_expect, space_flags(b.mod(2)) | scope_flags(b.mod(1), b.mod(2)));
+    decode_arrive(b, mbarrier_arrive_expect, space_flags(b.mod(2)) | scope_flags(b.mod(1)));
   });
   table.add("mbarrier.expect_tx[.relaxed][.cta,.cluster]" + end,
             [](Build& b) { decode_on_barrier(b, mbarrier_expect, space_flags(b.mod(2))); });

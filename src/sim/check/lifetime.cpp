@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/check/lifetime.h"
+
+#include "sim/machine/tma.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace heddle::sim::check {
+
+// Model: a warp has come so far when one of its lanes has; that lanes wait at different places is not followed.
+bool Lifetime::has_come(const Clock& clock, const WarpOrder& warp, Epoch epoch) {
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    if (clock.met(warp.component(lane)) >= epoch) return true;
+  }
+  return false;
+}
+
+bool Lifetime::has_started(const Clock& clock, const CtaOrder& cta) {
+  return std::any_of(cta.warps.begin(), cta.warps.end(),
+                     [&](const WarpOrder& warp) { return has_come(clock, warp, 1); });
+}
+
+Lifetime::Barrier& Lifetime::barrier_of(std::uint32_t id) {
+  if (barriers_.size() <= id) barriers_.resize(id + 1);
+  return barriers_[id];
+}
+
+Lifetime::Use& Lifetime::use_of(Barrier& barrier, const WarpOrder& warp) {
+  for (Use& use : barrier.uses) {
+    if (use.warp == &warp) return use;
+  }
+  barrier.uses.push_back({.warp = &warp});
+  return barrier.uses.back();
+}
+
+void Lifetime::note(const CtaOrder& cta, std::uint32_t key, const Reach& reach) { reached_[cta.linear][key] = reach; }
+
+bool Lifetime::stops_for_peer(const ThreadOrder& by, const CtaOrder& peer, const char* what, CallSite site) {
+  note(peer, by.warp->component(by.lane),
+       {.by = &by, .epoch = by.warp->now, .what = what, .site = site});
+  if (has_started(by.known, peer)) return false;
+  return sink_.stops(FaultCode::kPeerNotStarted, {site}, [&] {
+    return Finding{.headline = fmt::format("{} of the shared memory of {}, which is not known to have started", what,
+                                           report_.block(peer.linear)),
+                   .details = {report_.line(by, what, site),
+                               fmt::format("likely: no cluster barrier between the start and the first use of a peer's "
+                                           "shared memory; the thread has acquired nothing from {}",
+                                           report_.block(peer.linear))}};
+  });
+}
+
+bool Lifetime::stops_for_pair(const Event& event) {
+  const ThreadOrder& by = order_.thread(event);
+  const CtaOrder& cta = *by.warp->cta;
+  const CtaOrder& peer = *cta.cluster->ctas[cta.rank ^ 1];
+  if (has_started(order_.known_to(*by.warp), peer)) return false;
+  const char* what = event.kind == EventKind::kTmemAlloc ? "tcgen05.alloc" : "tcgen05.dealloc";
+  return sink_.stops(FaultCode::kPeerNotStarted, {event.site}, [&] {
+    return Finding{.headline = fmt::format("{}.cta_group::2 together with {}, which is not known to have started", what,
+                                           report_.block(peer.linear)),
+                   .details = {report_.line(by, what, event.site),
+                               fmt::format("likely: no cluster barrier before it; the warp has acquired nothing from {}",
+                                           report_.block(peer.linear))}};
+  });
+}
+
+void Lifetime::use_barrier(const Event& event) {
+  const BarrierOrder& order = order_.barrier(event.barrier);
+  const ThreadOrder& by = order_.thread(event);
+  Barrier& barrier = barrier_of(event.barrier);
+  Use& use = use_of(barrier, *by.warp);
+  use.epoch = by.warp->now;
+  use.site = event.site;
+  if (event.kind == EventKind::kBarrierPass) {
+    if (event.phase + 1 == 0) return;
+    use.phase = event.phase + 1;
+    use.passed = by.warp->now;
+    use.lane = by.lane;
+    use.pass_site = event.site;
+    return;
+  }
+  if (event.kind == EventKind::kBarrierArrive) {
+    barrier.last_arrival = &by;
+    barrier.last_arrival_site = event.site;
+  }
+  if (by.warp->cta == order.cta) return;
+  const bool is_commit = event.kind == EventKind::kBarrierArrive && event.copy != 0;
+  note(*order.cta, is_commit ? order.time->component : by.warp->component(by.lane),
+       {.by = &by,
+        .epoch = is_commit ? ~Epoch{0} : by.warp->now,
+        .barrier = &order,
+        .phases = order.time->reached + 1,
+        .what = is_commit ? "tcgen05.commit" : "mbarrier.arrive",
+        .site = event.site});
+}
+
+void Lifetime::complete_on_barrier(const Event& event) {
+  const BarrierOrder& order = order_.barrier(event.barrier);
+  Barrier& barrier = barrier_of(event.barrier);
+  const IssuedCopy& copy = order_.copy(event.copy);
+  barrier.copies_until = order.time->reached + 1;
+  barrier.last_copy = event.copy;
+  note(*order.cta, order.time->component,
+       {.by = copy.issuer,
+        .epoch = ~Epoch{0},
+        .barrier = &order,
+        .phases = barrier.copies_until,
+        .what = machine::name_of(copy.kind),
+        .copy = event.copy,
+        .site = copy.site});
+}
+
+bool Lifetime::stops_for_inval(const Event& event) {
+  const BarrierOrder& order = order_.barrier(event.barrier);
+  const ThreadOrder& by = order_.thread(event);
+  const Barrier barrier = std::move(barrier_of(event.barrier));
+  barrier_of(event.barrier) = {};
+  if (by.known[order.time->component] < barrier.copies_until) {
+    const IssuedCopy& copy = order_.copy(barrier.last_copy);
+    const bool stops = sink_.stops(FaultCode::kBarrierInUse, {copy.site, event.site}, [&] {
+      return Finding{
+          .headline = fmt::format("mbarrier.inval of {}, on which a {} of {} bytes is not known to be complete",
+                                  report_.name_of(order), machine::name_of(copy.kind), copy.bytes),
+          .details = {report_.line(*copy.issuer, machine::name_of(copy.kind), copy.site),
+                      report_.line(by, "mbarrier.inval", event.site),
+                      "likely: the thread that invalidates does not wait for the last phase"}};
+    });
+    if (stops) return true;
+  }
+  for (const Use& use : barrier.uses) {
+    if (use.warp == by.warp || has_come(by.known, *use.warp, use.epoch)) continue;
+    const ThreadOrder& user = use.warp->cta->threads[use.warp->first_thread + use.lane];
+    const bool stops = sink_.stops(FaultCode::kBarrierInUse, {use.site, event.site}, [&] {
+      return Finding{.headline = fmt::format("mbarrier.inval of {}, which another warp may still use",
+                                             report_.name_of(order)),
+                     .details = {report_.line(user, "uses it", use.site), report_.line(by, "mbarrier.inval", event.site),
+                                 "likely: nothing is between the two; bar_sync() before it is invalidated"}};
+    });
+    if (stops) return true;
+  }
+  return false;
+}
+
+// A thread that waits for a phase sees its parity, which is the same again two phases later. It must have looked
+// before the next phase is over, so one of those who complete the next phase must come after the wait.
+bool Lifetime::stops_for_phase(const Event& event) {
+  const BarrierOrder& order = order_.barrier(event.barrier);
+  Barrier& barrier = barrier_of(event.barrier);
+  for (Use& use : barrier.uses) {
+    if (use.phase == 0 || use.phase > event.phase) continue;
+    const std::uint64_t phase = std::exchange(use.phase, 0) - 1;
+    if (phase + 1 != event.phase || has_come(order.passed_all, *use.warp, use.passed)) continue;
+    const ThreadOrder& waiter = use.warp->cta->threads[use.warp->first_thread + use.lane];
+    const bool stops = sink_.stops(FaultCode::kLostPhase, {use.pass_site, barrier.last_arrival_site}, [&] {
+      Finding finding{.headline = fmt::format("{} can complete phase {} before warp {} has seen the end of phase {}",
+                                              report_.name_of(order), event.phase & 1, use.warp->first_thread / 32,
+                                              phase & 1),
+                      .details = {report_.line(waiter, fmt::format("waits for phase {}", phase & 1), use.pass_site)}};
+      if (barrier.last_arrival != nullptr) {
+        finding.details.push_back(report_.line(
+            *barrier.last_arrival, fmt::format("arrives in phase {}", event.phase & 1), barrier.last_arrival_site));
+      }
+      finding.details.emplace_back(
+          "likely: no arrival of the next phase comes after the wait; a waiter that is late takes the phase after for "
+          "the one that it waits for, or waits for ever");
+      return finding;
+    });
+    if (stops) return true;
+  }
+  return false;
+}
+
+bool Lifetime::stops_for_exit(const CtaOrder& cta) {
+  const auto found = reached_.find(cta.linear);
+  if (found == reached_.end()) return false;
+  const auto reaches = std::move(found->second);
+  reached_.erase(found);
+  const Clock last = order_.known_at_exit(cta);
+  for (const auto& [component, reach] : reaches) {
+    if (reach.barrier != nullptr && last.met(reach.barrier->time->component) >= reach.phases) continue;
+    if (reach.epoch != ~Epoch{0} && last.met(component) >= reach.epoch) continue;
+    const bool is_own = reach.copy != 0 && reach.by->warp->cta == &cta;
+    const FaultCode code = is_own ? FaultCode::kExitInFlight : FaultCode::kExitedCta;
+    const bool stops = sink_.stops(code, {reach.site}, [&] {
+      const std::string block = report_.has_one_cta() ? "the CTA" : report_.block(cta.linear);
+      return Finding{
+          .headline = is_own ? fmt::format("{} exits, and none of its threads knows that a {} on its shared memory is "
+                                           "complete",
+                                           block, reach.what)
+                             : fmt::format("{} can have exited when a {} reaches it: it waits for nothing that comes "
+                                           "after",
+                                           block, reach.what),
+          .details = {report_.line(*reach.by, reach.what, reach.site),
+                      is_own ? "likely: drain the pipeline, or wait for the barrier's last phase"
+                             : "likely: no cluster barrier before the end, and no wait for the last phase of the "
+                               "barriers that peers reach; a CTA must stay until its peers are done with it"}};
+    });
+    if (stops) return true;
+  }
+  return false;
+}
+
+}  // namespace heddle::sim::check

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Judges by order, not by the schedule, whether what a thread reaches is there: a peer CTA that has started and has not
+// exited; a barrier that nobody uses any more when it is invalidated; a phase that is not over and gone before a
+// slow waiter has looked.
+//
+// For these it is enough that one comes after the other: what is met counts as well as what is known, so that relaxed
+// arrivals, arrivals of a narrower scope and threads that have exited all show that somebody has come so far.
+#pragma once
+
+#include "sim/check/finding_sink.h"
+#include "sim/check/order.h"
+#include "sim/check/race_report.h"
+
+#include <heddle/sim/event.h>
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace heddle::sim::check {
+
+class Lifetime {
+ public:
+  Lifetime(Order& order, const RaceReport& report, FindingSink& sink)
+      : order_(order), report_(report), sink_(sink) {}
+
+  // A thread reaches the shared memory of another CTA. Whether the run stops for it.
+  bool stops_for_peer(const ThreadOrder& by, const CtaOrder& peer, const char* what, CallSite site);
+  // A warp allocates or frees tensor memory together with the other CTA of its pair.
+  bool stops_for_pair(const Event& event);
+
+  // A thread arrives on a barrier, a commit or a copy does, or a thread has waited for it.
+  void use_barrier(const Event& event);
+  void complete_on_barrier(const Event& event);
+  bool stops_for_inval(const Event& event);
+  // A phase is over, and Order knows it.
+  bool stops_for_phase(const Event& event);
+
+  // The CTA exits: all that reaches it must come before that.
+  bool stops_for_exit(const CtaOrder& cta);
+
+ private:
+  // What reached a CTA: over when `by` has come to `epoch`, or when the CTA has seen the end of a phase.
+  struct Reach {
+    const ThreadOrder* by = nullptr;
+    Epoch epoch = 0;
+    const BarrierOrder* barrier = nullptr;
+    Epoch phases = 0;
+    const char* what = "";
+    std::uint64_t copy = 0;
+    CallSite site = {};
+  };
+  // The last use of a barrier by a warp, and its last wait.
+  struct Use {
+    const WarpOrder* warp = nullptr;
+    Epoch epoch = 0;
+    CallSite site = {};
+    std::uint64_t phase = 0;  // plus 1
+    Epoch passed = 0;
+    std::uint32_t lane = 0;
+    CallSite pass_site = {};
+  };
+  struct Barrier {
+    std::vector<Use> uses;
+    Epoch copies_until = 0;  // the phase, counted from 1, that the last copy belongs to
+    std::uint64_t last_copy = 0;
+    const ThreadOrder* last_arrival = nullptr;
+    CallSite last_arrival_site = {};
+  };
+
+  static bool has_come(const Clock& clock, const WarpOrder& warp, Epoch epoch);
+  static bool has_started(const Clock& clock, const CtaOrder& cta);
+  Barrier& barrier_of(std::uint32_t id);
+  Use& use_of(Barrier& barrier, const WarpOrder& warp);
+  void note(const CtaOrder& cta, std::uint32_t key, const Reach& reach);
+
+  Order& order_;
+  const RaceReport& report_;
+  FindingSink& sink_;
+  std::vector<Barrier> barriers_;                                                             // by id
+  std::unordered_map<std::uint32_t, std::map<Component, Reach>> reached_;  // by CTA, by component
+};
+
+}  // namespace heddle::sim::check

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Peers that have not started or have exited, phases that are lost, barriers that are invalidated too early: by
+// order, whatever the schedule. Every fault has a twin that differs in one line and must stay silent.
+#include "race_kernels.h"
+
+#include <heddle/isa/tcgen05.h>
+
+namespace heddle::race_test {
+namespace {
+
+constexpr LaunchShape kPair{.grid = {2}, .cluster = {2}};
+
+enum class Meet : std::uint8_t { kNothing, kCta, kRelaxed, kCluster };
+
+void meet(Meet how) {
+  switch (how) {
+    case Meet::kNothing: return;
+    case Meet::kCta: return isa::syncthreads();
+    case Meet::kRelaxed: isa::barrier_cluster_arrive_relaxed(); return isa::barrier_cluster_wait();
+    case Meet::kCluster: return isa::cluster_sync();
+  }
+}
+
+// Rank 0 stores to the shared memory of rank 1, which exits at its end.
+struct StoreToPeer {
+  struct Params {
+    Meet before;
+    Meet after;
+  };
+  struct Shared {
+    std::uint32_t word;
+  };
+  static constexpr std::uint32_t kThreads = 64;
+
+  static void run(const Params& p, Shared& s) {
+    meet(p.before);
+    if (isa::tid_x() == 0 && isa::cluster_ctarank() == 0) isa::st_shared(isa::mapa(&s.word, 1), 1u);
+    meet(p.after);
+  }
+};
+
+TEST(Lifetime, APeerIsReachedOnceItIsKnownToHaveStarted) {
+  Host host;
+  expect_silent<StoreToPeer>(host, kPair, {Meet::kCluster, Meet::kCluster});
+  expect_silent<StoreToPeer>(host, kPair, {Meet::kRelaxed, Meet::kCluster});
+  expect_found<StoreToPeer>(host, kPair, {Meet::kNothing, Meet::kCluster}, {"peer_not_started"});
+  expect_found<StoreToPeer>(host, kPair, {Meet::kCta, Meet::kCluster}, {"peer_not_started"});
+  EXPECT_EQ(first_line<StoreToPeer>(host, kPair, {Meet::kNothing, Meet::kCluster}),
+            "[peer_not_started] st.shared of the shared memory of block 1, which is not known to have started");
+}
+
+TEST(Lifetime, APeerStaysUntilItIsReached) {
+  Host host;
+  expect_silent<StoreToPeer>(host, kPair, {Meet::kCluster, Meet::kRelaxed});
+  expect_found<StoreToPeer>(host, kPair, {Meet::kCluster, Meet::kNothing}, {"exited_cta"});
+  expect_found<StoreToPeer>(host, kPair, {Meet::kCluster, Meet::kCta}, {"exited_cta"});
+}
+
+// Rank 0 arrives on a barrier of rank 1 at the end.
+struct ArriveAtEnd {
+  enum class Last : std::uint8_t { kNothing, kWait, kRelaxedArrive, kCluster };
+  struct Params {
+    Last last;
+    bool is_relaxed = false;
+  };
+  struct Shared {
+    SharedMemBarrier done;
+  };
+  static constexpr std::uint32_t kThreads = 32;
+
+  static void run(const Params& p, Shared& s) {
+    if (isa::tid_x() == 0) {
+      isa::mbarrier_init(&s.done, 1);
+      isa::fence_mbarrier_init();
+    }
+    isa::cluster_sync();
+    if (isa::tid_x() == 0 && isa::cluster_ctarank() == 0) {
+      if (p.is_relaxed) isa::mbarrier_arrive_cluster_relaxed(isa::mapa(&s.done, 1));
+      else isa::mbarrier_arrive_cluster(isa::mapa(&s.done, 1));
+    }
+    if (p.last == Last::kWait && isa::cluster_ctarank() == 1) wait(&s.done, 0);
+    if (p.last == Last::kCluster) isa::cluster_sync();
+  }
+};
+
+TEST(Lifetime, APeerStaysUntilTheLastArrival) {
+  using Last = ArriveAtEnd::Last;
+  Host host;
+  expect_silent<ArriveAtEnd>(host, kPair, {Last::kWait});
+  expect_silent<ArriveAtEnd>(host, kPair, {Last::kWait, true});
+  expect_silent<ArriveAtEnd>(host, kPair, {Last::kCluster});
+  expect_found<ArriveAtEnd>(host, kPair, {Last::kNothing}, {"exited_cta", "uninitialised_barrier"});
+}
+
+// One load, for which somebody waits or not.
+struct LastLoad {
+  struct Params {
+    const std::uint32_t* source;
+    bool waits;
+  };
+  struct Shared {
+    alignas(128) isa::Bytes16 tile;
+    SharedMemBarrier full;
+  };
+  static constexpr std::uint32_t kThreads = 32;
+
+  static void run(const Params& p, Shared& s) {
+    if (isa::tid_x() != 0) return;
+    isa::mbarrier_init(&s.full, 1);
+    isa::fence_mbarrier_init();
+    isa::mbarrier_arrive_expect_tx(&s.full, 16);
+    isa::cp_async_bulk_load(&s.tile, p.source, 16, &s.full);
+    for (int i = 0; i < 100; ++i) isa::mbarrier_test_wait_parity(&s.full, 1);  // of the phase before
+    if (p.waits) wait(&s.full, 0);
+  }
+};
+
+TEST(Lifetime, ACtaStaysUntilItsLoadsAreComplete) {
+  Host host;
+  expect_silent<LastLoad>(host, {.grid = {1}}, {host.source.data(), true});
+  expect_found<LastLoad>(host, {.grid = {1}}, {host.source.data(), false}, {"exit_in_flight"});
+}
+
+// Two warps wait for each phase of a barrier that a third completes; it waits for the hand-back of both, of one, or of
+// none.
+struct Phases {
+  enum class Waits : std::uint8_t { kForBoth, kForOne, kForNone };
+  struct Params {
+    Waits waits;
+    bool elects = false;  // one lane of each warp arrives, after syncwarp
+  };
+  struct Shared {
+    SharedMemBarrier full, empty;
+  };
+  static constexpr std::uint32_t kThreads = 96;
+
+  static void run(const Params& p, Shared& s) {
+    if (isa::tid_x() == 0) {
+      isa::mbarrier_init(&s.full, 1);
+      const std::uint32_t warps = p.waits == Waits::kForOne ? 1 : 2;
+      isa::mbarrier_init(&s.empty, p.elects ? warps : 32 * warps);
+    }
+    isa::syncthreads();
+    for (std::uint32_t k = 0; k < 2; ++k) {
+      if (isa::tid_x() == 64) {
+        if (k > 0 && p.waits != Waits::kForNone) wait(&s.empty, 0);
+        isa::mbarrier_arrive(&s.full);
+      }
+      if (isa::warp_idx() < 2) {
+        wait(&s.full, k);
+        isa::syncwarp();
+        const bool hands_back = p.waits != Waits::kForOne || isa::warp_idx() == 0;
+        if (hands_back && (!p.elects || isa::laneid() == 0)) isa::mbarrier_arrive(&s.empty);
+      }
+    }
+  }
+};
+
+TEST(Lifetime, APhaseIsNotOverBeforeEveryWaiterHasSeenTheLastOne) {
+  using Waits = Phases::Waits;
+  Host host;
+  expect_silent<Phases>(host, {.grid = {1}}, {Waits::kForBoth});
+  expect_silent<Phases>(host, {.grid = {1}}, {Waits::kForBoth, true});
+  for (const Waits waits : {Waits::kForOne, Waits::kForNone}) {
+    expect_found<Phases>(host, {.grid = {1}}, {waits}, {"lost_phase", "deadlock"});
+    EXPECT_GT(codes<Phases>(host, {.grid = {1}}, {waits})["lost_phase"], 0);
+  }
+}
+
+// A barrier is invalidated by one thread after it was used by a copy and by another warp.
+struct Invalidate {
+  enum class Flaw : std::uint8_t { kNone, kNoWait, kNoBarrier };
+  struct Params {
+    const std::uint32_t* source;
+    Flaw flaw;
+  };
+  struct Shared {
+    alignas(128) isa::Bytes16 tile;
+    SharedMemBarrier full;
+  };
+  static constexpr std::uint32_t kThreads = 64;
+
+  static void run(const Params& p, Shared& s) {
+    if (isa::tid_x() == 0) {
+      isa::mbarrier_init(&s.full, 1);
+      isa::fence_mbarrier_init();
+      isa::mbarrier_arrive_expect_tx(&s.full, 16);
+      isa::cp_async_bulk_load(&s.tile, p.source, 16, &s.full);
+    }
+    isa::syncthreads();
+    if (p.flaw != Flaw::kNoWait) wait(&s.full, 0);
+    if (p.flaw == Flaw::kNone) isa::syncthreads();
+    if (isa::tid_x() == 0) isa::mbarrier_inval(&s.full);
+  }
+};
+
+TEST(Lifetime, ABarrierIsInvalidatedAfterItsLastUse) {
+  using Flaw = Invalidate::Flaw;
+  Host host;
+  expect_silent<Invalidate>(host, {.grid = {1}}, {host.source.data(), Flaw::kNone});
+  expect_found<Invalidate>(host, {.grid = {1}}, {host.source.data(), Flaw::kNoWait}, {"barrier_in_use"});
+  expect_found<Invalidate>(host, {.grid = {1}}, {host.source.data(), Flaw::kNoBarrier},
+                           {"barrier_in_use", "uninitialised_barrier"});
+}
+
+// A pair allocates tensor memory.
+struct AllocatePair {
+  struct Params {
+    Meet before;
+  };
+  struct Shared {
+    std::uint32_t base;
+  };
+  static constexpr std::uint32_t kThreads = 32;
+
+  static void run(const Params& p, Shared& s) {
+    meet(p.before);
+    isa::tcgen05_alloc<2>(&s.base, 32);
+    isa::cluster_sync();
+    isa::tcgen05_dealloc<2>(0, 32);
+    isa::cluster_sync();
+  }
+};
+
+TEST(Lifetime, APairAllocatesOnceBothAreKnownToHaveStarted) {
+  Host host;
+  for (const char* schedule : {"rr", "1", "2", "3", "4"}) {
+    const sim::LaunchOptions options{
+        .memory = &host.memory, .schedule = sim::Schedule::parse(schedule), .arch = Arch::kSm100};
+    EXPECT_TRUE(sim::launch<AllocatePair>(options, kPair, {Meet::kRelaxed}).ok());
+    EXPECT_TRUE(sim::launch<AllocatePair>(options, kPair, {Meet::kCluster}).ok());
+    EXPECT_TRUE(sim::launch<AllocatePair>(options, kPair, {Meet::kNothing}).has("peer_not_started"));
+    EXPECT_TRUE(sim::launch<AllocatePair>(options, kPair, {Meet::kCta}).has("peer_not_started"));
+  }
+}
+
+}  // namespace
+}  // namespace heddle::race_test
