@@ -72,8 +72,8 @@ __global__ void through_global(Memory* m, u32 trials, u64* bad) {
       while (ld_acquire_gpu(ack) != i) {
       }
     } else {
-      u32 warm;
-      asm volatile("ld.weak.global.ca.u32 %0, [%1];" : "=r"(warm) : "l"(data + 32) : "memory");
+      u32 warm;  // brings the old value into L1
+      asm volatile("ld.weak.global.ca.u32 %0, [%1];" : "=r"(warm) : "l"(data) : "memory");
       for (u32 tries = 0;; ++tries) {
         u32 seen;
         // A load of CTA scope may find the old value in L1 for ever.

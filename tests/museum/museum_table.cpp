@@ -5,9 +5,11 @@
 #include "../docs/generated_table.h"
 #include "table.h"
 
+#include <fstream>
 #include <map>
+#include <set>
+#include <sstream>
 #include <string>
-#include <vector>
 
 namespace {
 
@@ -24,6 +26,46 @@ struct Count {
 std::string percent(const Count& count) {
   const std::size_t tenths = (count.right * 1000 + count.all / 2) / count.all;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
+// How many of the exhibits that ran on the card each tool showed, and heddle.
+std::string contrast(const std::string& path) {
+  std::ifstream file(path);
+  std::map<std::string, std::map<std::string, std::size_t>> outcomes;  // by tool, then outcome, of wrong ones
+  std::set<std::string> ran, shown_by_tool;
+  std::size_t twins = 0, right_twins = 0;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream cells(line);
+    std::string tool, name, which, outcome;
+    std::getline(cells, tool, '\t');
+    std::getline(cells, name, '\t');
+    std::getline(cells, which, '\t');
+    std::getline(cells, outcome, '\t');
+    if (tool == "summary") continue;
+    if (which == "mended") {
+      ++twins;
+      right_twins += outcome == "right";
+      continue;
+    }
+    ++outcomes[tool][outcome];
+    ran.insert(name);
+    if (tool != "plain" && outcome == "found") shown_by_tool.insert(name);
+  }
+  if (ran.empty()) return "";
+  std::size_t reported = 0;
+  for (const Exhibit& e : kExhibits) reported += ran.contains(e.name) && *e.missed == 0;
+  std::string text = "\nThe same kernels on an H200, each in a process of its own (`museum_gpu`), " +
+                     std::to_string(ran.size()) + " bugs; of the mended twins " + std::to_string(right_twins) +
+                     " of " + std::to_string(twins) +
+                     " ran right:\n\n| who looked | what it showed |\n| --- | --- |\n";
+  for (const auto& [tool, counts] : outcomes) {
+    text += "| " + (tool == "plain" ? std::string("a plain run, 50 times") : "compute-sanitizer, " + tool) + " |";
+    for (const auto& [outcome, count] : counts) text += " " + std::to_string(count) + " " + outcome + ",";
+    text.back() = ' ';
+    text += "|\n";
+  }
+  text += "| compute-sanitizer's tools together | " + std::to_string(shown_by_tool.size()) + " found |\n";
+  return text + "| heddle, without a card | " + std::to_string(reported) + " reported |\n";
 }
 
 std::string text() {
@@ -54,6 +96,7 @@ std::string text() {
           percent(all_found) + ") | " + std::to_string(all_silent.right) + " (" + percent(all_silent) + ") |\n";
   text += "\nOther legal programs: " + std::to_string(all_legal.all) + ", of which " +
           std::to_string(all_legal.right) + " are silent.\n";
+  text += contrast(HEDDLE_MUSEUM_CARD);
   text += missed.empty()
               ? "\nNo bug is missed.\n"
               : "\nStill missed:\n\n| bug | cause | wanted | why |\n| --- | --- | --- | --- |\n" + missed;
