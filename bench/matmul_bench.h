@@ -16,12 +16,15 @@ namespace heddle::bench {
 
 struct MatmulBenchOptions {
   std::vector<std::string> shapes;  // M,N,K
+  std::string shape_file;           // and those of this file, one in each line
+  std::string suite;                // and those of "results" or "llm"; without any shapes, of "results"
   bool is_tuning = false;           // search the configurations of each shape
   std::string write;                // and add what was found to this tune file
+  bool is_sweeping = false;         // time every configuration of each shape, briefly
+  double sweep_seconds = 0;         // stop after so long; 0: never
   std::string once;                 // one launch of this shape, for a profiler
   std::string config;               // instead of the library's choice
   std::string json;                 // write the report to this file
-  std::string csv;                  // append every time of a search to this file
   bool prints_json = false;
   int rounds = 21;
   int search_rounds = 3;

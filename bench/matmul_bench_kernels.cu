@@ -33,6 +33,13 @@ __global__ void fill_normal_kernel(__nv_bfloat16* data, std::uint64_t count, std
   }
 }
 
+__global__ void fill_integers_kernel(__nv_bfloat16* data, std::uint64_t count, std::uint64_t seed) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count; i += step) {
+    data[i] = __float2bfloat16(static_cast<float>(mix(seed * 0x100000001b3ull ^ i) % 3) - 1.0f);
+  }
+}
+
 // One warp for each element.
 __global__ void check_rows_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* out,
                                   std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t rows, float* errors,
@@ -87,6 +94,11 @@ double worse(double largest, double error) { return error > largest || std::isna
 
 void fill_normal(void* data, std::uint64_t count, std::uint64_t seed, cudaStream_t stream) {
   fill_normal_kernel<<<1024, 256, 0, stream>>>(static_cast<__nv_bfloat16*>(data), count, seed);
+  check(cudaGetLastError());
+}
+
+void fill_integers(void* data, std::uint64_t count, std::uint64_t seed, cudaStream_t stream) {
+  fill_integers_kernel<<<1024, 256, 0, stream>>>(static_cast<__nv_bfloat16*>(data), count, seed);
   check(cudaGetLastError());
 }
 

@@ -12,6 +12,9 @@ namespace heddle::bench {
 // Independent normal numbers, mean 0 and variance 1.
 void fill_normal(void* data, std::uint64_t count, std::uint64_t seed, cudaStream_t stream);
 
+// -1, 0 and 1, each as often.
+void fill_integers(void* data, std::uint64_t count, std::uint64_t seed, cudaStream_t stream);
+
 struct CheckResult {
   double largest_error = 0;  // |out - reference| over the root of the mean square of the reference
   std::uint64_t compared = 0;
