@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -97,6 +98,7 @@ struct Library {
   std::mutex mutex;
   bool is_read = false;
   std::vector<MatmulTuned> lines;
+  std::atomic<std::uint64_t> version = 0;
 };
 
 Library& library() {
@@ -145,7 +147,10 @@ void matmul_use_tune_file(const std::string& path) {
   const std::lock_guard lock(library().mutex);
   library().lines = std::move(lines);
   library().is_read = true;
+  ++library().version;
 }
+
+std::uint64_t matmul_tune_file_version() { return library().version; }
 
 std::optional<MatmulSm90Choice> tuned_matmul_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs) {
   const std::lock_guard lock(library().mutex);

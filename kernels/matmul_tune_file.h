@@ -35,6 +35,9 @@ void add_to_matmul_tune_file(const std::string& path, const std::vector<MatmulTu
 // Instead of the file that HEDDLE_TUNE_FILE names; "" for none. Throws InputError as reading does.
 void matmul_use_tune_file(const std::string& path);
 
+// Changes when another file takes the place of the library's.
+std::uint64_t matmul_tune_file_version();
+
 // What the library's tune file says about a problem. Throws InputError as reading does.
 std::optional<MatmulSm90Choice> tuned_matmul_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs);
 

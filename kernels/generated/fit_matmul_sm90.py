@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fits the cost model of the Hopper matmul to times of an H200, and writes its constants as a header.
+
+    bench/matmul_shapes.py tuning 1000 > tuning.txt
+    matmul_bench --sweep --shapes tuning.txt --seconds 340 --json sweep.json
+    gzip -9 -n sweep.json
+    kernels/generated/fit_matmul_sm90.py sweep.json.gz kernels/generated/matmul_sm90_model.h
+
+docs/results/matmul_h200_sweep.json.gz is such a report, without what takes twice as long as the best. Needs numpy and scipy. The model is described in matmul_sm90_cost.h, and matmul_sm90_cost.cpp has the same arithmetic. It is
+a formula with fitted constants, times what the formula missed at shapes nearby. Prints how much slower the model's choices
+are than the best configuration: by the formula, and corrected by the times of other shapes (each fifth of the shapes by those
+of the other four).
+"""
+import gzip
+import json
+import os
+import re
+import sys
+
+import numpy as np
+from scipy.optimize import least_squares
+
+SMS = 132.0
+CYCLES_PER_US = 1980.0
+# Times that are this much over the shape's best count a third as much as the best one's.
+NEAR = 0.12
+
+GLOBALS = {  # first guess and bounds
+    "memory_bytes_per_us": (4.2e6, 3.0e6, 4.8e6),
+    "l2_bytes_per_us": (9e6, 4e6, 25e6),
+    "memory_latency_us": (1.5, 0.0, 5.0),
+    "launch_us": (1.0, 0.2, 3.0),
+    "sm_bytes_per_us": (0.11e6, 0.05e6, 0.25e6),
+    "latency_us": (0.9, 0.2, 3.0),
+    "rows_off_128": (1.2, 1.0, 3.0),
+    "rows_off_32": (1.6, 1.0, 4.0),
+    "flops_per_us": (950e6, 500e6, 1100e6),
+    "l2_bytes_of_power": (0.02, 0.0, 1.0),
+    "sharpness": (5.0, 1.5, 30.0),
+    "clear_us": (0.01, 0.0, 0.2),
+    "add_us": (2.0, 0.0, 8.0),
+    "added_bytes_per_us": (4e6, 1e6, 2e7),
+    "idle_cluster": (0.02, 0.0, 0.3),
+}
+PER_INSTANCE = {  # first guess, bounds, and how far an instance may be from the others of its form
+    "efficiency": (0.85, 0.1, 1.1, 0.15),
+    "store_us": (0.8, 0.0, 6.0, 0.5),
+    "fixed_us": (2.0, 0.3, 9.0, 0.3),
+    "setup_us": (1.0, 0.0, 9.0, 0.3),
+}
+INSTANCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "matmul_sm90_instances.h")
+NAME = re.compile(r"(\d+)x(\d+)x(\d+)_(\d+)_(\d+)x(\d+)_(coop|pingpong|single)@([mn])(\d+)(?:/(\d+))?$")
+
+
+def ceil(x, y):
+    return np.ceil(x / y)
+
+
+class Data:
+    """One row for each time: the shape, the tile and what follows from them."""
+
+    def __init__(self, shapes, instances):
+        rows, times, of_shape, of_instance = [], [], [], []
+        for index, shape in enumerate(shapes):
+            for name, us in shape["configs"].items():
+                tm, tn, tk, stages, cm, cn, _, _, _, splits = NAME.match(name).groups()
+                rows.append([shape["m"], shape["n"], shape["k"], tm, tn, tk, stages, cm, cn, splits or 1])
+                times.append(us)
+                of_shape.append(index)
+                of_instance.append(instances.index(name.split("@")[0]))
+        self.us = np.array(times)
+        self.of_shape = np.array(of_shape)
+        self.of_instance = np.array(of_instance)
+        self.is_pingpong = np.array(["pingpong" in name for name in instances])[self.of_instance]
+        m, n, k, tm, tn, tk, stages, cm, cn, splits = np.array(rows, dtype=float).T
+        self.m, self.n, self.k, self.splits, self.stages = m, n, k, splits, stages
+        tiles = ceil(m, tm * cm) * cm * ceil(n, tn * cn) * cn * splits
+        busy = ceil(m, tm) * ceil(n, tn) * splits
+        blocks = ceil(ceil(k, tk), splits)
+        copied = np.minimum(tm, ceil(m, 8) * 8)
+        self.tiles = tiles
+        self.rounds = np.ceil(tiles / SMS)
+        self.in_flight = np.maximum(1, np.floor(SMS / tiles))
+        self.blocks = blocks
+        self.math_us = tm * tn * tk / 2048 / CYCLES_PER_US
+        self.stage_bytes = 2 * tk * (copied + tn)
+        self.l2_bytes = busy * blocks * 2 * tk * (copied / cn + tn / cm)
+        self.flops = 2 * busy * blocks * tm * tn * tk
+        self.memory_bytes = 2 * (m * k + n * k + m * n)
+        self.alignment = np.where(k % 64 == 0, 0, np.where(k % 16 == 0, 1, 2))
+        a_kept = np.where(ceil(m, tm * cm) * cm > ceil(m, tm), 0, np.minimum(tm, ceil(m - (ceil(m, tm) - 1) * tm, 8) * 8))
+        b_kept = np.where(ceil(n, tn * cn) * cn > ceil(n, tn), 0, np.minimum(tn, ceil(n - (ceil(n, tn) - 1) * tn, 8) * 8))
+        is_short = (m < tm) & (cm == 1)
+        threads = np.array([160 if "single" in name else 384 for name in instances])[self.of_instance]
+        self.clears = stages * tk / 8 * (np.where(is_short, 0, tm - a_kept) + tn - b_kept) / threads
+        self.has_idle = tiles > busy
+        best = np.full(len(shapes), np.inf)
+        np.minimum.at(best, self.of_shape, self.us)
+        self.over = self.us / best[self.of_shape]
+
+
+def unpack(x, instances):
+    values = {name: v for name, v in zip(GLOBALS, x)}
+    at = len(GLOBALS)
+    for name in PER_INSTANCE:
+        values[name] = x[at:at + len(instances)]
+        at += len(instances)
+    return values
+
+
+def norm(p, *terms):
+    """A little over the largest."""
+    most = np.maximum.reduce(terms)
+    return most * sum((term / most) ** p for term in terms) ** (1 / p)
+
+
+def predict(d, v):
+    i = d.of_instance
+    again = np.array([1, v["rows_off_128"], v["rows_off_32"]])[d.alignment]
+    latency = v["latency_us"] + v["memory_latency_us"] * np.minimum(1, d.memory_bytes / d.l2_bytes)
+    block = norm(8, d.math_us / v["efficiency"][i], again * d.stage_bytes / v["sm_bytes_per_us"], latency / d.stages)
+    store = v["store_us"][i]
+    sm = d.rounds * d.blocks * block + np.where(d.is_pingpong, 1, d.rounds) * store
+    memory = d.memory_bytes / v["memory_bytes_per_us"]
+    l2 = again * d.l2_bytes / v["l2_bytes_per_us"]
+    power = d.flops / v["flops_per_us"] + v["l2_bytes_of_power"] * l2
+    run = norm(v["sharpness"], sm, memory, l2, power)
+    run = run * (1 + v["idle_cluster"] * d.has_idle)
+    added = np.where(d.splits > 1, v["add_us"] + 4 * d.splits * d.m * d.n / v["added_bytes_per_us"], 0)
+    setup = v["setup_us"][i] + v["clear_us"] * d.clears
+    whole = v["fixed_us"][i] + setup + run
+    return norm(8, v["fixed_us"][i] + run, v["launch_us"] + setup, whole / d.in_flight) + added
+
+
+def form_of(name):
+    return re.search("coop|pingpong|single", name).group()
+
+
+def fit(d, instances, rounds=40):
+    first, low, high = [list(column) for column in zip(*GLOBALS.values())]
+    for guess, least, most, _ in PER_INSTANCE.values():
+        first += [guess] * len(instances)
+        low += [least] * len(instances)
+        high += [most] * len(instances)
+    first, low, high = np.array(first), np.array(low), np.array(high)
+    weight = np.sqrt(np.exp(-(d.over - 1) / NEAR) + 0.01)
+    forms = np.array([form_of(name) for name in instances])
+
+    def residuals(x):
+        v = unpack(first * x, instances)
+        parts = [weight * np.log(predict(d, v) / d.us)]
+        for name, (_, _, _, spread) in PER_INSTANCE.items():
+            for form in sorted(set(forms)):
+                values = v[name][forms == form]
+                parts.append((values - values.mean()) / spread * 0.3)
+        return np.concatenate(parts)
+
+    found = least_squares(residuals, np.ones_like(first), bounds=(np.minimum(low / first, 0.999), high / first), max_nfev=rounds,
+                          loss="soft_l1", f_scale=0.1)
+    return first * found.x
+
+
+def regrets(d, predicted):
+    """For each shape, the time of the model's choice over that of the best configuration."""
+    order = np.lexsort((predicted, d.of_shape))
+    first = np.unique(d.of_shape[order], return_index=True)[1]
+    return d.over[order][first]
+
+
+def summary(regret):
+    r = np.sort(1 / regret)
+    return (f"geometric mean {np.exp(np.mean(np.log(r))):.4f} of the best, 5th percentile {r[len(r) // 20]:.3f}, "
+            f"least {r[0]:.3f}, under 0.97: {np.mean(r < 0.97):.1%}, under 0.93: {np.mean(r < 0.93):.1%}")
+
+
+# How far apart two problems are for one instance: how much each coordinate of place() counts.
+SCALES = (0.7, 0.7, 0.7, 1, 2, 2, 2, 0.5, 2)
+SHRINKS = 0.1  # a correction by few and distant times is small
+UNIT = 256  # of a logarithm
+
+
+def place(d):
+    log_m = np.log2(d.m)
+    wave = np.minimum(d.tiles / SMS / d.rounds, 1)
+    return np.stack([log_m, np.log2(d.n), np.log2(d.k), np.log2(d.tiles), wave, np.minimum(d.clears / 40, 2), d.alignment,
+                     np.minimum(log_m, 6), np.log2(d.splits)], 1) * np.array(SCALES)
+
+
+def near_the_best(d, predicted):
+    """The times that a choice could depend on."""
+    best = np.full(d.of_shape.max() + 1, np.inf)
+    np.minimum.at(best, d.of_shape, predicted)
+    return (d.over < 1.15) | (predicted / best[d.of_shape] < 1.08)
+
+
+def missed(d, predicted):
+    return np.clip(np.round(np.log(d.us / predicted) * UNIT), -127, 127)
+
+
+def corrected(d, predicted, is_kept, may_see):
+    """may_see(of, by): whether a time of shape `by` may correct one of shape `of`."""
+    places, errors, out = place(d), missed(d, predicted) / UNIT, predicted.copy()
+    for instance in np.unique(d.of_instance):
+        of = np.nonzero(d.of_instance == instance)[0]
+        by = of[is_kept[of]]
+        apart = ((places[of][:, None] - places[by][None]) ** 2).sum(-1)
+        weight = np.exp(-apart / 2) * may_see(d.of_shape[of][:, None], d.of_shape[by][None])
+        out[of] = predicted[of] * np.exp(weight @ errors[by] / (weight.sum(1) + SHRINKS))
+    return out
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: fit_matmul_sm90.py SWEEP.json HEADER.h")
+    with (gzip.open if sys.argv[1].endswith(".gz") else open)(sys.argv[1], "rt") as file:
+        report = json.load(file)
+    shapes = report["shapes"]
+    with open(INSTANCES) as file:
+        known = instances_in(file.read())
+    for shape in shapes:
+        times = {name: us for name, us in shape["configs"].items() if name.split("@")[0] in known}
+        # What takes twice as long is never chosen.
+        shape["configs"] = {name: us for name, us in times.items() if us < 2 * min(times.values())}
+    instances = sorted({name.split("@")[0] for shape in shapes for name in shape["configs"]})
+    data = Data(shapes, instances)
+    print(f"{len(data.us)} times of {len(shapes)} shapes and {len(instances)} instances")
+    x = fit(data, instances)
+    predicted = predict(data, unpack(x, instances))
+    print("formula:", summary(regrets(data, predicted)))
+    is_kept = near_the_best(data, predicted)
+    print("corrected by other shapes:",
+          summary(regrets(data, corrected(data, predicted, is_kept, lambda of, by: of % 5 != by % 5))))
+    final = corrected(data, predicted, is_kept, lambda of, by: np.ones_like(of * by))
+    print("corrected by all:", summary(regrets(data, final)))
+    write(sys.argv[2], report, x, instances, data, missed(data, predicted), is_kept, final)
+
+
+def instances_in(header):
+    """The names of those with B as [N, K] and a plain epilogue."""
+    forms = {"kCooperative": "coop", "kPingpong": "pingpong", "kSingle": "single"}
+    found = re.findall(r"HEDDLE_MATMUL\((\d+), (\d+), (\d+), (\d+), (\d+), (\d+), (k\w+)([^)]*)\), MatmulGroup::(\w+)", header)
+    return {f"{m}x{n}x{k}_{s}_{cm}x{cn}_{forms[form]}"
+            for m, n, k, s, cm, cn, form, more, group in found if "kMN" not in more and group in ("kLarge", "kSmall")}
+
+
+def write(path, report, x, instances, data, errors, is_kept, final):
+    v = unpack(x, instances)
+    shapes = report["shapes"]
+    lines = ["// SPDX-License-Identifier: Apache-2.0", "//",
+             f"// Made by fit_matmul_sm90.py from {len(data.us)} times of {len(shapes)} shapes on one {report['gpu']},",
+             f"// {report['date']}, CUDA {report['runtime_cuda']}.", "#pragma once", "", '#include "matmul_sm90_cost.h"', "",
+             "namespace heddle {", "", "inline constexpr MatmulSm90Costs kMatmulSm90Costs{"]
+    for name in GLOBALS:
+        lines.append(f"    .{name} = {v[name]:.6g},")
+    lines += ["};", "", "inline constexpr MatmulSm90InstanceCosts kMatmulSm90InstanceCosts[] = {"]
+    for i, name in enumerate(instances):
+        values = ", ".join(f".{key} = {v[key][i]:.4g}" for key in PER_INSTANCE)
+        tile = ", ".join(re.findall(r"\d+", name))
+        form = {"coop": "Cooperative", "pingpong": "Pingpong", "single": "Single"}[form_of(name)]
+        lines.append(f"    {{.config = {{{tile}, MatmulForm::k{form}}}, {values}}},")
+    lines += ["};", "", "inline constexpr MatmulSm90TimedShape kMatmulSm90TimedShapes[] = {"]
+    lines += rows([f"{{{s['m']}, {s['n']}, {s['k']}}}" for s in shapes])
+    lines += ["};", "", "// Instance, shape, parts of K, and what the formula missed.",
+              "inline constexpr MatmulSm90Miss kMatmulSm90Misses[] = {"]
+    kept = sorted(np.nonzero(is_kept)[0], key=lambda i: (data.of_instance[i], data.of_shape[i]))
+    lines += rows([f"{{{data.of_instance[i]}, {data.of_shape[i]}, {int(data.splits[i])}, {int(errors[i])}}}" for i in kept])
+    lines += ["};", "", "// Some of the model's results, for comparison with the arithmetic in C++.",
+              "inline constexpr MatmulSm90Sample kMatmulSm90Samples[] = {"]
+    for i in range(0, len(final), len(final) // 40):
+        lines.append(f"    {{{data.of_instance[i]}, {data.of_shape[i]}, {int(data.splits[i])}, {final[i]:.6g}}},")
+    lines += ["};", "", "}  // namespace heddle", ""]
+    with open(path, "w") as file:
+        file.write("\n".join(lines))
+
+
+def rows(values):
+    lines, line = [], "   "
+    for value in values:
+        if len(line) + len(value) > 112:
+            lines.append(line)
+            line = "   "
+        line += f" {value},"
+    return lines + [line]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul_sm90_cost.h"
+
+#include "generated/matmul_sm90_model.h"
+#include "matmul_sm90_instances.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <vector>
+
+namespace heddle {
+
+namespace {
+
+double up(double elems, double step) { return std::ceil(elems / step); }
+
+double norm(double p, std::initializer_list<double> terms) {
+  const double most = std::max(terms);
+  double sum = 0;
+  for (const double term : terms) sum += std::pow(term / most, p);
+  return most * std::pow(sum, 1 / p);
+}
+
+// What follows from a problem and a tile.
+struct Work {
+  double tiles;   // those that clusters add at the edges included
+  double busy;    // and not
+  double rounds;  // of tiles over the SMs
+  double blocks;  // along K
+  double copied;  // rows of A in a stage
+  double clears;  // of 16 bytes, by each thread
+  int alignment;  // of rows of K: 0 for 128 bytes, 1 for 32, 2 for less
+};
+
+Work work_of(const MatmulProblem& p, const MatmulSm90Config& c, std::uint32_t splits) {
+  const auto m = static_cast<double>(p.m);
+  const auto n = static_cast<double>(p.n);
+  const double tile_m = c.tile_m;
+  const double tile_n = c.tile_n;
+  Work w{};
+  w.tiles = up(m, tile_m * c.cluster_m) * c.cluster_m * up(n, tile_n * c.cluster_n) * c.cluster_n * splits;
+  w.busy = up(m, tile_m) * up(n, tile_n) * splits;
+  w.rounds = std::ceil(w.tiles / kMatmulSm90Sms);
+  w.blocks = up(up(static_cast<double>(p.k), c.tile_k), splits);
+  w.copied = std::min(tile_m, up(m, 8) * 8);
+  w.alignment = p.k % 64 == 0 ? 0 : p.k % 16 == 0 ? 1 : 2;
+  // Rows that every tile fills: see MatmulSm90Params.
+  const auto kept = [](double elems, double tile, double cluster) {
+    if (up(elems, tile * cluster) * cluster > up(elems, tile)) return 0.0;
+    return std::min(tile, up(elems - (up(elems, tile) - 1) * tile, 8) * 8);
+  };
+  const bool is_short = m < tile_m && c.cluster_m == 1;
+  const double rows =
+      (is_short ? 0 : tile_m - kept(m, tile_m, c.cluster_m)) + tile_n - kept(n, tile_n, c.cluster_n);
+  w.clears = c.stages * c.tile_k / 8.0 * rows / (c.form == MatmulForm::kSingle ? 160 : 384);
+  return w;
+}
+
+double formula(const MatmulProblem& p, std::uint32_t splits, const MatmulSm90InstanceCosts& own) {
+  constexpr double kCyclesPerUs = 1980;
+  constexpr double kFirm = 8;
+  constexpr const MatmulSm90Costs& all = kMatmulSm90Costs;
+  const MatmulSm90Config& c = own.config;
+  const Work w = work_of(p, c, splits);
+  const auto m = static_cast<double>(p.m);
+  const auto n = static_cast<double>(p.n);
+  const auto k = static_cast<double>(p.k);
+  const double again = w.alignment == 0 ? 1 : w.alignment == 1 ? all.rows_off_128 : all.rows_off_32;
+
+  const double memory_bytes = 2 * (m * k + n * k + m * n);
+  const double l2_bytes =
+      w.busy * w.blocks * 2 * c.tile_k * (w.copied / c.cluster_n + double(c.tile_n) / c.cluster_m);
+  const double math = double(c.tile_m) * c.tile_n * c.tile_k / 2048 / kCyclesPerUs;
+  const double latency = all.latency_us + all.memory_latency_us * std::min(1.0, memory_bytes / l2_bytes);
+  const double block =
+      norm(kFirm, {math / own.efficiency, again * 2 * c.tile_k * (w.copied + c.tile_n) / all.sm_bytes_per_us,
+                   latency / c.stages});
+  const double sm = w.rounds * w.blocks * block + (c.form == MatmulForm::kPingpong ? 1 : w.rounds) * own.store_us;
+  const double l2 = again * l2_bytes / all.l2_bytes_per_us;
+  const double flops = 2 * w.busy * w.blocks * c.tile_m * c.tile_n * c.tile_k;
+  const double run = norm(all.sharpness, {sm, memory_bytes / all.memory_bytes_per_us, l2,
+                                          flops / all.flops_per_us + all.l2_bytes_of_power * l2}) *
+                     (w.tiles > w.busy ? 1 + all.idle_cluster : 1);
+  const double added = splits == 1 ? 0 : all.add_us + 4.0 * splits * m * n / all.added_bytes_per_us;
+  const double setup = own.setup_us + all.clear_us * w.clears;
+  const double in_flight = std::max(1.0, std::floor(kMatmulSm90Sms / w.tiles));
+  return norm(kFirm, {own.fixed_us + run, all.launch_us + setup, (own.fixed_us + setup + run) / in_flight}) +
+         added;
+}
+
+// Where a problem lies for an instance: near ones are alike.
+using Place = std::array<float, 9>;
+
+Place place_of(const MatmulProblem& p, const MatmulSm90Config& c, std::uint32_t splits) {
+  const Work w = work_of(p, c, splits);
+  const double log_m = std::log2(static_cast<double>(p.m));
+  const double log_n = std::log2(static_cast<double>(p.n));
+  const double log_k = std::log2(static_cast<double>(p.k));
+  const double wave = std::min(w.tiles / kMatmulSm90Sms / w.rounds, 1.0);
+  const double at[] = {0.7 * log_m,
+                       0.7 * log_n,
+                       0.7 * log_k,
+                       std::log2(w.tiles),
+                       2 * wave,
+                       2 * std::min(w.clears / 40, 2.0),
+                       2.0 * w.alignment,
+                       0.5 * std::min(log_m, 6.0),
+                       2 * std::log2(double(splits))};
+  Place place;
+  std::ranges::transform(at, place.begin(), [](double value) { return static_cast<float>(value); });
+  return place;
+}
+
+struct TimedPlace {
+  Place at;
+  double missed;
+};
+
+// Of each fitted instance.
+const std::vector<TimedPlace>& timed_places(std::size_t fitted) {
+  static const auto all = [] {
+    std::array<std::vector<TimedPlace>, std::size(kMatmulSm90InstanceCosts)> places;
+    for (const MatmulSm90Miss& miss : kMatmulSm90Misses) {
+      const MatmulSm90TimedShape& shape = kMatmulSm90TimedShapes[miss.shape];
+      const MatmulSm90Config& config = kMatmulSm90InstanceCosts[miss.instance].config;
+      places[miss.instance].push_back(
+          {place_of({.m = shape.m, .n = shape.n, .k = shape.k}, config, miss.splits), miss.log_256 / 256.0});
+    }
+    return places;
+  }();
+  return all[fitted];
+}
+
+// The logarithm of the time over the formula's, by the times nearby.
+double missed_nearby(const MatmulProblem& p, std::size_t fitted, std::uint32_t splits) {
+  constexpr double kShrinks = 0.1;
+  constexpr float kFar = 32;  // what lies further weighs nothing
+  const Place at = place_of(p, kMatmulSm90InstanceCosts[fitted].config, splits);
+  double sum = 0;
+  double weights = kShrinks;
+  for (const TimedPlace& timed : timed_places(fitted)) {
+    float apart = 0;
+    for (std::size_t i = 0; i < at.size(); ++i) apart += (at[i] - timed.at[i]) * (at[i] - timed.at[i]);
+    if (apart > kFar) continue;
+    const double weight = std::exp(-apart / 2);
+    sum += weight * timed.missed;
+    weights += weight;
+  }
+  return sum / weights;
+}
+
+double distance(const MatmulSm90Config& x, const MatmulSm90Config& y) {
+  const auto apart = [](double one, double other) { return std::abs(std::log(one / other)); };
+  return (x.form == y.form ? 0 : 8) + apart(x.tile_m, y.tile_m) + apart(x.tile_n, y.tile_n) +
+         apart(x.tile_k, y.tile_k) / 4 + apart(x.stages, y.stages) / 8 +
+         (x.cluster_m == y.cluster_m && x.cluster_n == y.cluster_n ? 0 : 0.01);
+}
+
+// The index of the fitted instance that an instance counts as.
+std::size_t fitted_as(std::uint32_t instance) {
+  static const auto all = [] {
+    std::array<std::size_t, kMatmulSm90InstanceCount> fitted{};
+    for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
+      const auto* nearest =
+          std::ranges::min_element(kMatmulSm90InstanceCosts, {}, [&](const MatmulSm90InstanceCosts& costs) {
+            return distance(kMatmulSm90Instances[i].config, costs.config);
+          });
+      fitted[i] = static_cast<std::size_t>(nearest - kMatmulSm90InstanceCosts);
+    }
+    return fitted;
+  }();
+  return all[instance];
+}
+
+// The constants of the instance that is fitted, with the tile of the one that is asked about.
+MatmulSm90InstanceCosts costs_of(std::uint32_t instance) {
+  MatmulSm90InstanceCosts costs = kMatmulSm90InstanceCosts[fitted_as(instance)];
+  costs.config = kMatmulSm90Instances[instance].config;
+  return costs;
+}
+
+}  // namespace
+
+double matmul_sm90_formula_us(const MatmulProblem& problem, std::uint32_t instance, std::uint32_t splits) {
+  return formula(problem, splits, costs_of(instance));
+}
+
+double matmul_sm90_us(const MatmulProblem& problem, std::uint32_t instance, std::uint32_t splits) {
+  return matmul_sm90_formula_us(problem, instance, splits) *
+         std::exp(missed_nearby(problem, fitted_as(instance), splits));
+}
+
+}  // namespace heddle

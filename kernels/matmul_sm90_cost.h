@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// About how long a Hopper matmul takes, in microseconds, where launches overlap. A formula:
+//
+//   norm(fixed + run, launch + set-up, (fixed + set-up + run) / launches in flight) + adding up parts of K
+//   run = norm(tiles of an SM, memory, L2, power)
+//
+// where a norm lies a little over the largest of its terms. An SM works through its rounds of tiles, each block
+// along K at the pace of the tensor cores, of what goes into the SM, or of a ring of stages that waits for its
+// data; and stores, which the pingpong form does while it multiplies. Memory delivers every operand once, which
+// decides where rows are few. L2 delivers what tiles share, less what clusters multicast. Few CTAs leave SMs to
+// the launches that follow.
+//
+// What the formula missed is known for the shapes that were timed; it is corrected by what it missed nearby. All
+// constants are made by generated/fit_matmul_sm90.py, which has the same arithmetic, from times of an H200.
+#pragma once
+
+#include "matmul_problem.h"
+#include "matmul_sm90.h"
+
+namespace heddle {
+
+struct MatmulSm90Costs {
+  double memory_bytes_per_us;
+  double l2_bytes_per_us;
+  double memory_latency_us;  // from a load to its data, more than for what is in L2
+  double launch_us;
+  double sm_bytes_per_us;    // into one SM
+  double latency_us;         // from a load to its data in L2, under load
+  double rows_off_128;       // times as much is moved, where rows of K begin inside 128 bytes
+  double rows_off_32;        // and inside 32
+  double flops_per_us;       // at the power limit
+  double l2_bytes_of_power;  // share of L2's time
+  double sharpness;          // of the norm
+  double clear_us;           // to clear 16 bytes of stages in each thread, where some tile does not fill them
+  double add_us;             // to add up parts of K
+  double added_bytes_per_us;
+  double idle_cluster;  // share lost where CTAs of a cluster have nothing to do
+};
+
+// Of one instance.
+struct MatmulSm90InstanceCosts {
+  MatmulSm90Config config;
+  double efficiency;  // of the tensor cores
+  double store_us;
+  double fixed_us;
+  double setup_us;
+};
+
+struct MatmulSm90TimedShape {
+  std::int32_t m;
+  std::int32_t n;
+  std::int32_t k;
+};
+
+// The instance and the shape are indices of the tables.
+struct MatmulSm90Miss {
+  std::uint8_t instance;
+  std::uint16_t shape;
+  std::uint8_t splits;
+  std::int8_t log_256;  // of the time over the formula's, in 256ths
+};
+
+struct MatmulSm90Sample {
+  std::uint8_t instance;
+  std::uint16_t shape;
+  std::uint8_t splits;
+  double us;
+};
+
+// By the formula. `instance` is an index in kMatmulSm90Instances; one that was not timed (another layout of B, a
+// fused epilogue) counts as the nearest that was.
+double matmul_sm90_formula_us(const MatmulProblem& problem, std::uint32_t instance, std::uint32_t splits);
+
+// And corrected.
+double matmul_sm90_us(const MatmulProblem& problem, std::uint32_t instance, std::uint32_t splits);
+
+inline constexpr double kMatmulSm90Sms = 132;
+
+}  // namespace heddle
