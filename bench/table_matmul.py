@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints reports of matmul_bench as the tables of docs/results.
 
-    bench/table_matmul.py docs/results/matmul_h200.json docs/results/matmul_h200_untuned.json
+    bench/table_matmul.py docs/results/matmul_h200.json docs/results/matmul_h200_held_out.json
 """
 import json
 import math
@@ -34,6 +34,16 @@ def table(report):
     yield row + (["", "", f'{mean([s["sustained_ratio_to_best"] for s in shapes]):.3f}'] if sustained else [])
 
 
+def summary(report):
+    lines = []
+    for key, what in (("ratio_to_best", "to best"), ("ratio_to_first", "to first"), ("ratio_alone_to_best", "without overlap, to best")):
+        ratios = sorted(s[key] for s in report["shapes"])
+        share = lambda least: sum(r >= least for r in ratios) / len(ratios)
+        lines.append(f"{what}: geometric mean {mean(ratios):.3f}, least {ratios[0]:.3f}, 1.00 or more {share(1):.0%}, "
+                     f"0.97 or more {share(0.97):.0%}, 0.93 or more {share(0.93):.0%}")
+    return "\n".join(lines)
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit("usage: table_matmul.py REPORT.json...")
@@ -42,6 +52,8 @@ def main():
             report = json.load(file)
         for row in table(report):
             print("| " + " | ".join(row) + " |")
+        print()
+        print(summary(report))
         print()
 
 
