@@ -3,66 +3,117 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 
 namespace heddle::runtime {
 
 namespace {
 
-std::size_t extent(std::size_t pitch, std::size_t width, std::size_t height) {
-  return height == 0 || width == 0 ? 0 : pitch * (height - 1) + width;
+// From the first byte to the last one; false if that cannot be.
+bool span_of(const Box& box, const Extent& extent, std::size_t& bytes) {
+  std::size_t rows = 0;
+  std::size_t slices = 0;
+  return multiply(box.pitch, extent.height - 1, rows) && multiply(box.slice, extent.depth - 1, slices) &&
+         add(rows, slices, bytes) && add(bytes, extent.width, bytes);
+}
+
+bool is_empty(const Extent& extent) { return extent.width == 0 || extent.height == 0 || extent.depth == 0; }
+
+Error check_pitch(const Box& box, const Extent& extent) {
+  if (extent.height > 1 && box.pitch < extent.width) return Error::kInvalidPitch;
+  std::size_t rows = 0;
+  if (!multiply(box.pitch, extent.height - 1, rows)) return Error::kInvalidValue;
+  return extent.depth > 1 && (box.slice < rows || box.slice - rows < extent.width) ? Error::kInvalidPitch
+                                                                                   : Error::kSuccess;
+}
+
+// Where this process reaches the bytes of a box: in an allocation, or, for the host's side, in the program's own
+// memory. Null if they are not there, which it says. All bytes of the card that the host reads or writes are
+// found here.
+std::byte* reach(const State& card, const Box& box, const Extent& extent, bool must_be_on_card) {
+  auto* begin = static_cast<std::byte*>(box.begin);
+  std::size_t bytes = 0;
+  std::size_t end = 0;
+  if (begin == nullptr || !span_of(box, extent, bytes) ||
+      !add(reinterpret_cast<std::uintptr_t>(begin), bytes, end)) {
+    say(fmt::format("a copy or fill of {}x{}x{} bytes with a pitch of {} at {} goes past the last address",
+                    extent.width, extent.height, extent.depth, box.pitch, box.begin));
+    return nullptr;
+  }
+  const Allocation* found = card.memory.find(begin);
+  const bool is_ours = found != nullptr && found->kind != MemoryKind::kRegistered;
+  if (!must_be_on_card && !is_ours && !card.memory.is_card_address(begin)) return begin;
+  if (found == nullptr) {
+    const char* where = card.memory.is_card_address(begin) ? "lies at" : "is no memory of the card: it lies at";
+    say(fmt::format("a copy or fill of {} bytes: {} {} {}", bytes, box.begin, where,
+                    card.memory.describe(begin)));
+    return nullptr;
+  }
+  const auto offset = static_cast<std::size_t>(begin - found->begin);
+  if (bytes > found->bytes - offset) {
+    say(fmt::format("a copy or fill of {} bytes at {}: {} fit", bytes, card.memory.describe(begin),
+                    found->bytes - offset));
+    return nullptr;
+  }
+  return found->host.get() + offset;
 }
 
 }  // namespace
 
-bool is_on_card(const State& card, const void* begin, std::size_t bytes) {
-  if (bytes == 0) return true;
-  const Allocation* found = card.memory.find(begin);
-  if (found == nullptr) {
-    say(fmt::format("a copy or fill of {} bytes: {} is no memory of the card", bytes, begin));
-    return false;
-  }
-  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(begin) - found->begin);
-  if (bytes > found->bytes - offset) {
-    say(fmt::format("a copy or fill of {} bytes at byte {} of {}: {} fit", bytes, offset, found->name,
-                    found->bytes - offset));
-    return false;
-  }
-  return true;
+bool multiply(std::size_t a, std::size_t b, std::size_t& result) {
+  return !__builtin_mul_overflow(a, b, &result);
 }
+
+bool add(std::size_t a, std::size_t b, std::size_t& result) { return !__builtin_add_overflow(a, b, &result); }
 
 Error copy(State& card, void* to, const void* from, std::size_t bytes, int kind) {
-  return copy_rows(card, {static_cast<std::byte*>(to), bytes},
-                   {static_cast<std::byte*>(const_cast<void*>(from)), bytes}, bytes, 1, kind);
+  return copy_box(card, {.begin = to}, {.begin = const_cast<void*>(from)}, {.width = bytes}, kind);
 }
 
-Error copy_rows(State& card, const Rows& to, const Rows& from, std::size_t width, std::size_t height, int kind) {
+Error copy_box(State& card, const Box& to, const Box& from, const Extent& extent, int kind) {
   show_printed(card);
   if (kind < kHostToHost || kind > kDefault) return Error::kInvalidMemcpyDirection;
-  if (width == 0 || height == 0) return Error::kSuccess;
-  if (height > 1 && (to.pitch < width || from.pitch < width)) return Error::kInvalidPitch;
-  if (to.begin == nullptr || from.begin == nullptr) return Error::kInvalidValue;
-  const std::size_t to_bytes = extent(to.pitch, width, height);
-  const std::size_t from_bytes = extent(from.pitch, width, height);
-  const bool to_card = kind == kHostToDevice || kind == kDeviceToDevice ||
-                       (kind == kDefault && card.memory.find(to.begin) != nullptr);
-  const bool from_card = kind == kDeviceToHost || kind == kDeviceToDevice ||
-                         (kind == kDefault && card.memory.find(from.begin) != nullptr);
-  if (to_card && !is_on_card(card, to.begin, to_bytes)) return Error::kInvalidValue;
-  if (from_card && !is_on_card(card, from.begin, from_bytes)) return Error::kInvalidValue;
-  for (std::size_t row = 0; row < height; ++row) {
-    std::memmove(to.begin + row * to.pitch, from.begin + row * from.pitch, width);
+  if (is_empty(extent)) return Error::kSuccess;
+  for (const Box* box : {&to, &from}) {
+    if (const Error error = check_pitch(*box, extent); error != Error::kSuccess) return error;
+  }
+  const bool to_card = kind == kHostToDevice || kind == kDeviceToDevice;
+  const bool from_card = kind == kDeviceToHost || kind == kDeviceToDevice;
+  std::byte* target = reach(card, to, extent, to_card);
+  const std::byte* source = reach(card, from, extent, from_card);
+  if (target == nullptr || source == nullptr) return Error::kInvalidValue;
+  for (std::size_t z = 0; z < extent.depth; ++z) {
+    for (std::size_t y = 0; y < extent.height; ++y) {
+      std::memmove(target + z * to.slice + y * to.pitch, source + z * from.slice + y * from.pitch, extent.width);
+    }
   }
   return Error::kSuccess;
 }
 
-Error fill(State& card, void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
-  if (width == 0 || height == 0) return Error::kSuccess;
-  if (height > 1 && pitch < width) return Error::kInvalidPitch;
-  if (!is_on_card(card, to, extent(pitch, width, height))) return Error::kInvalidValue;
-  auto* begin = static_cast<std::byte*>(to);
-  for (std::size_t row = 0; row < height; ++row) std::memset(begin + row * pitch, value, width);
+Error fill_box(State& card, const Box& to, std::span<const std::byte> value, const Extent& extent) {
+  if (is_empty(extent)) return Error::kSuccess;
+  if (const Error error = check_pitch(to, extent); error != Error::kSuccess) return error;
+  if (reinterpret_cast<std::uintptr_t>(to.begin) % value.size() != 0) return Error::kInvalidValue;
+  std::byte* target = reach(card, to, extent, true);
+  if (target == nullptr) return Error::kInvalidValue;
+  for (std::size_t z = 0; z < extent.depth; ++z) {
+    for (std::size_t y = 0; y < extent.height; ++y) {
+      std::byte* row = target + z * to.slice + y * to.pitch;
+      if (value.size() == 1) {
+        std::memset(row, static_cast<int>(value[0]), extent.width);
+        continue;
+      }
+      for (std::size_t x = 0; x < extent.width; x += value.size())
+        std::memcpy(row + x, value.data(), value.size());
+    }
+  }
   return Error::kSuccess;
+}
+
+Error fill(State& card, void* to, int value, std::size_t bytes) {
+  const std::array byte = {static_cast<std::byte>(value)};
+  return fill_box(card, {.begin = to}, byte, {.width = bytes});
 }
 
 }  // namespace heddle::runtime

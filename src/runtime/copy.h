@@ -1,30 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies and fills between host and card. Each runs when it is asked for. The side that is the card's must lie in
-// an allocation, whole.
+// an allocation, whole; so must the host's side where it is in fact an allocation. Sizes that no memory could
+// have are refused before anything is touched.
 #pragma once
 
 #include "runtime/state.h"
 
 #include <cstddef>
+#include <span>
 
 namespace heddle::runtime {
 
 // As CUDA's headers number them.
 enum CopyKind : int { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kDefault };
 
-Error copy(State& card, void* to, const void* from, std::size_t bytes, int kind);
-
-// Rows of `width` bytes, `pitch` from one to the next.
-struct Rows {
-  std::byte* begin;
-  std::size_t pitch;
+// Slices of rows of bytes: `pitch` from one row to the next, `slice` from one slice to the next.
+struct Box {
+  void* begin = nullptr;
+  std::size_t pitch = 0;
+  std::size_t slice = 0;
 };
-Error copy_rows(State& card, const Rows& to, const Rows& from, std::size_t width, std::size_t height, int kind);
+struct Extent {
+  std::size_t width = 0;  // bytes
+  std::size_t height = 1;
+  std::size_t depth = 1;
+};
 
-Error fill(State& card, void* to, std::size_t pitch, int value, std::size_t width, std::size_t height);
+Error copy(State& card, void* to, const void* from, std::size_t bytes, int kind);
+Error copy_box(State& card, const Box& to, const Box& from, const Extent& extent, int kind);
 
-// Whether all of [begin, begin + bytes) is the card's; says what is wrong if not.
-bool is_on_card(const State& card, const void* begin, std::size_t bytes);
+// Fills with a value of 1, 2 or 4 bytes, over and over; width is in bytes.
+Error fill_box(State& card, const Box& to, std::span<const std::byte> value, const Extent& extent);
+Error fill(State& card, void* to, int value, std::size_t bytes);
+
+// Products and sums of sizes. False when the result is more than an address can be.
+bool multiply(std::size_t a, std::size_t b, std::size_t& result);
+bool add(std::size_t a, std::size_t b, std::size_t& result);
 
 }  // namespace heddle::runtime

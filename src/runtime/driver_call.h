@@ -24,18 +24,28 @@ constexpr int driver_code(Error error) {
 }
 
 template <class Body>
-int driver_call(const char* name, Body&& body) {
-  State& card = state();
-  const std::lock_guard lock(card.mutex);
-  if (card.failed != Error::kSuccess) return driver_code(card.failed);
-  try {
-    return driver_code(std::forward<Body>(body)(card));
-  } catch (const InputError& error) {
-    say(std::string(name) + ": " + error.what());
-    return driver_code(Error::kInvalidValue);
-  } catch (const std::bad_alloc&) {
-    return driver_code(Error::kMemoryAllocation);
-  }
+int driver_call(const char* name, Body&& body) noexcept {
+  return driver_code(guarded(name, std::forward<Body>(body)));
+}
+
+template <class Body, class... Pointers>
+int driver_call_with(const char* name, Body&& body, const Pointers*... pointers) noexcept {
+  if (!all_set(pointers...)) return driver_code(Error::kInvalidValue);
+  return driver_call(name, std::forward<Body>(body));
+}
+
+template <class Body>
+int driver_call_on(const char* name, const void* stream, Body&& body) noexcept {
+  return driver_call(
+      name, [&](State& card) { return card.streams.is_known(stream) ? body(card) : Error::kInvalidHandle; });
+}
+
+// For what needs no card: writes a value, where there is a place for it.
+template <class T>
+int give(T* result, T value) noexcept {
+  if (result == nullptr) return driver_code(Error::kInvalidValue);
+  *result = value;
+  return 0;
 }
 
 }  // namespace heddle::runtime

@@ -23,7 +23,9 @@ constexpr std::uint16_t kMachineCode = 2;
 constexpr std::uint64_t kIsLz4 = 0x2000;
 constexpr std::uint64_t kIsZstd = 0x8000;
 // PTX of a translation unit has a few megabytes; a damaged length should not take all memory.
-constexpr std::uint64_t kMaxText = std::uint64_t{1} << 31;
+constexpr std::uint64_t kMaxText = std::uint64_t{1} << 29;
+// LZ4 cannot make more of a byte, so a longer text is a damaged length.
+constexpr std::uint64_t kMaxLz4Ratio = 255;
 
 template <class T>
 T read(std::span<const std::byte> bytes, std::size_t offset) {
@@ -60,15 +62,25 @@ FatImage read_image(std::span<const std::byte> image, std::size_t at, std::size_
     refuse(
         fmt::format("the image at byte {} unpacks to {} bytes; at most {}", at, result.unpacked_bytes, kMaxText));
   }
+  if (result.packing == FatImage::Packing::kLz4 && result.unpacked_bytes > compressed * kMaxLz4Ratio) {
+    refuse(fmt::format("the image at byte {} unpacks from {} to {} bytes; LZ4 makes at most {}", at, compressed,
+                       result.unpacked_bytes, compressed * kMaxLz4Ratio));
+  }
   return result;
 }
 
 }  // namespace
 
-std::size_t fat_binary_bytes(const void* begin) {
-  const std::span bytes(static_cast<const std::byte*>(begin), kContainerHeader);
-  if (read<std::uint32_t>(bytes, 0) != kMagic) return 0;
-  return read<std::uint16_t>(bytes, 6) + read<std::uint64_t>(bytes, 8);
+bool is_fat_binary(std::span<const std::byte> bytes) {
+  return bytes.size() >= sizeof(kMagic) && read<std::uint32_t>(bytes, 0) == kMagic;
+}
+
+std::uint64_t fat_binary_bytes(std::span<const std::byte> bytes) {
+  if (!is_fat_binary(bytes)) return 0;
+  if (bytes.size() < kContainerHeader) return kContainerHeader;
+  const std::uint64_t header = read<std::uint16_t>(bytes, 6);
+  const auto length = read<std::uint64_t>(bytes, 8);
+  return length > ~header ? ~std::uint64_t{0} : header + length;
 }
 
 std::vector<FatImage> read_fat_binary(std::span<const std::byte> bytes) {

@@ -35,8 +35,10 @@ struct FatImage {
 // The images in their order. Throws InputError for bytes that are no fat binary.
 std::vector<FatImage> read_fat_binary(std::span<const std::byte> bytes);
 
-// The whole length of a fat binary in memory, from its header; 0 if it is none. Reads 16 bytes.
-std::size_t fat_binary_bytes(const void* begin);
+bool is_fat_binary(std::span<const std::byte> bytes);
+
+// The whole length of a fat binary, as its header says, which may be more than there is; 0 if it is none.
+std::uint64_t fat_binary_bytes(std::span<const std::byte> bytes);
 
 // The text of a PTX image. Throws InputError if it cannot be unpacked.
 std::string unpack_ptx(const FatImage& image);

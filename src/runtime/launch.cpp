@@ -4,6 +4,7 @@
 #include "runtime/device.h"
 #include "runtime/options.h"
 
+#include <heddle/host/error.h>
 #include <heddle/isa/cluster.h>
 
 #include <fmt/format.h>
@@ -193,11 +194,9 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
     return refusal.error;
   }
   const std::vector<std::byte> parameters = gather(*entry, request);
-  if (request.is_cooperative) card.memory.clear_grid_workspace();
-  const sim::GlobalMemory memory = card.memory.global_memory(kernel.module);
   const Options& asked = options();
   sim::LaunchOptions how;
-  how.memory = &memory;
+  how.memory = &card.memory.global();
   how.schedule = asked.schedule;
   how.arch = asked.arch;
   // CTAs that wait for one another must all be resident; the machine has one to an SM.
@@ -214,7 +213,7 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   shape.block = request.block;
   shape.cluster = cluster;
   shape.dynamic_shared_bytes = request.dynamic_shared;
-  if (request.is_cooperative) shape.grid_workspace = card.memory.grid_workspace();
+  if (request.is_cooperative) shape.grid_workspace = card.memory.clear_grid_workspace();
   shape.print = [&](std::string_view text) { card.printed += text; };
 
   const auto begin = std::chrono::steady_clock::now();

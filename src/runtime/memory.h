@@ -1,26 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory that a program has taken: on the simulated card, on the host for the card to reach, or both. An
-// address means the same on both sides. What a kernel reaches beyond an allocation is reported by its name.
+// The memory that a program has taken. Memory of the card has addresses of its own, which the host cannot follow;
+// memory of the host that the card reaches, and managed memory, has the same address on both sides. What a kernel
+// reaches beyond an allocation, or after it was freed, is reported by the allocation's name.
 #pragma once
+
+#include "runtime/address_space.h"
 
 #include <heddle/sim/global_memory.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 namespace heddle::runtime {
 
 enum class MemoryKind : std::uint8_t { kDevice, kHost, kManaged, kRegistered, kVariable };
 
+// Bytes of this process: mapped pages, or a piece of the heap, or the program's own, which are left alone.
+struct ReleaseBytes {
+  enum class How : std::uint8_t { kNothing, kFree, kUnmap };
+  How how = How::kNothing;
+  std::size_t mapped = 0;
+  void operator()(std::byte* begin) const;
+};
+using HostBytes = std::unique_ptr<std::byte, ReleaseBytes>;
+
 struct Allocation {
   MemoryKind kind = MemoryKind::kDevice;
-  std::byte* begin = nullptr;
+  std::byte* begin = nullptr;  // as the program knows it
+  HostBytes host = {};         // where its bytes are
   std::size_t bytes = 0;
-  std::size_t mapped = 0;       // pages that belong to it; 0: they are the program's own
-  std::string name = {};        // what reports call it
   const void* owner = nullptr;  // the module of a variable
 };
 
@@ -33,30 +47,53 @@ class Memory {
 
   void free_all();  // but not variables of modules
 
-  // Memory that exists already: a variable of a module, or registered pages of the host.
-  void add(MemoryKind kind, void* begin, std::size_t bytes, std::string name, const void* owner);
-  bool overlaps(const void* begin, std::size_t bytes) const;
-  bool remove(const void* begin, MemoryKind kind);
+  struct Variable {
+    std::string name;
+    std::size_t bytes = 0;
+    std::size_t align = 1;
+    bool is_writable = true;  // by kernels
+    bool is_managed = false;  // the host may touch it
+    const void* owner = nullptr;
+  };
+  // All its bytes are zero. Throws std::bad_alloc if there is no room.
+  const Allocation& add_variable(const Variable& variable);
   void remove_owned(const void* owner);
+
+  // Pages of the host. False if another allocation has some of them.
+  bool register_host(void* begin, std::size_t bytes);
+  bool unregister_host(const void* begin);
 
   // The allocation that `address` lies in, or null.
   const Allocation* find(const void* address) const;
+  // Whether an address is of the card alone, allocated or not: the host must not follow it.
+  bool is_card_address(const void* address) const;
+  // "allocation 3 (cudaMalloc of 64 bytes) + 16 (of 64 bytes)"
+  std::string describe(const void* address) const;
 
-  // What kernels can reach. A module adds its own variables at a launch, so those of `owner` are left out.
-  sim::GlobalMemory global_memory(const void* owner) const;
+  // What kernels can reach.
+  const sim::GlobalMemory& global() const { return global_; }
 
-  // Where the CTAs of a cooperative launch count one another; zero when it begins.
-  void clear_grid_workspace();
-  std::uint64_t grid_workspace() const { return reinterpret_cast<std::uint64_t>(workspace_); }
+  // Where the CTAs of a cooperative launch count one another; zero when it begins. Throws std::bad_alloc.
+  std::uint64_t clear_grid_workspace();
 
   std::size_t total_bytes() const;  // of the card
   std::size_t free_bytes() const;
 
  private:
-  std::map<std::uintptr_t, Allocation> allocations_;  // by address
-  std::uint64_t workspace_[2] = {};
-  std::size_t used_ = 0;   // device and managed
-  std::size_t count_ = 0;  // allocations so far
+  using Place = std::map<std::uintptr_t, Allocation>::iterator;
+  HostBytes take_bytes(MemoryKind kind, std::size_t bytes, std::size_t alignment) const;
+  const Allocation& insert(Allocation made, std::string name, std::size_t alignment, bool is_writable);
+  Place give_back(Place gone, const char* how);
+  bool is_guarded(const Allocation& one) const;
+
+  AddressSpace addresses_;
+  sim::GlobalMemory global_;
+  std::map<std::uintptr_t, Allocation> allocations_;                    // by address
+  std::unordered_map<const void*, std::vector<std::uintptr_t>> owned_;  // the variables of each module
+  const Allocation* workspace_ = nullptr;
+  std::size_t used_ = 0;     // device and managed
+  std::size_t guarded_ = 0;  // allocations with a guard page
+  std::size_t count_ = 0;    // allocations so far
 };
 
 inline constexpr unsigned char kPoison = 0xCB;

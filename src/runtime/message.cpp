@@ -5,14 +5,40 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <mutex>
 #include <set>
 
 namespace heddle::runtime {
 
-void say(std::string_view text) {
-  static std::set<std::string>& said = *new std::set<std::string>;
-  if (!said.emplace(text).second) return;
+namespace {
+
+// A damaged image can make a text of any length, and a program that runs for days any number of them.
+constexpr std::size_t kMaxText = 4000;
+constexpr std::size_t kMaxTexts = 10000;
+
+}  // namespace
+
+void say(std::string_view text) noexcept {
+  text = text.substr(0, kMaxText);
+  try {
+    static std::mutex& mutex = *new std::mutex;
+    static std::set<std::string, std::less<>>& said = *new std::set<std::string, std::less<>>;
+    const std::lock_guard lock(mutex);
+    if (said.find(text) != said.end()) return;
+    if (said.size() < kMaxTexts) said.emplace(text);
+  } catch (...) {
+    // There is no memory to remember it: it is told again.
+  }
   std::fprintf(stderr, "heddle exec: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+void say(const char* call, const char* what) noexcept {
+  try {
+    say(std::string(call) + ": " + what);
+  } catch (...) {
+    say(what);
+  }
 }
 
 std::string readable(const std::string& mangled) {

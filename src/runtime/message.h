@@ -8,7 +8,8 @@
 
 namespace heddle::runtime {
 
-void say(std::string_view text);
+void say(std::string_view text) noexcept;
+void say(const char* call, const char* what) noexcept;
 
 // A mangled name as a reader wants it: demangled, its arguments and long template arguments left out.
 std::string readable(const std::string& mangled);

@@ -3,6 +3,7 @@
 
 #include "runtime/fat_binary.h"
 #include "runtime/message.h"
+#include "runtime/module_image.h"
 #include "runtime/options.h"
 
 #include <heddle/host/error.h>
@@ -32,14 +33,16 @@ Error Module::load(Memory& memory) {
   if (is_tried_) return error_;
   is_tried_ = true;
   try {
-    error_ = choose();
+    error_ = choose(memory);
   } catch (const InputError& error) {
     say(error.what());
     error_ = Error::kInvalidKernelImage;
+  } catch (const std::bad_alloc&) {
+    error_ = Error::kMemoryAllocation;
   }
-  if (error_ != Error::kSuccess) return error_;
-  for (const sim::PtxVariable& variable : ptx_->variables()) {
-    memory.add(MemoryKind::kVariable, variable.address, variable.bytes, variable.name, this);
+  if (error_ != Error::kSuccess) {
+    memory.remove_owned(this);
+    return error_;
   }
   for (const Symbol& symbol : managed) {
     if (const sim::PtxVariable* found = variable(symbol.name); found != nullptr) *symbol.managed = found->address;
@@ -47,19 +50,22 @@ Error Module::load(Memory& memory) {
   return error_;
 }
 
-Error Module::choose() {
-  if (image_ == nullptr) return Error::kNoKernelImageForDevice;
-  if (std::memcmp(image_, kElfMagic, sizeof(kElfMagic)) == 0) {
+Error Module::choose(Memory& memory) {
+  if (image_ == nullptr && owned_.empty()) return Error::kNoKernelImageForDevice;
+  const std::span<const std::byte> bytes = owned_.empty() ? image_at(image_) : std::span(std::as_const(owned_));
+  if (bytes.size() >= sizeof(kElfMagic) && std::memcmp(bytes.data(), kElfMagic, sizeof(kElfMagic)) == 0) {
     say("a module is machine code, which cannot be run; give PTX, or a fat binary that has some");
     return Error::kNoKernelImageForDevice;
   }
-  const std::size_t bytes = fat_binary_bytes(image_);
-  if (bytes == 0) return decode(std::string(static_cast<const char*>(image_)));
+  if (!is_fat_binary(bytes)) {
+    const auto* text = reinterpret_cast<const char*>(bytes.data());
+    return decode(std::string(text, strnlen(text, bytes.size())), memory);
+  }
   const std::uint32_t arch = options().sm();
   std::string best_text;
   PtxTarget best;
   std::vector<std::string> embedded;
-  for (const FatImage& image : read_fat_binary({static_cast<const std::byte*>(image_), bytes})) {
+  for (const FatImage& image : read_fat_binary(bytes)) {
     if (image.kind == FatImage::Kind::kMachineCode)
       embedded.push_back(fmt::format("machine code for sm_{}", image.arch));
     if (image.kind != FatImage::Kind::kPtx) continue;
@@ -77,12 +83,24 @@ Error Module::choose() {
                     arch, list_of(embedded), arch, arch));
     return Error::kNoKernelImageForDevice;
   }
-  return decode(std::move(best_text));
+  return decode(std::move(best_text), memory);
 }
 
-Error Module::decode(std::string text) {
+Error Module::decode(std::string text, Memory& memory) {
+  const auto place = [&](sim::PtxVariable& variable) {
+    const bool is_known_to_host = std::any_of(managed.begin(), managed.end(),
+                                              [&](const Symbol& symbol) { return symbol.name == variable.name; });
+    const Allocation& made = memory.add_variable({.name = variable.name,
+                                                  .bytes = variable.bytes,
+                                                  .align = variable.align,
+                                                  .is_writable = !variable.is_constant,
+                                                  .is_managed = variable.is_managed || is_known_to_host,
+                                                  .owner = this});
+    variable.address = made.begin;
+    variable.host = made.host.get();
+  };
   try {
-    ptx_ = sim::PtxModule::load(std::move(text), name_);
+    ptx_ = sim::PtxModule::load(std::move(text), name_, place);
     return Error::kSuccess;
   } catch (const InputError& error) {
     say(error.what());
@@ -113,14 +131,8 @@ Module* ModuleRegistry::add(const void* image) {
   return modules_.back().get();
 }
 
-Module* ModuleRegistry::add_copy(const void* image) {
-  const std::size_t fat_bytes = fat_binary_bytes(image);
-  const std::size_t bytes = std::memcmp(image, kElfMagic, sizeof(kElfMagic)) == 0 ? sizeof(kElfMagic)
-                            : fat_bytes != 0                                      ? fat_bytes
-                                             : std::strlen(static_cast<const char*>(image)) + 1;
-  const auto* begin = static_cast<const std::byte*>(image);
-  modules_.push_back(std::make_unique<Module>(fmt::format("module {}", modules_.size() + 1),
-                                              std::vector<std::byte>(begin, begin + bytes)));
+Module* ModuleRegistry::add(std::vector<std::byte> image) {
+  modules_.push_back(std::make_unique<Module>(fmt::format("module {}", modules_.size() + 1), std::move(image)));
   return modules_.back().get();
 }
 

@@ -42,11 +42,11 @@ struct Symbol {
 
 class Module {
  public:
-  // `image` is a fat binary or PTX that ends with a zero, and stays where it is. Null: one that cannot be used.
+  // `image` is a fat binary or PTX that ends with a zero, and stays where it is. How long it is says its own
+  // header, as far as the program has such bytes. Null: one that cannot be used.
   Module(std::string name, const void* image) : name_(std::move(name)), image_(image) {}
-  // A copy of such an image.
-  Module(std::string name, std::vector<std::byte> image)
-      : name_(std::move(name)), owned_(std::move(image)), image_(owned_.data()) {}
+  // An image of its own. PTX need not end with a zero.
+  Module(std::string name, std::vector<std::byte> image) : name_(std::move(name)), owned_(std::move(image)) {}
 
   // Chooses and decodes the PTX, once; says on the standard error why it cannot.
   Error load(Memory& memory);
@@ -62,12 +62,12 @@ class Module {
   std::vector<Symbol> managed;  // of the module, to be told their address
 
  private:
-  Error choose();
-  Error decode(std::string text);
+  Error choose(Memory& memory);
+  Error decode(std::string text, Memory& memory);
 
   std::string name_;
   std::vector<std::byte> owned_;
-  const void* image_;
+  const void* image_ = nullptr;
   bool is_tried_ = false;
   Error error_ = Error::kSuccess;
   std::optional<sim::PtxModule> ptx_;
@@ -78,7 +78,7 @@ class Module {
 class ModuleRegistry {
  public:
   Module* add(const void* image);
-  Module* add_copy(const void* image);  // the image need not outlive the call
+  Module* add(std::vector<std::byte> image);
   void remove(Module* module, Memory& memory);
   bool has(const Module* module) const;
 

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/module_image.h"
 
+#include "runtime/fat_binary.h"
+#include "runtime/host_pages.h"
+
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <memory>
+#include <optional>
 
 namespace heddle::runtime {
 
@@ -13,17 +22,12 @@ namespace {
 
 constexpr std::uint32_t kWrapperMagic = 0x4662'43B1;
 constexpr std::size_t kWrapperImage = 8;
+constexpr char kElfMagic[4] = {0x7F, 'E', 'L', 'F'};
+// A module has a few megabytes; one of a damaged length should not take all memory.
+constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 30;
 
-}  // namespace
-
-Error load_image(State& card, void** result, const void* image) {
-  if (result == nullptr || image == nullptr) return Error::kInvalidValue;
-  std::uint32_t magic = 0;
-  std::memcpy(&magic, image, sizeof(magic));
-  if (magic == kWrapperMagic) {
-    std::memcpy(&image, static_cast<const std::byte*>(image) + kWrapperImage, sizeof(image));
-  }
-  Module* module = card.modules.add_copy(image);
+Error load_bytes(State& card, void** result, std::vector<std::byte> image) {
+  Module* module = card.modules.add(std::move(image));
   if (const Error error = module->load(card.memory); error != Error::kSuccess) {
     card.modules.remove(module, card.memory);
     return error;
@@ -32,14 +36,67 @@ Error load_image(State& card, void** result, const void* image) {
   return Error::kSuccess;
 }
 
-Error load_image_file(State& card, void** result, const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    say(fmt::format("there is no file '{}' to load a module from", path));
-    return Error::kFileNotFound;
+// The whole of a regular file; nothing if it cannot be read, which it says.
+std::optional<std::vector<std::byte>> read_file(const char* path) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    say(fmt::format("there is no file '{}' to load a module from: {}", path, std::strerror(errno)));
+    return std::nullopt;
   }
-  const std::string image(std::istreambuf_iterator<char>(file), {});
-  return load_image(card, result, image.c_str());
+  const std::unique_ptr<const int, decltype([](const int* one) { close(*one); })> closed(&file);
+  struct stat status = {};
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    say(fmt::format("'{}' is no ordinary file, so no module can be loaded from it", path));
+    return std::nullopt;
+  }
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  if (bytes > kMaxImage) {
+    say(fmt::format("'{}' has {} bytes; a module has at most {}", path, bytes, kMaxImage));
+    return std::nullopt;
+  }
+  std::vector<std::byte> image(bytes);
+  std::size_t done = 0;
+  while (done < image.size()) {
+    const ssize_t got = read(file, image.data() + done, image.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;  // shorter than it was, or not readable: what is there is judged as an image
+    done += static_cast<std::size_t>(got);
+  }
+  image.resize(done);
+  return image;
+}
+
+}  // namespace
+
+std::span<const std::byte> image_at(const void* begin) {
+  const std::size_t there = readable_bytes(begin);
+  const std::span<const std::byte> all(static_cast<const std::byte*>(begin), there);
+  if (is_fat_binary(all)) return all.first(std::min<std::uint64_t>(fat_binary_bytes(all), there));
+  if (there >= sizeof(kElfMagic) && std::memcmp(begin, kElfMagic, sizeof(kElfMagic)) == 0) {
+    return all.first(sizeof(kElfMagic));
+  }
+  return all.first(strnlen(static_cast<const char*>(begin), std::min<std::uint64_t>(there, kMaxImage)));
+}
+
+Error load_image(State& card, void** result, const void* image) {
+  if (result == nullptr || image == nullptr) return Error::kInvalidValue;
+  std::span<const std::byte> bytes = image_at(image);
+  std::uint32_t magic = 0;
+  if (readable_bytes(image) >= kWrapperImage + sizeof(image)) std::memcpy(&magic, image, sizeof(magic));
+  if (magic == kWrapperMagic) {
+    std::memcpy(&image, static_cast<const std::byte*>(image) + kWrapperImage, sizeof(image));
+    bytes = image_at(image);
+  }
+  if (bytes.empty()) return Error::kInvalidKernelImage;
+  return load_bytes(card, result, {bytes.begin(), bytes.end()});
+}
+
+Error load_image_file(State& card, void** result, const char* path) {
+  if (result == nullptr || path == nullptr) return Error::kInvalidValue;
+  std::optional<std::vector<std::byte>> image = read_file(path);
+  if (!image) return Error::kFileNotFound;
+  if (image->empty()) return Error::kInvalidKernelImage;
+  return load_bytes(card, result, *std::move(image));
 }
 
 Error find_in_module(State& card, Module& module, void** result, const char* name) {

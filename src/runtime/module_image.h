@@ -5,11 +5,18 @@
 
 #include "runtime/state.h"
 
+#include <cstddef>
+#include <span>
+
 namespace heddle::runtime {
 
 // PTX, a fat binary, or the structure of nvcc that points to one; it is copied. Loaded at once: the module, or
 // the error.
 Error load_image(State& card, void** module, const void* image);
+
+// The bytes of an image in memory whose length nobody knows: what its header says, or up to the zero at its end,
+// and never more than the program has there.
+std::span<const std::byte> image_at(const void* begin);
 
 // The same, from a file.
 Error load_image_file(State& card, void** module, const char* path);

@@ -10,7 +10,7 @@
 namespace heddle::runtime {
 
 // Says that the call is not there, and gives the code for it.
-int refuse(const char* name);
+int refuse(const char* name) noexcept;
 
 // Whether a function that programs find is one of these.
 bool is_refusal(const void* function);

@@ -3,8 +3,12 @@
 
 #include "runtime/options.h"
 
+#include <heddle/host/error.h>
+
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <new>
 
 namespace heddle::runtime {
 
@@ -54,9 +58,25 @@ Error last_error() { return last; }
 
 Error take_last_error() { return std::exchange(last, Error::kSuccess); }
 
-int remember(Error error) {
+int remember(Error error) noexcept {
   if (error != Error::kSuccess) last = error;
   return static_cast<int>(error);
+}
+
+Error code_of_exception(const char* name) noexcept {
+  try {
+    throw;
+  } catch (const InputError& error) {
+    say(name, error.what());
+    return Error::kInvalidValue;
+  } catch (const std::bad_alloc&) {
+    return Error::kMemoryAllocation;
+  } catch (const std::exception& error) {
+    say(name, error.what());
+  } catch (...) {
+    say(name, "failed");
+  }
+  return Error::kUnknown;
 }
 
 }  // namespace heddle::runtime

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The simulated card as one process sees it, and the frame of every call: one call at a time, errors as codes,
-// and an error of a kernel that stays until the card is reset, as on hardware.
+// and an error of a kernel that stays until the card is reset, as on hardware. The lock is never held while code
+// of the program runs.
 #pragma once
 
 #include "runtime/error_code.h"
@@ -10,12 +11,10 @@
 #include "runtime/module.h"
 #include "runtime/stream.h"
 
-#include <heddle/host/error.h>
 #include <heddle/sim/fault_code.h>
 
 #include <cstdint>
 #include <mutex>
-#include <new>
 #include <set>
 #include <string>
 #include <utility>
@@ -52,21 +51,61 @@ void show_printed(State& state);
 // The last error of this thread.
 Error last_error();
 Error take_last_error();
-int remember(Error error);
+int remember(Error error) noexcept;
 
-// The body of a call that returns a code.
+// For the exception that is being handled, which it tells: the code that a program gets for it.
+Error code_of_exception(const char* name) noexcept;
+
+// Whether a call was given all that it writes to, or reads from.
+template <class... Pointers>
+bool all_set(const Pointers*... pointers) {
+  return (... && (pointers != nullptr));
+}
+
+// What every call runs in, of the runtime and of the driver: one at a time, and whatever is thrown becomes a
+// code, because nothing may pass through a program that knows only of codes. A card that a kernel broke says so
+// again.
 template <class Body>
-int call(const char* name, Body&& body) {
-  State& card = state();
-  const std::lock_guard lock(card.mutex);
-  if (card.failed != Error::kSuccess) return remember(card.failed);
+Error guarded(const char* name, Body&& body) noexcept {
   try {
-    return remember(std::forward<Body>(body)(card));
-  } catch (const InputError& error) {
-    say(std::string(name) + ": " + error.what());
-    return remember(Error::kInvalidValue);
-  } catch (const std::bad_alloc&) {
-    return remember(Error::kMemoryAllocation);
+    State& card = state();
+    const std::lock_guard lock(card.mutex);
+    if (card.failed != Error::kSuccess) return card.failed;
+    return std::forward<Body>(body)(card);
+  } catch (...) {
+    return code_of_exception(name);
+  }
+}
+
+// The body of a call of the runtime, which returns a code and remembers it.
+template <class Body>
+int call(const char* name, Body&& body) noexcept {
+  return remember(guarded(name, std::forward<Body>(body)));
+}
+
+// The same for one that writes through `pointers`, or reads what they point to.
+template <class Body, class... Pointers>
+int call_with(const char* name, Body&& body, const Pointers*... pointers) noexcept {
+  if (!all_set(pointers...)) return remember(Error::kInvalidValue);
+  return call(name, std::forward<Body>(body));
+}
+
+// A call on a stream.
+template <class Body>
+int call_on(const char* name, const void* stream, Body&& body) noexcept {
+  return call(name,
+              [&](State& card) { return card.streams.is_known(stream) ? body(card) : Error::kInvalidHandle; });
+}
+
+// For what has no code to return: registration before main, and at exit.
+template <class Body>
+void guard(const char* name, Body&& body) noexcept {
+  try {
+    State& card = state();
+    const std::lock_guard lock(card.mutex);
+    std::forward<Body>(body)(card);
+  } catch (...) {
+    code_of_exception(name);
   }
 }
 

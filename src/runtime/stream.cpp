@@ -5,36 +5,38 @@ namespace heddle::runtime {
 
 bool is_default_stream(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle) <= 2; }
 
-Stream* Streams::create(unsigned flags, int priority) {
-  return *streams_.insert(new Stream{.flags = flags, .priority = priority, .id = 16 + count_++}).first;
+void* Streams::next_handle() {
+  constexpr std::uint64_t kFirst = 4096;
+  constexpr std::uint64_t kStep = 16;
+  return reinterpret_cast<void*>(kFirst + kStep * count_++);
 }
 
-bool Streams::destroy(void* handle) {
-  auto* stream = static_cast<Stream*>(handle);
-  if (streams_.erase(stream) == 0) return false;
-  delete stream;
-  return true;
+void* Streams::create(unsigned flags, int priority) {
+  void* handle = next_handle();
+  streams_.emplace(handle, Stream{.flags = flags, .priority = priority, .id = 16 + count_});
+  return handle;
 }
+
+bool Streams::destroy(void* handle) { return streams_.erase(handle) != 0; }
 
 const Stream* Streams::find(const void* handle) const {
-  const auto found = streams_.find(const_cast<Stream*>(static_cast<const Stream*>(handle)));
-  return found == streams_.end() ? nullptr : *found;
+  const auto found = streams_.find(handle);
+  return found == streams_.end() ? nullptr : &found->second;
 }
 
 bool Streams::is_known(const void* handle) const { return is_default_stream(handle) || find(handle) != nullptr; }
 
-Event* Streams::create_event(unsigned flags) { return *events_.insert(new Event{.flags = flags}).first; }
-
-bool Streams::destroy_event(void* handle) {
-  auto* event = static_cast<Event*>(handle);
-  if (events_.erase(event) == 0) return false;
-  delete event;
-  return true;
+void* Streams::create_event(unsigned flags) {
+  void* handle = next_handle();
+  events_.emplace(handle, Event{.flags = flags});
+  return handle;
 }
 
-Event* Streams::find_event(void* handle) const {
-  const auto found = events_.find(static_cast<Event*>(handle));
-  return found == events_.end() ? nullptr : *found;
+bool Streams::destroy_event(void* handle) { return events_.erase(handle) != 0; }
+
+Event* Streams::find_event(const void* handle) {
+  const auto found = events_.find(handle);
+  return found == events_.end() ? nullptr : &found->second;
 }
 
 }  // namespace heddle::runtime

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <set>
+#include <unordered_map>
 
 namespace heddle::runtime {
 
@@ -30,18 +30,21 @@ bool is_default_stream(const void* handle);
 
 class Streams {
  public:
-  Stream* create(unsigned flags, int priority);
+  void* create(unsigned flags, int priority);
   bool destroy(void* handle);
   bool is_known(const void* handle) const;       // a default stream is
   const Stream* find(const void* handle) const;  // null for a default one
 
-  Event* create_event(unsigned flags);
+  void* create_event(unsigned flags);
   bool destroy_event(void* handle);
-  Event* find_event(void* handle) const;
+  Event* find_event(const void* handle);
 
  private:
-  std::set<Stream*> streams_;
-  std::set<Event*> events_;
+  // A handle is a number that is never given again, so one that was destroyed is never taken for another.
+  void* next_handle();
+
+  std::unordered_map<const void*, Stream> streams_;
+  std::unordered_map<const void*, Event> events_;
   std::uint64_t count_ = 0;
 };
 

@@ -79,13 +79,13 @@ TEST(FatBinary, ReadsImagesStoredInEveryWay) {
   EXPECT_EQ(unpack_ptx(images[2]), text_for("sm_100f"));
   EXPECT_EQ(unpack_ptx(images[3]), text_for("sm_80"));
   EXPECT_EQ(images[3].arch, 80u);
-  EXPECT_EQ(fat_binary_bytes(binary.data()), binary.size());
+  EXPECT_EQ(fat_binary_bytes(binary), binary.size());
 }
 
 TEST(FatBinary, RefusesWhatIsNone) {
   EXPECT_THROW(read_fat_binary(Bytes(8)), InputError);
   EXPECT_THROW(read_fat_binary(Bytes(64)), InputError);
-  EXPECT_EQ(fat_binary_bytes(Bytes(16).data()), 0u);
+  EXPECT_EQ(fat_binary_bytes(Bytes(16)), 0u);
 }
 
 TEST(FatBinary, DamagedBytesGiveAnErrorAndNoCrash) {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include "../support/tiny_kernel.h"
 
@@ -42,6 +43,47 @@ TEST(Launch, RefusesEmptyGridsAndClusters) {
   EXPECT_EQ(refusal({.cluster = {1, 0, 1}}),
             "launch of copy: a cluster of 1x0x1 CTAs; each extent is at least 1");
   EXPECT_EQ(refusal({.grid = {1, 2, 1}}), "");
+}
+
+TEST(Launch, ReportsAnExceptionOfTheKernel) {
+  const sim::Report thrown = run_kernel<NoShared>({.threads = 32}, [](NoShared&) {
+    if (isa::tid_x() == 7) throw std::runtime_error("no such tile");
+  });
+  EXPECT_TRUE(faults_with(thrown, "exception",
+                          "[exception] the kernel threw an exception, which no GPU has: no such tile"));
+  EXPECT_TRUE(faults_with(run_kernel<NoShared>({.threads = 32}, [](NoShared&) { throw 3; }), "exception",
+                          "[exception] the kernel threw an exception, which no GPU has: not a std::exception"));
+  EXPECT_TRUE(is_silent(run_kernel<NoShared>({.threads = 32}, [](NoShared&) {
+    try {
+      throw std::runtime_error("caught");
+    } catch (const std::exception&) {
+    }
+  })));
+}
+
+// As much as a kernel on the CPU keeps on its stack when it should not.
+[[gnu::noinline]] unsigned char fill_local(std::size_t bytes) {
+  auto* local = static_cast<volatile unsigned char*>(__builtin_alloca(bytes));
+  for (std::size_t i = 0; i < bytes; i += 64) local[i] = static_cast<unsigned char>(i);
+  return local[bytes / 2];
+}
+
+sim::Report run_with_stack(std::size_t stack_bytes, std::size_t local) {
+  static std::size_t wanted;
+  wanted = local;
+  const sim::KernelEntry entry{32, 0, 1, [](const void*, void*) { static_cast<void>(fill_local(wanted)); }};
+  return sim::launch_entry({.kernel = "copy", .stack_bytes = stack_bytes}, {}, entry, nullptr);
+}
+
+TEST(Launch, SaysThatAStackHasOverflowed) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(run_with_stack(0, 900'000), "stack_overflow.*stack_bytes");
+  EXPECT_TRUE(is_silent(run_with_stack(std::size_t{2} << 20, 900'000)));
+  EXPECT_TRUE(is_silent(run_with_stack(0, 50'000)));
+}
+
+TEST(Launch, RefusesStacksThatAreTooSmall) {
+  EXPECT_THROW(run_with_stack(4096, 64), InputError);
 }
 
 TEST(Launch, RefusesGridsThatClustersDoNotDivide) {

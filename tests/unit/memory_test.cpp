@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include <array>
 #include <cstring>
 
@@ -240,6 +242,67 @@ TEST_F(GlobalMemoryTest, NullArrayIsRefusedUnlessItIsEmpty) {
   EXPECT_EQ(refusal_of(memory_, "nothing", nullptr, 16),
             "global memory: 'nothing' is a null pointer with 16 bytes");
   EXPECT_EQ(refusal_of(memory_, "nothing", nullptr, 0), "");
+}
+
+TEST_F(GlobalMemoryTest, ArrayPastTheLastAddressIsRefused) {
+  EXPECT_EQ(refusal_of(memory_, "all", bytes_ + 128, ~std::size_t{0}).substr(0, 36),
+            "global memory: 'all' has 18446744073");
+  EXPECT_EQ(refusal_of(memory_, "second", bytes_ + 128, 64), "");
+}
+
+TEST_F(GlobalMemoryTest, WhatWasRemovedIsNamedUntilSomethingElseIsThere) {
+  const auto address = reinterpret_cast<std::uint64_t>(bytes_ + 64);
+  EXPECT_FALSE(memory_.remove(address + 1));
+  EXPECT_TRUE(is_silent(store_at<std::uint32_t>(8)));
+  EXPECT_TRUE(memory_.remove(address));
+  EXPECT_FALSE(memory_.remove(address));
+  EXPECT_TRUE(faults_with(store_at<std::uint32_t>(8), "global_out_of_bounds",
+                          "[global_out_of_bounds] st.global of 4 bytes at byte 8 of output, which was freed"));
+  EXPECT_TRUE(faults_with(load_at<std::uint32_t>(60), "global_out_of_bounds",
+                          "[global_out_of_bounds] ld.global of 4 bytes at byte 60 of output, which was freed"));
+  memory_.add("next", bytes_ + 64, 32);
+  EXPECT_TRUE(is_silent(store_at<std::uint32_t>(8)));
+  EXPECT_TRUE(faults_with(store_at<std::uint32_t>(60), "global_out_of_bounds",
+                          "[global_out_of_bounds] st.global of 4 bytes at 28 bytes behind the end of next"));
+}
+
+TEST_F(GlobalMemoryTest, LayerReachesWhatIsBelowIt) {
+  sim::GlobalMemory layer(&memory_);
+  EXPECT_EQ(refusal_of(layer, "second", bytes_ + 100, 8), "global memory: 'second' overlaps 'output'");
+  layer.add("scratch", bytes_ + 128, 32);
+  const auto at = [&](std::size_t offset) {
+    const sim::GlobalMemory::Region* found = layer.find(reinterpret_cast<std::uint64_t>(bytes_ + offset), 4);
+    return found == nullptr ? "" : found->name;
+  };
+  EXPECT_EQ(at(64), "output");
+  EXPECT_EQ(at(128), "scratch");
+  EXPECT_EQ(at(192), "input");
+  EXPECT_EQ(at(126), "");
+  EXPECT_EQ(memory_.find(reinterpret_cast<std::uint64_t>(bytes_ + 128), 4), nullptr);
+  EXPECT_EQ(layer.describe(reinterpret_cast<std::uint64_t>(bytes_ + 161)), "1 bytes behind the end of scratch");
+}
+
+TEST(GlobalMemory, BytesCanHaveAnAddressOfTheirOwn) {
+  std::uint32_t host[4] = {1, 2, 3, 4};
+  sim::GlobalMemory memory;
+  memory.add_at(0x4000, "card", host, sizeof(host));
+  const sim::GlobalMemory::Region* found = memory.find(0x4008, 4);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->host + (0x4008 - found->address), reinterpret_cast<std::byte*>(host + 2));
+  EXPECT_EQ(memory.find(reinterpret_cast<std::uint64_t>(host), 4), nullptr);
+}
+
+// Two launches share the memory, and each remembers where the other looked last: a thread sanitizer must not mind.
+TEST_F(GlobalMemoryTest, TwoLaunchesMayShareIt) {
+  const auto work = [this] {
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_TRUE(is_silent(load_at<std::uint32_t>(0)));
+      EXPECT_TRUE(is_silent(load_at<std::uint32_t>(128)));
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
 }
 
 }  // namespace

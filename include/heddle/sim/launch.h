@@ -37,6 +37,9 @@ struct LaunchOptions {
   // Codes of mistakes that are told, but do not end the run: those that rule_of(code) says are acceptable.
   std::vector<std::string> accepted = {};
   std::vector<Observer*> observers = {};
+  // Of each thread of a C++ kernel, for its local variables; 0: 128 KiB. One that needs more is told so when it ends the
+  // process: a stack that has overflowed cannot be given back.
+  std::size_t stack_bytes = 0;
 };
 
 // Throws InputError for a launch that no GPU of that architecture would take; nothing is written then.

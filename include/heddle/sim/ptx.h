@@ -76,16 +76,24 @@ struct PtxEntry {
 // A variable of a module, in global or constant memory. Its bytes live as long as the module.
 struct PtxVariable {
   std::string name;
-  void* address = nullptr;
+  void* address = nullptr;  // as kernels know it
   std::size_t bytes = 0;
   bool is_constant = false;
+  std::size_t align = 1;
+  bool is_managed = false;    // the host may touch it, by the same address
+  std::byte* host = nullptr;  // where its bytes are
 };
+
+// Gives a variable of a module its address and its bytes, which are zero. Its name and the rest are known.
+using PtxPlacing = std::function<void(PtxVariable& variable)>;
 
 class PtxModule {
  public:
   // Throws InputError "name:line: ..." for text that is not PTX. An instruction that is not supported is no such
   // error: the entries that could come to it say so, and cannot be launched. `name` is what reports call it.
-  static PtxModule load(std::string text, std::string name = "module.ptx");
+  // Variables lie in memory of the module's own unless `place` puts them elsewhere; then the memory that launches are
+  // given must hold them.
+  static PtxModule load(std::string text, std::string name = "module.ptx", const PtxPlacing& place = {});
 
   PtxModule(PtxModule&&) noexcept;
   PtxModule& operator=(PtxModule&&) noexcept;

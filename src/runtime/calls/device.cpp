@@ -22,6 +22,15 @@ Error properties(State& card, void* result, int device, int version) {
   return Error::kSuccess;
 }
 
+template <class T>
+int give(const char* name, T* result, T value) {
+  return call(name, [&](State&) {
+    if (result == nullptr) return Error::kInvalidValue;
+    *result = value;
+    return Error::kSuccess;
+  });
+}
+
 // As cudaDeviceSetLimit numbers them: stack, printf buffer, malloc heap, and so on.
 constexpr int kLimits = 16;
 std::size_t limits[kLimits] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 128};
@@ -39,28 +48,18 @@ HEDDLE_CUDA_CALL int cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 
 // Gives everything back, a broken context included.
 HEDDLE_CUDA_CALL int cudaDeviceReset() {
-  State& card = state();
-  const std::lock_guard lock(card.mutex);
-  show_printed(card);
-  card.memory.free_all();
-  card.failed = Error::kSuccess;
+  guard("cudaDeviceReset", [](State& card) {
+    show_printed(card);
+    card.memory.free_all();
+    card.failed = Error::kSuccess;
+  });
   take_last_error();
   return 0;
 }
 
-HEDDLE_CUDA_CALL int cudaGetDeviceCount(int* count) {
-  return call("cudaGetDeviceCount", [&](State&) {
-    *count = 1;
-    return Error::kSuccess;
-  });
-}
+HEDDLE_CUDA_CALL int cudaGetDeviceCount(int* count) { return give("cudaGetDeviceCount", count, 1); }
 
-HEDDLE_CUDA_CALL int cudaGetDevice(int* device) {
-  return call("cudaGetDevice", [&](State&) {
-    *device = 0;
-    return Error::kSuccess;
-  });
-}
+HEDDLE_CUDA_CALL int cudaGetDevice(int* device) { return give("cudaGetDevice", device, 0); }
 
 HEDDLE_CUDA_CALL int cudaSetDevice(int device) {
   return call("cudaSetDevice", [&](State&) { return check_device(device); });
@@ -76,6 +75,7 @@ HEDDLE_CUDA_CALL int cudaChooseDevice(int* device, const void*) { return cudaGet
 
 HEDDLE_CUDA_CALL int cudaDeviceGetAttribute(int* value, int attribute, int device) {
   return call("cudaDeviceGetAttribute", [&](State&) {
+    if (value == nullptr) return Error::kInvalidValue;
     if (device != 0) return Error::kInvalidDevice;
     return device_attribute(attribute, *value) ? Error::kSuccess : Error::kInvalidValue;
   });
@@ -93,18 +93,14 @@ HEDDLE_CUDA_CALL int cudaGetDeviceProperties(void* result, int device) {
 }
 
 HEDDLE_CUDA_CALL int cudaRuntimeGetVersion(int* version) {
-  *version = cudart_major() == 12 ? 12080 : 13000;
-  return 0;
+  return give("cudaRuntimeGetVersion", version, cudart_major() == 12 ? 12080 : 13000);
 }
 
-HEDDLE_CUDA_CALL int cudaDriverGetVersion(int* version) {
-  *version = 13000;
-  return 0;
-}
+HEDDLE_CUDA_CALL int cudaDriverGetVersion(int* version) { return give("cudaDriverGetVersion", version, 13000); }
 
 HEDDLE_CUDA_CALL int cudaDeviceGetLimit(std::size_t* value, int limit) {
   return call("cudaDeviceGetLimit", [&](State&) {
-    if (limit < 0 || limit >= kLimits) return Error::kInvalidValue;
+    if (value == nullptr || limit < 0 || limit >= kLimits) return Error::kInvalidValue;
     *value = limits[limit];
     return Error::kSuccess;
   });
@@ -119,22 +115,19 @@ HEDDLE_CUDA_CALL int cudaDeviceSetLimit(int limit, std::size_t value) {
 }
 
 HEDDLE_CUDA_CALL int cudaGetDeviceFlags(unsigned* flags) {
-  *flags = 8;  // maps host memory
-  return 0;
+  constexpr unsigned kMapsHostMemory = 8;
+  return give("cudaGetDeviceFlags", flags, kMapsHostMemory);
 }
 
 HEDDLE_CUDA_CALL int cudaSetDeviceFlags(unsigned) { return 0; }
 
-HEDDLE_CUDA_CALL int cudaDeviceGetCacheConfig(int* config) {
-  *config = 0;
-  return 0;
-}
+HEDDLE_CUDA_CALL int cudaDeviceGetCacheConfig(int* config) { return give("cudaDeviceGetCacheConfig", config, 0); }
 
 HEDDLE_CUDA_CALL int cudaDeviceSetCacheConfig(int) { return 0; }
 
 HEDDLE_CUDA_CALL int cudaDeviceGetSharedMemConfig(int* config) {
-  *config = 1;  // banks of four bytes
-  return 0;
+  constexpr int kBanksOfFourBytes = 1;
+  return give("cudaDeviceGetSharedMemConfig", config, kBanksOfFourBytes);
 }
 
 HEDDLE_CUDA_CALL int cudaDeviceSetSharedMemConfig(int) { return 0; }
@@ -149,6 +142,7 @@ HEDDLE_CUDA_CALL int cudaDeviceGetStreamPriorityRange(int* least, int* greatest)
 
 HEDDLE_CUDA_CALL int cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return call("cudaDeviceCanAccessPeer", [&](State&) {
+    if (can == nullptr) return Error::kInvalidValue;
     *can = 0;
     return device == 0 && peer == 0 ? Error::kSuccess : Error::kInvalidDevice;
   });
@@ -158,7 +152,7 @@ HEDDLE_CUDA_CALL int cudaDeviceGetPCIBusId(char* text, int length, int device) {
   return call("cudaDeviceGetPCIBusId", [&](State&) {
     constexpr const char* kBus = "0000:00:00.0";
     if (device != 0) return Error::kInvalidDevice;
-    if (length < 13) return Error::kInvalidValue;
+    if (text == nullptr || length < 13) return Error::kInvalidValue;
     std::strcpy(text, kBus);
     return Error::kSuccess;
   });

@@ -12,8 +12,9 @@ namespace {
 
 char the_context;
 
+// Fails with the code of a broken card, as all that needs the context does.
 template <class T>
-int give(const char* name, T* result, T value) {
+int give_checked(const char* name, T* result, T value) {
   return driver_call(name, [&](State&) {
     if (result == nullptr) return Error::kInvalidValue;
     *result = value;
@@ -21,19 +22,21 @@ int give(const char* name, T* result, T value) {
   });
 }
 
-int give_context(const char* name, void** context) { return give<void*>(name, context, &the_context); }
+int give_context(const char* name, void** context) { return give_checked<void*>(name, context, &the_context); }
 
 }  // namespace
 
 HEDDLE_CUDA_CALL int cuInit(unsigned flags) { return flags == 0 ? 0 : driver_code(Error::kInvalidValue); }
 
-HEDDLE_CUDA_CALL int cuDriverGetVersion(int* version) { return give("cuDriverGetVersion", version, 13000); }
+HEDDLE_CUDA_CALL int cuDriverGetVersion(int* version) {
+  return give_checked("cuDriverGetVersion", version, 13000);
+}
 
-HEDDLE_CUDA_CALL int cuDeviceGetCount(int* count) { return give("cuDeviceGetCount", count, 1); }
+HEDDLE_CUDA_CALL int cuDeviceGetCount(int* count) { return give_checked("cuDeviceGetCount", count, 1); }
 
 HEDDLE_CUDA_CALL int cuDeviceGet(int* device, int ordinal) {
   if (ordinal != 0) return driver_code(Error::kInvalidDevice);
-  return give("cuDeviceGet", device, 0);
+  return give_checked("cuDeviceGet", device, 0);
 }
 
 HEDDLE_CUDA_CALL int cuDeviceGetName(char* name, int length, int device) {
@@ -48,25 +51,32 @@ HEDDLE_CUDA_CALL int cuDeviceGetName(char* name, int length, int device) {
 
 HEDDLE_CUDA_CALL int cuDeviceGetAttribute(int* value, int attribute, int device) {
   return driver_call("cuDeviceGetAttribute", [&](State&) {
+    if (value == nullptr) return Error::kInvalidValue;
     if (device != 0) return Error::kInvalidDevice;
     return device_attribute(attribute, *value) ? Error::kSuccess : Error::kInvalidValue;
   });
 }
 
-HEDDLE_CUDA_CALL int cuDeviceComputeCapability(int* major, int* minor, int) {
+HEDDLE_CUDA_CALL int cuDeviceComputeCapability(int* major, int* minor, int device) {
+  if (!all_set(major, minor)) return driver_code(Error::kInvalidValue);
+  if (device != 0) return driver_code(Error::kInvalidDevice);
   constexpr int kMajor = 75;
   constexpr int kMinor = 76;
   return device_attribute(kMajor, *major) && device_attribute(kMinor, *minor) ? 0 : 1;
 }
 
-HEDDLE_CUDA_CALL int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+HEDDLE_CUDA_CALL int cuDeviceTotalMem_v2(std::size_t* bytes, int device) {
   return driver_call("cuDeviceTotalMem", [&](State& card) {
+    if (bytes == nullptr) return Error::kInvalidValue;
+    if (device != 0) return Error::kInvalidDevice;
     *bytes = card.memory.total_bytes();
     return Error::kSuccess;
   });
 }
 
-HEDDLE_CUDA_CALL int cuDeviceGetUuid_v2(void* uuid, int) {
+HEDDLE_CUDA_CALL int cuDeviceGetUuid_v2(void* uuid, int device) {
+  if (uuid == nullptr) return driver_code(Error::kInvalidValue);
+  if (device != 0) return driver_code(Error::kInvalidDevice);
   std::memcpy(uuid, "heddle simulated", 16);
   return 0;
 }
@@ -82,6 +92,7 @@ HEDDLE_CUDA_CALL int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 HEDDLE_CUDA_CALL int cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return 0; }
 
 HEDDLE_CUDA_CALL int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
+  if (!all_set(flags, active)) return driver_code(Error::kInvalidValue);
   *flags = 0;
   *active = 1;
   return 0;
@@ -107,7 +118,7 @@ HEDDLE_CUDA_CALL int cuCtxPopCurrent_v2(void** context) {
   return context == nullptr ? 0 : give_context("cuCtxPopCurrent", context);
 }
 
-HEDDLE_CUDA_CALL int cuCtxGetDevice(int* device) { return give("cuCtxGetDevice", device, 0); }
+HEDDLE_CUDA_CALL int cuCtxGetDevice(int* device) { return give_checked("cuCtxGetDevice", device, 0); }
 
 HEDDLE_CUDA_CALL int cuCtxSynchronize() {
   return driver_call("cuCtxSynchronize", [](State& card) {
@@ -129,11 +140,13 @@ HEDDLE_CUDA_CALL int cuProfilerStart() { return 0; }
 HEDDLE_CUDA_CALL int cuProfilerStop() { return 0; }
 
 HEDDLE_CUDA_CALL int cuGetErrorName(int code, const char** text) {
+  if (text == nullptr) return driver_code(Error::kInvalidValue);
   *text = driver_name_of(code);
   return *text != nullptr ? 0 : driver_code(Error::kInvalidValue);
 }
 
 HEDDLE_CUDA_CALL int cuGetErrorString(int code, const char** text) {
+  if (text == nullptr) return driver_code(Error::kInvalidValue);
   *text = driver_name_of(code) != nullptr ? text_of(code) : nullptr;
   return *text != nullptr ? 0 : driver_code(Error::kInvalidValue);
 }

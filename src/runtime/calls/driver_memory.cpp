@@ -3,9 +3,11 @@
 // The driver: memory. Its device pointers are integers.
 #include "runtime/copy.h"
 #include "runtime/driver_call.h"
+#include "runtime/host_pages.h"
 
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 using namespace heddle::runtime;
 
@@ -15,73 +17,74 @@ using DevicePointer = std::uint64_t;
 
 void* pointer(DevicePointer address) { return reinterpret_cast<void*>(address); }
 
-int allocate(const char* name, MemoryKind kind, void* result, std::size_t bytes) {
-  return driver_call(name, [&](State& card) {
-    if (result == nullptr || bytes == 0) return Error::kInvalidValue;
-    std::byte* made = card.memory.allocate(kind, bytes);
-    std::memcpy(result, &made, sizeof(made));
-    return made == nullptr ? Error::kMemoryAllocation : Error::kSuccess;
-  });
+Error allocate(State& card, MemoryKind kind, void* result, std::size_t bytes) {
+  if (result == nullptr || bytes == 0) return Error::kInvalidValue;
+  std::byte* made = card.memory.allocate(kind, bytes);
+  std::memcpy(result, &made, sizeof(made));
+  return made == nullptr ? Error::kMemoryAllocation : Error::kSuccess;
 }
 
-int release(const char* name, MemoryKind kind, const void* begin) {
-  return driver_call(name, [&](State& card) {
-    return begin == nullptr || card.memory.free(begin, kind) ? Error::kSuccess : Error::kInvalidValue;
-  });
-}
-
-int copy_bytes(const char* name, void* to, const void* from, std::size_t bytes, int kind) {
-  return driver_call(name, [&](State& card) { return copy(card, to, from, bytes, kind); });
+Error release(State& card, MemoryKind kind, const void* begin) {
+  show_printed(card);
+  return begin == nullptr || card.memory.free(begin, kind) ? Error::kSuccess : Error::kInvalidValue;
 }
 
 template <class T>
-int fill_words(const char* name, DevicePointer to, T value, std::size_t count) {
-  return driver_call(name, [&](State& card) {
-    if (!is_on_card(card, pointer(to), count * sizeof(T))) return Error::kInvalidValue;
-    auto* words = static_cast<std::byte*>(pointer(to));
-    for (std::size_t i = 0; i < count; ++i) std::memcpy(words + i * sizeof(T), &value, sizeof(T));
-    return Error::kSuccess;
-  });
+Error fill_words(State& card, DevicePointer to, T value, std::size_t count) {
+  std::size_t bytes = 0;
+  if (!multiply(count, sizeof(T), bytes)) return Error::kInvalidValue;
+  return fill_box(card, {.begin = pointer(to)}, std::as_bytes(std::span(&value, 1)), {.width = bytes});
 }
 
 }  // namespace
 
 HEDDLE_CUDA_CALL int cuMemAlloc_v2(DevicePointer* address, std::size_t bytes) {
-  return allocate("cuMemAlloc", MemoryKind::kDevice, address, bytes);
+  return driver_call("cuMemAlloc",
+                     [&](State& card) { return allocate(card, MemoryKind::kDevice, address, bytes); });
 }
 
-HEDDLE_CUDA_CALL int cuMemAllocAsync(DevicePointer* address, std::size_t bytes, void*) {
-  return allocate("cuMemAllocAsync", MemoryKind::kDevice, address, bytes);
+HEDDLE_CUDA_CALL int cuMemAllocAsync(DevicePointer* address, std::size_t bytes, void* stream) {
+  return driver_call_on("cuMemAllocAsync", stream,
+                        [&](State& card) { return allocate(card, MemoryKind::kDevice, address, bytes); });
 }
 
 HEDDLE_CUDA_CALL int cuMemAllocManaged(DevicePointer* address, std::size_t bytes, unsigned) {
-  return allocate("cuMemAllocManaged", MemoryKind::kManaged, address, bytes);
+  return driver_call("cuMemAllocManaged",
+                     [&](State& card) { return allocate(card, MemoryKind::kManaged, address, bytes); });
 }
 
 HEDDLE_CUDA_CALL int cuMemAllocHost_v2(void** address, std::size_t bytes) {
-  return allocate("cuMemAllocHost", MemoryKind::kHost, address, bytes);
+  return driver_call("cuMemAllocHost",
+                     [&](State& card) { return allocate(card, MemoryKind::kHost, address, bytes); });
 }
 
 HEDDLE_CUDA_CALL int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
-  return allocate("cuMemHostAlloc", MemoryKind::kHost, address, bytes);
+  return cuMemAllocHost_v2(address, bytes);
 }
 
 HEDDLE_CUDA_CALL int cuMemFree_v2(DevicePointer address) {
-  return release("cuMemFree", MemoryKind::kDevice, pointer(address));
+  return driver_call("cuMemFree",
+                     [&](State& card) { return release(card, MemoryKind::kDevice, pointer(address)); });
 }
 
-HEDDLE_CUDA_CALL int cuMemFreeAsync(DevicePointer address, void*) {
-  return release("cuMemFreeAsync", MemoryKind::kDevice, pointer(address));
+HEDDLE_CUDA_CALL int cuMemFreeAsync(DevicePointer address, void* stream) {
+  return driver_call_on("cuMemFreeAsync", stream,
+                        [&](State& card) { return release(card, MemoryKind::kDevice, pointer(address)); });
 }
 
-HEDDLE_CUDA_CALL int cuMemFreeHost(void* address) { return release("cuMemFreeHost", MemoryKind::kHost, address); }
+HEDDLE_CUDA_CALL int cuMemFreeHost(void* address) {
+  return driver_call("cuMemFreeHost", [&](State& card) { return release(card, MemoryKind::kHost, address); });
+}
 
 HEDDLE_CUDA_CALL int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  return driver_call("cuMemGetInfo", [&](State& card) {
-    *free = card.memory.free_bytes();
-    *total = card.memory.total_bytes();
-    return Error::kSuccess;
-  });
+  return driver_call_with(
+      "cuMemGetInfo",
+      [&](State& card) {
+        *free = card.memory.free_bytes();
+        *total = card.memory.total_bytes();
+        return Error::kSuccess;
+      },
+      free, total);
 }
 
 HEDDLE_CUDA_CALL int cuMemGetAddressRange_v2(DevicePointer* begin, std::size_t* bytes, DevicePointer address) {
@@ -133,74 +136,80 @@ HEDDLE_CUDA_CALL int cuPointerGetAttribute(void* result, int attribute, DevicePo
   });
 }
 
-HEDDLE_CUDA_CALL int cuMemHostRegister_v2(void* begin, std::size_t bytes, unsigned) {
-  return driver_call("cuMemHostRegister", [&](State& card) {
-    if (begin == nullptr || bytes == 0) return Error::kInvalidValue;
-    if (card.memory.overlaps(begin, bytes)) return Error::kHostMemoryAlreadyRegistered;
-    card.memory.add(MemoryKind::kRegistered, begin, bytes, "registered host memory", nullptr);
-    return Error::kSuccess;
-  });
+HEDDLE_CUDA_CALL int cuMemHostRegister_v2(void* begin, std::size_t bytes, unsigned flags) {
+  return driver_call("cuMemHostRegister", [&](State& card) { return register_host(card, begin, bytes, flags); });
 }
 
 HEDDLE_CUDA_CALL int cuMemHostUnregister(void* begin) {
   return driver_call("cuMemHostUnregister", [&](State& card) {
-    const bool is_known = card.memory.remove(begin, MemoryKind::kRegistered);
-    return is_known ? Error::kSuccess : Error::kHostMemoryNotRegistered;
+    return card.memory.unregister_host(begin) ? Error::kSuccess : Error::kHostMemoryNotRegistered;
   });
 }
 
 HEDDLE_CUDA_CALL int cuMemcpy(DevicePointer to, DevicePointer from, std::size_t bytes) {
-  return copy_bytes("cuMemcpy", pointer(to), pointer(from), bytes, kDefault);
+  return driver_call("cuMemcpy",
+                     [&](State& card) { return copy(card, pointer(to), pointer(from), bytes, kDefault); });
 }
 
-HEDDLE_CUDA_CALL int cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, void*) {
-  return copy_bytes("cuMemcpyAsync", pointer(to), pointer(from), bytes, kDefault);
+HEDDLE_CUDA_CALL int cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, void* stream) {
+  return driver_call_on("cuMemcpyAsync", stream,
+                        [&](State& card) { return copy(card, pointer(to), pointer(from), bytes, kDefault); });
 }
 
 HEDDLE_CUDA_CALL int cuMemcpyHtoD_v2(DevicePointer to, const void* from, std::size_t bytes) {
-  return copy_bytes("cuMemcpyHtoD", pointer(to), from, bytes, kHostToDevice);
+  return driver_call("cuMemcpyHtoD",
+                     [&](State& card) { return copy(card, pointer(to), from, bytes, kHostToDevice); });
 }
 
-HEDDLE_CUDA_CALL int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, void*) {
-  return copy_bytes("cuMemcpyHtoDAsync", pointer(to), from, bytes, kHostToDevice);
+HEDDLE_CUDA_CALL int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, void* stream) {
+  return driver_call_on("cuMemcpyHtoDAsync", stream,
+                        [&](State& card) { return copy(card, pointer(to), from, bytes, kHostToDevice); });
 }
 
 HEDDLE_CUDA_CALL int cuMemcpyDtoH_v2(void* to, DevicePointer from, std::size_t bytes) {
-  return copy_bytes("cuMemcpyDtoH", to, pointer(from), bytes, kDeviceToHost);
+  return driver_call("cuMemcpyDtoH",
+                     [&](State& card) { return copy(card, to, pointer(from), bytes, kDeviceToHost); });
 }
 
-HEDDLE_CUDA_CALL int cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, void*) {
-  return copy_bytes("cuMemcpyDtoHAsync", to, pointer(from), bytes, kDeviceToHost);
+HEDDLE_CUDA_CALL int cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, void* stream) {
+  return driver_call_on("cuMemcpyDtoHAsync", stream,
+                        [&](State& card) { return copy(card, to, pointer(from), bytes, kDeviceToHost); });
 }
 
 HEDDLE_CUDA_CALL int cuMemcpyDtoD_v2(DevicePointer to, DevicePointer from, std::size_t bytes) {
-  return copy_bytes("cuMemcpyDtoD", pointer(to), pointer(from), bytes, kDeviceToDevice);
+  return driver_call("cuMemcpyDtoD",
+                     [&](State& card) { return copy(card, pointer(to), pointer(from), bytes, kDeviceToDevice); });
 }
 
-HEDDLE_CUDA_CALL int cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t bytes, void*) {
-  return copy_bytes("cuMemcpyDtoDAsync", pointer(to), pointer(from), bytes, kDeviceToDevice);
+HEDDLE_CUDA_CALL int cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t bytes, void* stream) {
+  return driver_call_on("cuMemcpyDtoDAsync", stream, [&](State& card) {
+    return copy(card, pointer(to), pointer(from), bytes, kDeviceToDevice);
+  });
 }
 
 HEDDLE_CUDA_CALL int cuMemsetD8_v2(DevicePointer to, unsigned char value, std::size_t count) {
-  return fill_words("cuMemsetD8", to, value, count);
+  return driver_call("cuMemsetD8", [&](State& card) { return fill_words(card, to, value, count); });
 }
 
-HEDDLE_CUDA_CALL int cuMemsetD8Async(DevicePointer to, unsigned char value, std::size_t count, void*) {
-  return fill_words("cuMemsetD8Async", to, value, count);
+HEDDLE_CUDA_CALL int cuMemsetD8Async(DevicePointer to, unsigned char value, std::size_t count, void* stream) {
+  return driver_call_on("cuMemsetD8Async", stream,
+                        [&](State& card) { return fill_words(card, to, value, count); });
 }
 
 HEDDLE_CUDA_CALL int cuMemsetD16_v2(DevicePointer to, unsigned short value, std::size_t count) {
-  return fill_words("cuMemsetD16", to, value, count);
+  return driver_call("cuMemsetD16", [&](State& card) { return fill_words(card, to, value, count); });
 }
 
-HEDDLE_CUDA_CALL int cuMemsetD16Async(DevicePointer to, unsigned short value, std::size_t count, void*) {
-  return fill_words("cuMemsetD16Async", to, value, count);
+HEDDLE_CUDA_CALL int cuMemsetD16Async(DevicePointer to, unsigned short value, std::size_t count, void* stream) {
+  return driver_call_on("cuMemsetD16Async", stream,
+                        [&](State& card) { return fill_words(card, to, value, count); });
 }
 
 HEDDLE_CUDA_CALL int cuMemsetD32_v2(DevicePointer to, unsigned value, std::size_t count) {
-  return fill_words("cuMemsetD32", to, value, count);
+  return driver_call("cuMemsetD32", [&](State& card) { return fill_words(card, to, value, count); });
 }
 
-HEDDLE_CUDA_CALL int cuMemsetD32Async(DevicePointer to, unsigned value, std::size_t count, void*) {
-  return fill_words("cuMemsetD32Async", to, value, count);
+HEDDLE_CUDA_CALL int cuMemsetD32Async(DevicePointer to, unsigned value, std::size_t count, void* stream) {
+  return driver_call_on("cuMemsetD32Async", stream,
+                        [&](State& card) { return fill_words(card, to, value, count); });
 }

@@ -28,9 +28,11 @@ int with_module(const char* name, void* handle, Body&& body) {
   });
 }
 
+// For a call that writes to `result`.
 template <class Body>
-int with_kernel(const char* name, void* handle, Body&& body) {
+int with_kernel(const char* name, void* handle, const void* result, Body&& body) {
   return driver_call(name, [&](State& card) {
+    if (result == nullptr) return Error::kInvalidValue;
     Kernel* kernel = card.modules.find_kernel(handle);
     return kernel == nullptr ? Error::kInvalidHandle : body(card, *kernel);
   });
@@ -41,8 +43,14 @@ Error add_arguments(LaunchRequest& request, void** arguments, void** extra) {
   if (extra == nullptr) return Error::kSuccess;
   if (arguments != nullptr) return Error::kInvalidValue;
   for (; *extra != kEnd; extra += 2) {
-    if (extra[0] == kBufferPointer) request.buffer = extra[1];
-    if (extra[0] == kBufferSize) request.buffer_bytes = *static_cast<const std::size_t*>(extra[1]);
+    if (extra[1] == nullptr) return Error::kInvalidValue;
+    if (extra[0] == kBufferPointer) {
+      request.buffer = extra[1];
+    } else if (extra[0] == kBufferSize) {
+      request.buffer_bytes = *static_cast<const std::size_t*>(extra[1]);
+    } else {
+      return Error::kInvalidValue;
+    }
   }
   return Error::kSuccess;
 }
@@ -104,6 +112,7 @@ HEDDLE_CUDA_CALL int cuModuleGetFunction(void** function, void* module, const ch
 HEDDLE_CUDA_CALL int cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* bytes, void* module,
                                           const char* name) {
   return with_module("cuModuleGetGlobal", module, [&](State&, Module& found) {
+    if (name == nullptr) return Error::kInvalidValue;
     const heddle::sim::PtxVariable* variable = found.variable(name);
     if (variable == nullptr) return Error::kSymbolNotFound;
     if (address != nullptr) *address = reinterpret_cast<std::uint64_t>(variable->address);
@@ -123,24 +132,18 @@ HEDDLE_CUDA_CALL int cuLibraryGetKernel(void** kernel, void* library, const char
   return cuModuleGetFunction(kernel, library, name);
 }
 
-HEDDLE_CUDA_CALL int cuLibraryGetModule(void** module, void* library) {
-  *module = library;
-  return 0;
-}
+HEDDLE_CUDA_CALL int cuLibraryGetModule(void** module, void* library) { return give(module, library); }
 
-HEDDLE_CUDA_CALL int cuKernelGetFunction(void** function, void* kernel) {
-  *function = kernel;
-  return 0;
-}
+HEDDLE_CUDA_CALL int cuKernelGetFunction(void** function, void* kernel) { return give(function, kernel); }
 
 HEDDLE_CUDA_CALL int cuFuncGetAttribute(int* value, int attribute, void* function) {
-  return with_kernel("cuFuncGetAttribute", function, [&](State& card, Kernel& kernel) {
+  return with_kernel("cuFuncGetAttribute", function, value, [&](State& card, Kernel& kernel) {
     return kernel_attribute(card, kernel, attribute, *value);
   });
 }
 
 HEDDLE_CUDA_CALL int cuFuncSetAttribute(void* function, int attribute, int value) {
-  return with_kernel("cuFuncSetAttribute", function,
+  return with_kernel("cuFuncSetAttribute", function, function,
                      [&](State& card, Kernel& kernel) { return set_attribute(card, kernel, attribute, value); });
 }
 
@@ -155,16 +158,17 @@ HEDDLE_CUDA_CALL int cuKernelSetAttribute(int attribute, int value, void* kernel
 HEDDLE_CUDA_CALL int cuFuncSetCacheConfig(void*, int) { return 0; }
 
 HEDDLE_CUDA_CALL int cuFuncGetName(const char** text, void* function) {
-  return with_kernel("cuFuncGetName", function, [&](State&, Kernel& kernel) {
+  return with_kernel("cuFuncGetName", function, text, [&](State&, Kernel& kernel) {
     *text = kernel.name.c_str();
     return Error::kSuccess;
   });
 }
 
 HEDDLE_CUDA_CALL int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void*,
-                                    void** arguments, void** extra) {
-  return with_kernel("cuLaunchKernel", function, [&](State& card, Kernel& kernel) {
+                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                    void* stream, void** arguments, void** extra) {
+  return with_kernel("cuLaunchKernel", function, function, [&](State& card, Kernel& kernel) {
+    if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
     LaunchRequest request{
         .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .dynamic_shared = shared};
     const Error error = add_arguments(request, arguments, extra);
@@ -174,8 +178,9 @@ HEDDLE_CUDA_CALL int cuLaunchKernel(void* function, unsigned grid_x, unsigned gr
 
 HEDDLE_CUDA_CALL int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** arguments,
                                       void** extra) {
-  return with_kernel("cuLaunchKernelEx", function, [&](State& card, Kernel& kernel) {
+  return with_kernel("cuLaunchKernelEx", function, function, [&](State& card, Kernel& kernel) {
     if (config == nullptr) return Error::kInvalidValue;
+    if (!card.streams.is_known(config->stream)) return Error::kInvalidHandle;
     LaunchRequest request = request_of(*config);
     request.dynamic_shared &= 0xFFFF'FFFF;  // the driver's field has 32 bits
     const Error error = add_arguments(request, arguments, extra);
@@ -185,8 +190,9 @@ HEDDLE_CUDA_CALL int cuLaunchKernelEx(const LaunchConfig* config, void* function
 
 HEDDLE_CUDA_CALL int cuLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                                unsigned block_x, unsigned block_y, unsigned block_z,
-                                               unsigned shared, void*, void** arguments) {
-  return with_kernel("cuLaunchCooperativeKernel", function, [&](State& card, Kernel& kernel) {
+                                               unsigned shared, void* stream, void** arguments) {
+  return with_kernel("cuLaunchCooperativeKernel", function, function, [&](State& card, Kernel& kernel) {
+    if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
     return launch(card, kernel,
                   {.grid = {grid_x, grid_y, grid_z},
                    .block = {block_x, block_y, block_z},
@@ -198,9 +204,9 @@ HEDDLE_CUDA_CALL int cuLaunchCooperativeKernel(void* function, unsigned grid_x, 
 
 HEDDLE_CUDA_CALL int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads,
                                                                  std::size_t shared) {
-  return with_kernel("cuOccupancyMaxActiveBlocksPerMultiprocessor", function, [&](State& card, Kernel& kernel) {
-    return max_active_blocks(card, kernel, threads, shared, *blocks);
-  });
+  return with_kernel(
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor", function, blocks,
+      [&](State& card, Kernel& kernel) { return max_active_blocks(card, kernel, threads, shared, *blocks); });
 }
 
 HEDDLE_CUDA_CALL int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void* function,
@@ -210,13 +216,14 @@ HEDDLE_CUDA_CALL int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* b
 }
 
 HEDDLE_CUDA_CALL int cuOccupancyMaxActiveClusters(int* clusters, void* function, const LaunchConfig* config) {
-  return with_kernel("cuOccupancyMaxActiveClusters", function, [&](State& card, Kernel& kernel) {
-    return max_active_clusters(card, kernel, request_of(*config), *clusters);
+  return with_kernel("cuOccupancyMaxActiveClusters", function, clusters, [&](State& card, Kernel& kernel) {
+    return config == nullptr ? Error::kInvalidValue
+                             : max_active_clusters(card, kernel, request_of(*config), *clusters);
   });
 }
 
 HEDDLE_CUDA_CALL int cuOccupancyMaxPotentialClusterSize(int* size, void* function, const LaunchConfig* config) {
-  return with_kernel("cuOccupancyMaxPotentialClusterSize", function, [&](State& card, Kernel& kernel) {
-    return max_cluster_size(card, kernel, request_of(*config), *size);
+  return with_kernel("cuOccupancyMaxPotentialClusterSize", function, size, [&](State& card, Kernel& kernel) {
+    return config == nullptr ? Error::kInvalidValue : max_cluster_size(card, kernel, request_of(*config), *size);
   });
 }

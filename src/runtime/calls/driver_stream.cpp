@@ -7,20 +7,9 @@
 
 using namespace heddle::runtime;
 
-namespace {
-
-template <class Body>
-int with_stream(const char* name, void* stream, Body&& body) {
-  return driver_call(name, [&](State& card) {
-    if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
-    return body(card);
-  });
-}
-
-}  // namespace
-
 HEDDLE_CUDA_CALL int cuStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
   return driver_call("cuStreamCreate", [&](State& card) {
+    if (stream == nullptr || flags > 1) return Error::kInvalidValue;
     *stream = card.streams.create(flags, priority);
     return Error::kSuccess;
   });
@@ -37,7 +26,7 @@ HEDDLE_CUDA_CALL int cuStreamDestroy_v2(void* stream) {
 }
 
 HEDDLE_CUDA_CALL int cuStreamSynchronize(void* stream) {
-  return with_stream("cuStreamSynchronize", stream, [](State& card) {
+  return driver_call_on("cuStreamSynchronize", stream, [](State& card) {
     show_printed(card);
     return Error::kSuccess;
   });
@@ -46,20 +35,22 @@ HEDDLE_CUDA_CALL int cuStreamSynchronize(void* stream) {
 HEDDLE_CUDA_CALL int cuStreamQuery(void* stream) { return cuStreamSynchronize(stream); }
 
 HEDDLE_CUDA_CALL int cuStreamWaitEvent(void* stream, void* event, unsigned) {
-  return with_stream("cuStreamWaitEvent", stream, [&](State& card) {
+  return driver_call_on("cuStreamWaitEvent", stream, [&](State& card) {
     return card.streams.find_event(event) != nullptr ? Error::kSuccess : Error::kInvalidHandle;
   });
 }
 
 HEDDLE_CUDA_CALL int cuStreamIsCapturing(void* stream, int* status) {
-  return with_stream("cuStreamIsCapturing", stream, [&](State&) {
+  return driver_call_on("cuStreamIsCapturing", stream, [&](State&) {
+    if (status == nullptr) return Error::kInvalidValue;
     *status = 0;
     return Error::kSuccess;
   });
 }
 
 HEDDLE_CUDA_CALL int cuStreamGetPriority(void* stream, int* priority) {
-  return with_stream("cuStreamGetPriority", stream, [&](State& card) {
+  return driver_call_on("cuStreamGetPriority", stream, [&](State& card) {
+    if (priority == nullptr) return Error::kInvalidValue;
     const Stream* found = card.streams.find(stream);
     *priority = found == nullptr ? 0 : found->priority;
     return Error::kSuccess;
@@ -67,15 +58,16 @@ HEDDLE_CUDA_CALL int cuStreamGetPriority(void* stream, int* priority) {
 }
 
 HEDDLE_CUDA_CALL int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
-  return with_stream("cuLaunchHostFunc", stream, [&](State&) {
-    if (function == nullptr) return Error::kInvalidValue;
-    function(data);
-    return Error::kSuccess;
+  const int code = driver_call_on("cuLaunchHostFunc", stream, [&](State&) {
+    return function == nullptr ? Error::kInvalidValue : Error::kSuccess;
   });
+  if (code == 0) function(data);  // without the lock: it may wait for a thread that calls the driver
+  return code;
 }
 
 HEDDLE_CUDA_CALL int cuEventCreate(void** event, unsigned flags) {
   return driver_call("cuEventCreate", [&](State& card) {
+    if (event == nullptr || flags > 7) return Error::kInvalidValue;
     *event = card.streams.create_event(flags);
     return Error::kSuccess;
   });
@@ -88,7 +80,7 @@ HEDDLE_CUDA_CALL int cuEventDestroy_v2(void* event) {
 }
 
 HEDDLE_CUDA_CALL int cuEventRecord(void* event, void* stream) {
-  return with_stream("cuEventRecord", stream, [&](State& card) {
+  return driver_call_on("cuEventRecord", stream, [&](State& card) {
     Event* found = card.streams.find_event(event);
     if (found == nullptr) return Error::kInvalidHandle;
     found->recorded = std::chrono::steady_clock::now();
@@ -107,6 +99,7 @@ HEDDLE_CUDA_CALL int cuEventQuery(void* event) { return cuEventSynchronize(event
 
 HEDDLE_CUDA_CALL int cuEventElapsedTime_v2(float* milliseconds, void* begin, void* end) {
   return driver_call("cuEventElapsedTime", [&](State& card) {
+    if (milliseconds == nullptr) return Error::kInvalidValue;
     const Event* first = card.streams.find_event(begin);
     const Event* last = card.streams.find_event(end);
     if (first == nullptr || last == nullptr || !first->recorded || !last->recorded) return Error::kInvalidHandle;

@@ -5,18 +5,19 @@
 
 using namespace heddle::runtime;
 
-HEDDLE_CUDA_CALL int cudaGetLastError() {
-  State& card = state();
-  const std::lock_guard lock(card.mutex);
-  const Error error = take_last_error();
-  return static_cast<int>(card.failed != Error::kSuccess ? card.failed : error);
+namespace {
+
+// A card that a kernel broke says so whatever came last.
+int seen(Error error) {
+  const Error broken = guarded("cudaGetLastError", [](State&) { return Error::kSuccess; });
+  return static_cast<int>(broken != Error::kSuccess ? broken : error);
 }
 
-HEDDLE_CUDA_CALL int cudaPeekAtLastError() {
-  State& card = state();
-  const std::lock_guard lock(card.mutex);
-  return static_cast<int>(card.failed != Error::kSuccess ? card.failed : last_error());
-}
+}  // namespace
+
+HEDDLE_CUDA_CALL int cudaGetLastError() { return seen(take_last_error()); }
+
+HEDDLE_CUDA_CALL int cudaPeekAtLastError() { return seen(last_error()); }
 
 HEDDLE_CUDA_CALL const char* cudaGetErrorString(int code) { return text_of(code); }
 

@@ -58,6 +58,7 @@ HEDDLE_CUDA_CALL int cudaEventQuery(void* event) {
 
 HEDDLE_CUDA_CALL int cudaEventElapsedTime(float* milliseconds, void* begin, void* end) {
   return call("cudaEventElapsedTime", [&](State& card) {
+    if (milliseconds == nullptr) return Error::kInvalidValue;
     const Event* first = card.streams.find_event(begin);
     const Event* last = card.streams.find_event(end);
     if (first == nullptr || last == nullptr || !first->recorded || !last->recorded) return Error::kInvalidHandle;

@@ -20,24 +20,24 @@ Error launch_handle(State& card, const void* handle, const LaunchRequest& reques
 }  // namespace
 
 HEDDLE_CUDA_CALL int cudaLaunchKernel(const void* function, isa::Dim3 grid, isa::Dim3 block, void** arguments,
-                                      std::size_t shared, void*) {
-  return call("cudaLaunchKernel", [&](State& card) {
+                                      std::size_t shared, void* stream) {
+  return call_on("cudaLaunchKernel", stream, [&](State& card) {
     return launch_handle(card, function,
                          {.grid = grid, .block = block, .dynamic_shared = shared, .arguments = arguments});
   });
 }
 
 HEDDLE_CUDA_CALL int __cudaLaunchKernel(const void* kernel, isa::Dim3 grid, isa::Dim3 block, void** arguments,
-                                        std::size_t shared, void*) {
-  return call("cudaLaunchKernel", [&](State& card) {
+                                        std::size_t shared, void* stream) {
+  return call_on("cudaLaunchKernel", stream, [&](State& card) {
     return launch_handle(card, kernel,
                          {.grid = grid, .block = block, .dynamic_shared = shared, .arguments = arguments});
   });
 }
 
 HEDDLE_CUDA_CALL int cudaLaunchCooperativeKernel(const void* function, isa::Dim3 grid, isa::Dim3 block,
-                                                 void** arguments, std::size_t shared, void*) {
-  return call("cudaLaunchCooperativeKernel", [&](State& card) {
+                                                 void** arguments, std::size_t shared, void* stream) {
+  return call_on("cudaLaunchCooperativeKernel", stream, [&](State& card) {
     return launch_handle(
         card, function,
         {.grid = grid, .block = block, .dynamic_shared = shared, .is_cooperative = true, .arguments = arguments});
@@ -47,6 +47,7 @@ HEDDLE_CUDA_CALL int cudaLaunchCooperativeKernel(const void* function, isa::Dim3
 HEDDLE_CUDA_CALL int cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments) {
   return call("cudaLaunchKernelExC", [&](State& card) {
     if (config == nullptr) return Error::kInvalidValue;
+    if (!card.streams.is_known(config->stream)) return Error::kInvalidHandle;
     LaunchRequest request = request_of(*config);
     request.arguments = arguments;
     return launch_handle(card, function, request);

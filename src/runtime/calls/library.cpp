@@ -42,6 +42,7 @@ HEDDLE_CUDA_CALL int cudaLibraryGetKernel(void** kernel, void* library, const ch
 
 HEDDLE_CUDA_CALL int cudaLibraryGetKernelCount(unsigned* count, void* library) {
   return with_library("cudaLibraryGetKernelCount", library, [&](State&, Module& module) {
+    if (count == nullptr) return Error::kInvalidValue;
     *count = static_cast<unsigned>(module.ptx()->entries().size());
     return Error::kSuccess;
   });
@@ -49,6 +50,7 @@ HEDDLE_CUDA_CALL int cudaLibraryGetKernelCount(unsigned* count, void* library) {
 
 HEDDLE_CUDA_CALL int cudaLibraryGetGlobal(void** address, std::size_t* bytes, void* library, const char* name) {
   return with_library("cudaLibraryGetGlobal", library, [&](State&, Module& module) {
+    if (name == nullptr) return Error::kInvalidValue;
     const heddle::sim::PtxVariable* variable = module.variable(name);
     if (variable == nullptr) return Error::kSymbolNotFound;
     if (address != nullptr) *address = variable->address;
@@ -60,6 +62,7 @@ HEDDLE_CUDA_CALL int cudaLibraryGetGlobal(void** address, std::size_t* bytes, vo
 HEDDLE_CUDA_CALL int cudaFuncGetParamInfo(const void* function, std::size_t index, std::size_t* offset,
                                           std::size_t* bytes) {
   return call("cudaFuncGetParamInfo", [&](State& card) {
+    if (offset == nullptr) return Error::kInvalidValue;
     const Kernel* kernel = card.modules.find_kernel(function);
     if (kernel == nullptr) return Error::kInvalidDeviceFunction;
     Error error = Error::kSuccess;

@@ -2,8 +2,10 @@
 //
 // Memory: taking and giving back, copies, fills, and what a pointer is.
 #include "runtime/copy.h"
+#include "runtime/host_pages.h"
 #include "runtime/state.h"
 
+#include <array>
 #include <cstdint>
 
 using namespace heddle::runtime;
@@ -26,22 +28,12 @@ Error release(State& card, MemoryKind kind, const void* pointer) {
 
 constexpr std::size_t kPitchAlignment = 512;
 
-std::size_t pitch_of(std::size_t width) {
-  return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
-}
-
 // As CUDA's headers lay them out.
 struct PitchedPointer {
   void* begin;
   std::size_t pitch;
   std::size_t width;
   std::size_t height;
-};
-
-struct Extent {
-  std::size_t width;
-  std::size_t height;
-  std::size_t depth;
 };
 
 struct Position {
@@ -71,32 +63,62 @@ struct PointerAttributes {
 };
 static_assert(sizeof(PointerAttributes) == 88);
 
-std::byte* slice_begin(const PitchedPointer& pointer, const Position& position, std::size_t slice) {
-  const std::size_t row = (position.z + slice) * pointer.height + position.y;
-  return static_cast<std::byte*>(pointer.begin) + row * pointer.pitch + position.x;
+// The box that begins at `position`; false if no memory could hold it.
+bool box_at(const PitchedPointer& pointer, const Position& position, Box& box) {
+  std::size_t offset = 0;
+  std::size_t row = 0;
+  if (!multiply(pointer.pitch, pointer.height, box.slice) || !multiply(position.z, box.slice, offset) ||
+      !multiply(position.y, pointer.pitch, row) || !add(offset, row, offset) ||
+      !add(offset, position.x, offset)) {
+    return false;
+  }
+  std::size_t begin = 0;
+  if (!add(reinterpret_cast<std::uintptr_t>(pointer.begin), offset, begin)) return false;
+  box.begin = reinterpret_cast<void*>(begin);
+  box.pitch = pointer.pitch;
+  return true;
 }
 
-Error copy_3d(State& card, const Copy3D* copy) {
-  if (copy == nullptr) return Error::kInvalidValue;
-  if (copy->from_array != nullptr || copy->to_array != nullptr) {
+Error copy_3d(State& card, const Copy3D& copy) {
+  if (copy.from_array != nullptr || copy.to_array != nullptr) {
     say("cudaMemcpy3D: CUDA arrays are not there");
     return Error::kNotSupported;
   }
-  for (std::size_t z = 0; z < copy->extent.depth; ++z) {
-    const Error error = copy_rows(card, {slice_begin(copy->to, copy->to_position, z), copy->to.pitch},
-                                  {slice_begin(copy->from, copy->from_position, z), copy->from.pitch},
-                                  copy->extent.width, copy->extent.height, copy->kind);
-    if (error != Error::kSuccess) return error;
+  Box to;
+  Box from;
+  if (!box_at(copy.to, copy.to_position, to) || !box_at(copy.from, copy.from_position, from)) {
+    return Error::kInvalidValue;
   }
-  return Error::kSuccess;
+  return copy_box(card, to, from, copy.extent, copy.kind);
 }
 
 Error fill_3d(State& card, const PitchedPointer& to, int value, const Extent& extent) {
-  for (std::size_t z = 0; z < extent.depth; ++z) {
-    const Error error = fill(card, slice_begin(to, {}, z), to.pitch, value, extent.width, extent.height);
-    if (error != Error::kSuccess) return error;
-  }
-  return Error::kSuccess;
+  Box box;
+  if (!box_at(to, {}, box)) return Error::kInvalidValue;
+  const std::array byte = {static_cast<std::byte>(value)};
+  return fill_box(card, box, byte, extent);
+}
+
+Error fill_2d(State& card, void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+  const std::array byte = {static_cast<std::byte>(value)};
+  return fill_box(card, {.begin = to, .pitch = pitch}, byte, {.width = width, .height = height});
+}
+
+Error copy_2d(State& card, void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+              std::size_t width, std::size_t height, int kind) {
+  return copy_box(card, {.begin = to, .pitch = to_pitch}, {.begin = const_cast<void*>(from), .pitch = from_pitch},
+                  {.width = width, .height = height}, kind);
+}
+
+// Rows of a pitch that suits the card. A size that overflows is more than there is.
+Error allocate_rows(State& card, void** pointer, std::size_t* pitch, std::size_t width, std::size_t rows) {
+  std::size_t padded = 0;
+  std::size_t bytes = 0;
+  if (!add(width, kPitchAlignment - 1, padded)) return Error::kMemoryAllocation;
+  padded = padded / kPitchAlignment * kPitchAlignment;
+  if (!multiply(padded, rows, bytes)) return Error::kMemoryAllocation;
+  *pitch = padded;
+  return allocate(card, MemoryKind::kDevice, pointer, bytes);
 }
 
 }  // namespace
@@ -105,19 +127,22 @@ HEDDLE_CUDA_CALL int cudaMalloc(void** pointer, std::size_t bytes) {
   return call("cudaMalloc", [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
 }
 
-HEDDLE_CUDA_CALL int cudaMallocAsync(void** pointer, std::size_t bytes, void*) {
-  return call("cudaMallocAsync",
-              [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
+HEDDLE_CUDA_CALL int cudaMallocAsync(void** pointer, std::size_t bytes, void* stream) {
+  return call_on("cudaMallocAsync", stream,
+                 [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
 }
 
-HEDDLE_CUDA_CALL int cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, void*, void*) {
-  return call("cudaMallocFromPoolAsync",
-              [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
+HEDDLE_CUDA_CALL int cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, void*, void* stream) {
+  return call_on("cudaMallocFromPoolAsync", stream,
+                 [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
 }
 
-HEDDLE_CUDA_CALL int cudaMallocManaged(void** pointer, std::size_t bytes, unsigned) {
-  return call("cudaMallocManaged",
-              [&](State& card) { return allocate(card, MemoryKind::kManaged, pointer, bytes); });
+HEDDLE_CUDA_CALL int cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
+  return call("cudaMallocManaged", [&](State& card) {
+    // Attached to all streams, or to the host.
+    if (flags != 1 && flags != 2) return Error::kInvalidValue;
+    return allocate(card, MemoryKind::kManaged, pointer, bytes);
+  });
 }
 
 HEDDLE_CUDA_CALL int cudaMallocHost(void** pointer, std::size_t bytes) {
@@ -129,151 +154,164 @@ HEDDLE_CUDA_CALL int cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) 
 }
 
 HEDDLE_CUDA_CALL int cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
-  return call("cudaMallocPitch", [&](State& card) {
-    if (pitch == nullptr) return Error::kInvalidValue;
-    *pitch = pitch_of(width);
-    return allocate(card, MemoryKind::kDevice, pointer, *pitch * height);
-  });
+  return call_with(
+      "cudaMallocPitch", [&](State& card) { return allocate_rows(card, pointer, pitch, width, height); }, pointer,
+      pitch);
 }
 
 HEDDLE_CUDA_CALL int cudaMalloc3D(PitchedPointer* pointer, Extent extent) {
-  return call("cudaMalloc3D", [&](State& card) {
-    if (pointer == nullptr) return Error::kInvalidValue;
-    *pointer = {nullptr, pitch_of(extent.width), extent.width, extent.height};
-    return allocate(card, MemoryKind::kDevice, &pointer->begin, pointer->pitch * extent.height * extent.depth);
-  });
+  return call_with(
+      "cudaMalloc3D",
+      [&](State& card) {
+        std::size_t rows = 0;
+        if (!multiply(extent.height, extent.depth, rows)) return Error::kMemoryAllocation;
+        PitchedPointer made{nullptr, 0, extent.width, extent.height};
+        const Error error = allocate_rows(card, &made.begin, &made.pitch, extent.width, rows);
+        if (error == Error::kSuccess) *pointer = made;
+        return error;
+      },
+      pointer);
 }
 
 HEDDLE_CUDA_CALL int cudaFree(void* pointer) {
   return call("cudaFree", [&](State& card) { return release(card, MemoryKind::kDevice, pointer); });
 }
 
-HEDDLE_CUDA_CALL int cudaFreeAsync(void* pointer, void*) {
-  return call("cudaFreeAsync", [&](State& card) { return release(card, MemoryKind::kDevice, pointer); });
+HEDDLE_CUDA_CALL int cudaFreeAsync(void* pointer, void* stream) {
+  return call_on("cudaFreeAsync", stream,
+                 [&](State& card) { return release(card, MemoryKind::kDevice, pointer); });
 }
 
 HEDDLE_CUDA_CALL int cudaFreeHost(void* pointer) {
   return call("cudaFreeHost", [&](State& card) { return release(card, MemoryKind::kHost, pointer); });
 }
 
-HEDDLE_CUDA_CALL int cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
-  return call("cudaHostRegister", [&](State& card) {
-    if (pointer == nullptr || bytes == 0) return Error::kInvalidValue;
-    if (card.memory.overlaps(pointer, bytes)) return Error::kHostMemoryAlreadyRegistered;
-    card.memory.add(MemoryKind::kRegistered, pointer, bytes, "registered host memory", nullptr);
-    return Error::kSuccess;
-  });
+HEDDLE_CUDA_CALL int cudaHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
+  return call("cudaHostRegister", [&](State& card) { return register_host(card, pointer, bytes, flags); });
 }
 
 HEDDLE_CUDA_CALL int cudaHostUnregister(void* pointer) {
   return call("cudaHostUnregister", [&](State& card) {
-    return card.memory.remove(pointer, MemoryKind::kRegistered) ? Error::kSuccess
-                                                                : Error::kHostMemoryNotRegistered;
+    return card.memory.unregister_host(pointer) ? Error::kSuccess : Error::kHostMemoryNotRegistered;
   });
 }
 
 HEDDLE_CUDA_CALL int cudaHostGetDevicePointer(void** device, void* host, unsigned) {
-  return call("cudaHostGetDevicePointer", [&](State& card) {
-    if (card.memory.find(host) == nullptr) return Error::kInvalidValue;
-    *device = host;
-    return Error::kSuccess;
-  });
+  return call_with(
+      "cudaHostGetDevicePointer",
+      [&](State& card) {
+        if (card.memory.find(host) == nullptr) return Error::kInvalidValue;
+        *device = host;
+        return Error::kSuccess;
+      },
+      device);
 }
 
 HEDDLE_CUDA_CALL int cudaHostGetFlags(unsigned* flags, void* host) {
-  return call("cudaHostGetFlags", [&](State& card) {
-    if (card.memory.find(host) == nullptr) return Error::kInvalidValue;
-    *flags = 3;  // portable, mapped
-    return Error::kSuccess;
-  });
+  return call_with(
+      "cudaHostGetFlags",
+      [&](State& card) {
+        if (card.memory.find(host) == nullptr) return Error::kInvalidValue;
+        *flags = 3;  // portable, mapped
+        return Error::kSuccess;
+      },
+      flags);
 }
 
 HEDDLE_CUDA_CALL int cudaPointerGetAttributes(PointerAttributes* attributes, const void* pointer) {
-  return call("cudaPointerGetAttributes", [&](State& card) {
-    if (attributes == nullptr) return Error::kInvalidValue;
-    *attributes = {};
-    attributes->device = -2;
-    attributes->host_pointer = const_cast<void*>(pointer);
-    const Allocation* found = card.memory.find(pointer);
-    if (found == nullptr) return Error::kSuccess;
-    const bool is_host = found->kind == MemoryKind::kHost || found->kind == MemoryKind::kRegistered;
-    const bool is_managed = found->kind == MemoryKind::kManaged;
-    attributes->type = is_host ? 1 : is_managed ? 3 : 2;
-    attributes->device = 0;
-    attributes->device_pointer = const_cast<void*>(pointer);
-    attributes->host_pointer = is_host || is_managed ? const_cast<void*>(pointer) : nullptr;
-    return Error::kSuccess;
-  });
+  return call_with(
+      "cudaPointerGetAttributes",
+      [&](State& card) {
+        *attributes = {};
+        attributes->device = -2;
+        attributes->host_pointer = const_cast<void*>(pointer);
+        const Allocation* found = card.memory.find(pointer);
+        if (found == nullptr) return Error::kSuccess;
+        const bool is_host = found->kind == MemoryKind::kHost || found->kind == MemoryKind::kRegistered;
+        const bool is_managed = found->kind == MemoryKind::kManaged;
+        attributes->type = is_host ? 1 : is_managed ? 3 : 2;
+        attributes->device = 0;
+        attributes->device_pointer = const_cast<void*>(pointer);
+        attributes->host_pointer = is_host || is_managed ? const_cast<void*>(pointer) : nullptr;
+        return Error::kSuccess;
+      },
+      attributes);
 }
 
 HEDDLE_CUDA_CALL int cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  return call("cudaMemGetInfo", [&](State& card) {
-    *free = card.memory.free_bytes();
-    *total = card.memory.total_bytes();
-    return Error::kSuccess;
-  });
+  return call_with(
+      "cudaMemGetInfo",
+      [&](State& card) {
+        *free = card.memory.free_bytes();
+        *total = card.memory.total_bytes();
+        return Error::kSuccess;
+      },
+      free, total);
 }
 
 HEDDLE_CUDA_CALL int cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
   return call("cudaMemcpy", [&](State& card) { return copy(card, to, from, bytes, kind); });
 }
 
-HEDDLE_CUDA_CALL int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, void*) {
-  return call("cudaMemcpyAsync", [&](State& card) { return copy(card, to, from, bytes, kind); });
+HEDDLE_CUDA_CALL int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, void* stream) {
+  return call_on("cudaMemcpyAsync", stream, [&](State& card) { return copy(card, to, from, bytes, kind); });
 }
 
 HEDDLE_CUDA_CALL int cudaMemcpyPeer(void* to, int, const void* from, int, std::size_t bytes) {
   return call("cudaMemcpyPeer", [&](State& card) { return copy(card, to, from, bytes, kDeviceToDevice); });
 }
 
-HEDDLE_CUDA_CALL int cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, void*) {
-  return call("cudaMemcpyPeerAsync", [&](State& card) { return copy(card, to, from, bytes, kDeviceToDevice); });
+HEDDLE_CUDA_CALL int cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, void* stream) {
+  return call_on("cudaMemcpyPeerAsync", stream,
+                 [&](State& card) { return copy(card, to, from, bytes, kDeviceToDevice); });
 }
 
 HEDDLE_CUDA_CALL int cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                                   std::size_t width, std::size_t height, int kind) {
-  return call("cudaMemcpy2D", [&](State& card) {
-    return copy_rows(card, {static_cast<std::byte*>(to), to_pitch},
-                     {static_cast<std::byte*>(const_cast<void*>(from)), from_pitch}, width, height, kind);
-  });
+  return call("cudaMemcpy2D",
+              [&](State& card) { return copy_2d(card, to, to_pitch, from, from_pitch, width, height, kind); });
 }
 
 HEDDLE_CUDA_CALL int cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                                       std::size_t width, std::size_t height, int kind, void*) {
-  return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+                                       std::size_t width, std::size_t height, int kind, void* stream) {
+  return call_on("cudaMemcpy2DAsync", stream,
+                 [&](State& card) { return copy_2d(card, to, to_pitch, from, from_pitch, width, height, kind); });
 }
 
 HEDDLE_CUDA_CALL int cudaMemcpy3D(const Copy3D* copy) {
-  return call("cudaMemcpy3D", [&](State& card) { return copy_3d(card, copy); });
+  return call_with(
+      "cudaMemcpy3D", [&](State& card) { return copy_3d(card, *copy); }, copy);
 }
 
-HEDDLE_CUDA_CALL int cudaMemcpy3DAsync(const Copy3D* copy, void*) {
-  return call("cudaMemcpy3DAsync", [&](State& card) { return copy_3d(card, copy); });
+HEDDLE_CUDA_CALL int cudaMemcpy3DAsync(const Copy3D* copy, void* stream) {
+  return call_on("cudaMemcpy3DAsync", stream,
+                 [&](State& card) { return copy == nullptr ? Error::kInvalidValue : copy_3d(card, *copy); });
 }
 
 HEDDLE_CUDA_CALL int cudaMemset(void* to, int value, std::size_t bytes) {
-  return call("cudaMemset", [&](State& card) { return fill(card, to, bytes, value, bytes, 1); });
+  return call("cudaMemset", [&](State& card) { return fill(card, to, value, bytes); });
 }
 
-HEDDLE_CUDA_CALL int cudaMemsetAsync(void* to, int value, std::size_t bytes, void*) {
-  return call("cudaMemsetAsync", [&](State& card) { return fill(card, to, bytes, value, bytes, 1); });
+HEDDLE_CUDA_CALL int cudaMemsetAsync(void* to, int value, std::size_t bytes, void* stream) {
+  return call_on("cudaMemsetAsync", stream, [&](State& card) { return fill(card, to, value, bytes); });
 }
 
 HEDDLE_CUDA_CALL int cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
-  return call("cudaMemset2D", [&](State& card) { return fill(card, to, pitch, value, width, height); });
+  return call("cudaMemset2D", [&](State& card) { return fill_2d(card, to, pitch, value, width, height); });
 }
 
 HEDDLE_CUDA_CALL int cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
-                                       std::size_t height, void*) {
-  return cudaMemset2D(to, pitch, value, width, height);
+                                       std::size_t height, void* stream) {
+  return call_on("cudaMemset2DAsync", stream,
+                 [&](State& card) { return fill_2d(card, to, pitch, value, width, height); });
 }
 
 HEDDLE_CUDA_CALL int cudaMemset3D(PitchedPointer to, int value, Extent extent) {
   return call("cudaMemset3D", [&](State& card) { return fill_3d(card, to, value, extent); });
 }
 
-HEDDLE_CUDA_CALL int cudaMemset3DAsync(PitchedPointer to, int value, Extent extent, void*) {
-  return call("cudaMemset3DAsync", [&](State& card) { return fill_3d(card, to, value, extent); });
+HEDDLE_CUDA_CALL int cudaMemset3DAsync(PitchedPointer to, int value, Extent extent, void* stream) {
+  return call_on("cudaMemset3DAsync", stream, [&](State& card) { return fill_3d(card, to, value, extent); });
 }
 
 // Where memory lies makes no difference here.

@@ -42,6 +42,7 @@ HEDDLE_CUDA_CALL int cudaMemPoolSetAttribute(void*, int, void*) { return 0; }
 
 HEDDLE_CUDA_CALL int cudaMemPoolGetAttribute(void*, int attribute, void* value) {
   return call("cudaMemPoolGetAttribute", [&](State&) {
+    if (value == nullptr || attribute < 1 || attribute > 8) return Error::kInvalidValue;
     constexpr int kLastFlag = 3;  // the first three are integers, the others 64-bit counts
     std::memset(value, 0, attribute <= kLastFlag ? sizeof(int) : sizeof(std::uint64_t));
     return Error::kSuccess;

@@ -5,17 +5,20 @@ using namespace heddle::runtime;
 
 namespace {
 
-template <class Body>
-int with_stream(const char* name, void* stream, Body&& body) {
-  return call(name, [&](State& card) {
-    if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
-    return body(card);
+int wait(const char* name, void* stream) {
+  return call_on(name, stream, [](State& card) {
+    show_printed(card);
+    return Error::kSuccess;
   });
 }
 
-int wait(const char* name, void* stream) {
-  return with_stream(name, stream, [](State& card) {
-    show_printed(card);
+// What a stream is asked; the default ones have `usual`.
+template <class T, class Read>
+int ask(const char* name, void* stream, T* result, T usual, Read&& read) {
+  return call_on(name, stream, [&](State& card) {
+    if (result == nullptr) return Error::kInvalidValue;
+    const Stream* found = card.streams.find(stream);
+    *result = found == nullptr ? usual : static_cast<T>(read(*found));
     return Error::kSuccess;
   });
 }
@@ -47,41 +50,24 @@ HEDDLE_CUDA_CALL int cudaStreamSynchronize(void* stream) { return wait("cudaStre
 HEDDLE_CUDA_CALL int cudaStreamQuery(void* stream) { return wait("cudaStreamQuery", stream); }
 
 HEDDLE_CUDA_CALL int cudaStreamGetFlags(void* stream, unsigned* flags) {
-  return with_stream("cudaStreamGetFlags", stream, [&](State& card) {
-    const Stream* found = card.streams.find(stream);
-    *flags = found == nullptr ? 0 : found->flags;
-    return Error::kSuccess;
-  });
+  return ask("cudaStreamGetFlags", stream, flags, 0u, [](const Stream& one) { return one.flags; });
 }
 
 HEDDLE_CUDA_CALL int cudaStreamGetPriority(void* stream, int* priority) {
-  return with_stream("cudaStreamGetPriority", stream, [&](State& card) {
-    const Stream* found = card.streams.find(stream);
-    *priority = found == nullptr ? 0 : found->priority;
-    return Error::kSuccess;
-  });
+  return ask("cudaStreamGetPriority", stream, priority, 0, [](const Stream& one) { return one.priority; });
 }
 
 HEDDLE_CUDA_CALL int cudaStreamGetId(void* stream, unsigned long long* id) {
-  return with_stream("cudaStreamGetId", stream, [&](State& card) {
-    const Stream* found = card.streams.find(stream);
-    *id = found == nullptr ? reinterpret_cast<std::uintptr_t>(stream) : found->id;
-    return Error::kSuccess;
-  });
+  const auto usual = static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(stream));
+  return ask("cudaStreamGetId", stream, id, usual, [](const Stream& one) { return one.id; });
 }
 
 HEDDLE_CUDA_CALL int cudaStreamGetDevice(void* stream, int* device) {
-  return with_stream("cudaStreamGetDevice", stream, [&](State&) {
-    *device = 0;
-    return Error::kSuccess;
-  });
+  return ask("cudaStreamGetDevice", stream, device, 0, [](const Stream&) { return 0; });
 }
 
 HEDDLE_CUDA_CALL int cudaStreamIsCapturing(void* stream, int* status) {
-  return with_stream("cudaStreamIsCapturing", stream, [&](State&) {
-    *status = 0;
-    return Error::kSuccess;
-  });
+  return ask("cudaStreamIsCapturing", stream, status, 0, [](const Stream&) { return 0; });
 }
 
 // No stream captures: what follows the status is not written.
@@ -97,16 +83,18 @@ HEDDLE_CUDA_CALL int cudaStreamGetCaptureInfo_v3(void* stream, int* status) {
   return cudaStreamIsCapturing(stream, status);
 }
 
-HEDDLE_CUDA_CALL int cudaThreadExchangeStreamCaptureMode(int*) { return 0; }
+HEDDLE_CUDA_CALL int cudaThreadExchangeStreamCaptureMode(int* mode) {
+  return remember(mode == nullptr ? Error::kInvalidValue : Error::kSuccess);
+}
 
 HEDDLE_CUDA_CALL int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
-  return with_stream("cudaStreamWaitEvent", stream, [&](State& card) {
+  return call_on("cudaStreamWaitEvent", stream, [&](State& card) {
     return card.streams.find_event(event) != nullptr ? Error::kSuccess : Error::kInvalidHandle;
   });
 }
 
 HEDDLE_CUDA_CALL int cudaStreamSetAttribute(void* stream, int, const void*) {
-  return with_stream("cudaStreamSetAttribute", stream, [](State&) { return Error::kSuccess; });
+  return call_on("cudaStreamSetAttribute", stream, [](State&) { return Error::kSuccess; });
 }
 
 HEDDLE_CUDA_CALL int cudaStreamCopyAttributes(void* to, void* from) {
@@ -116,22 +104,23 @@ HEDDLE_CUDA_CALL int cudaStreamCopyAttributes(void* to, void* from) {
 }
 
 HEDDLE_CUDA_CALL int cudaStreamAttachMemAsync(void* stream, void*, std::size_t, unsigned) {
-  return with_stream("cudaStreamAttachMemAsync", stream, [](State&) { return Error::kSuccess; });
+  return call_on("cudaStreamAttachMemAsync", stream, [](State&) { return Error::kSuccess; });
 }
 
+// Host functions run when the work before them is over, which it is, and without the lock: they may wait for a
+// thread that calls the runtime.
 HEDDLE_CUDA_CALL int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
-  return with_stream("cudaLaunchHostFunc", stream, [&](State&) {
-    if (function == nullptr) return Error::kInvalidValue;
-    function(data);
-    return Error::kSuccess;
-  });
+  const int code = call_on("cudaLaunchHostFunc", stream,
+                           [&](State&) { return function == nullptr ? Error::kInvalidValue : Error::kSuccess; });
+  if (code == 0) function(data);
+  return code;
 }
 
 HEDDLE_CUDA_CALL int cudaStreamAddCallback(void* stream, void (*function)(void*, int, void*), void* data,
-                                           unsigned) {
-  return with_stream("cudaStreamAddCallback", stream, [&](State&) {
-    if (function == nullptr) return Error::kInvalidValue;
-    function(stream, 0, data);
-    return Error::kSuccess;
+                                           unsigned flags) {
+  const int code = call_on("cudaStreamAddCallback", stream, [&](State&) {
+    return function == nullptr || flags != 0 ? Error::kInvalidValue : Error::kSuccess;
   });
+  if (code == 0) function(stream, 0, data);
+  return code;
 }

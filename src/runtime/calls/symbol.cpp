@@ -69,6 +69,7 @@ HEDDLE_CUDA_CALL int cudaGetSymbolAddress(void** address, const void* symbol) {
   return call("cudaGetSymbolAddress", [&](State& card) {
     Error error = Error::kSuccess;
     const heddle::sim::PtxVariable* variable = find(card, symbol, error);
+    if (address == nullptr) return Error::kInvalidValue;
     if (variable != nullptr) *address = variable->address;
     return error;
   });
@@ -78,6 +79,7 @@ HEDDLE_CUDA_CALL int cudaGetSymbolSize(std::size_t* bytes, const void* symbol) {
   return call("cudaGetSymbolSize", [&](State& card) {
     Error error = Error::kSuccess;
     const heddle::sim::PtxVariable* variable = find(card, symbol, error);
+    if (bytes == nullptr) return Error::kInvalidValue;
     if (variable != nullptr) *bytes = variable->bytes;
     return error;
   });

@@ -41,7 +41,7 @@ HEDDLE_CUDA_CALL int cuTensorMapEncodeTiled(void* map, int type, std::uint32_t r
         (rank > 1 && strides == nullptr)) {
       return Error::kInvalidValue;
     }
-    if (swizzle > kLastSwizzle) {
+    if (swizzle < 0 || swizzle > kLastSwizzle) {
       say(fmt::format("cuTensorMapEncodeTiled: swizzle number {} is not there; 0 to {} are", swizzle,
                       kLastSwizzle));
       return Error::kNotSupported;
@@ -66,6 +66,7 @@ HEDDLE_CUDA_CALL int cuTensorMapEncodeTiled(void* map, int type, std::uint32_t r
 
 HEDDLE_CUDA_CALL int cuTensorMapReplaceAddress(void* map, void* address) {
   return driver_call("cuTensorMapReplaceAddress", [&](State&) {
+    if (map == nullptr) return Error::kInvalidValue;
     TensorMap old;
     std::memcpy(&old, map, sizeof(old));
     isa::DecodedTensorMap decoded = isa::tensor_map_decode(old);

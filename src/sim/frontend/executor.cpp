@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/frontend/executor.h"
 
+#include "sim/frontend/stack_watch.h"
+
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace heddle::sim::frontend {
@@ -34,7 +39,15 @@ Executor& Executor::current() {
   return *current_executor;
 }
 
+bool Executor::has_overflowed(const void* address) {
+  if (current_executor == nullptr || current_executor->running_fiber_ == &current_executor->caller_) return false;
+  const Stack& stack = current_executor->running_fiber_->stack();
+  const auto distance = static_cast<const std::byte*>(stack.bottom) - static_cast<const std::byte*>(address);
+  return distance > 0 && static_cast<std::size_t>(distance) <= kGuardBytes;
+}
+
 Report Executor::run() {
+  watch_stacks();
   Executor* outer = std::exchange(current_executor, this);
   caller_.adopt_current();
   running_fiber_ = &caller_;
@@ -54,7 +67,7 @@ void Executor::start_threads() {
     Seat& seat = seats_[thread->slot];
     seat.executor = this;
     seat.thread = thread;
-    seat.fiber.prepare(thread_main, &seat);
+    seat.fiber.prepare(thread_main, &seat, options_.stack_bytes == 0 ? kStackBytes : options_.stack_bytes);
   }
 }
 
@@ -62,9 +75,21 @@ void Executor::thread_main(void* argument) {
   Seat& seat = *static_cast<Seat*>(argument);
   Executor& executor = *seat.executor;
   std::byte* shared = seat.thread->cta->shared + machine::kSharedBase;
-  executor.entry_.run(executor.params_, shared);
+  // Nothing may be thrown past the first frame of a stack.
+  std::optional<std::string> thrown;
+  try {
+    executor.entry_.run(executor.params_, shared);
+  } catch (const std::exception& error) {
+    thrown = error.what();
+  } catch (...) {
+    thrown = "not a std::exception";
+  }
   bool found_mistake = false;
   try {
+    if (thrown) {
+      executor.machine_.fault(seat.thread, {}, FaultCode::kException,
+                              fmt::format("the kernel threw an exception, which no GPU has: {}", *thrown));
+    }
     executor.machine_.thread_exit(*seat.thread);
   } catch (const Fault& fault) {
     executor.record(fault);

@@ -20,6 +20,9 @@ class Executor : private Run {
 
   Report run();
 
+  // Whether the running thread of a kernel has reached below its stack, at this address.
+  static bool has_overflowed(const void* address);
+
   // For instructions, on the fiber of the thread that executes them.
   static Executor& current();
   machine::Machine& machine() { return machine_; }

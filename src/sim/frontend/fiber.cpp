@@ -2,8 +2,9 @@
 #include "sim/frontend/fiber.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 
 namespace heddle::sim::frontend {
@@ -12,13 +13,7 @@ namespace context = boost::context::detail;
 
 namespace {
 
-// Kernel code keeps its state in registers and shared memory; what is left fits easily. Sanitizers put red
-// zones between locals and need more.
-#if defined(HEDDLE_ASAN) || defined(HEDDLE_TSAN)
-constexpr std::size_t kStackBytes = 512 * 1024;
-#else
-constexpr std::size_t kStackBytes = 128 * 1024;
-#endif
+constexpr std::size_t kPage = 4096;
 
 // Stacks lie a fixed distance apart, so without this the hot end of every stack would fall into the same few
 // sets of the processor's caches.
@@ -33,24 +28,26 @@ StackPool& StackPool::of_this_thread() {
 }
 
 StackPool::~StackPool() {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  for (const Stack& stack : free_) munmap(static_cast<std::byte*>(stack.bottom) - page, kStackBytes + page);
+  for (const Stack& stack : free_) {
+    munmap(static_cast<std::byte*>(stack.bottom) - kGuardBytes, stack.whole + kGuardBytes);
+  }
 }
 
-Stack StackPool::take() {
-  if (!free_.empty()) {
-    const Stack stack = free_.back();
-    free_.pop_back();
+Stack StackPool::take(std::size_t bytes) {
+  // Launches with stacks of another size are rare: those they left are passed over.
+  const auto fits = std::find_if(free_.rbegin(), free_.rend(), [&](const Stack& one) { return one.whole == bytes; });
+  if (fits != free_.rend()) {
+    const Stack stack = *fits;
+    free_.erase(std::next(fits).base());
     SanitizerStack::reuse(stack.bottom, stack.bytes);
     return stack;
   }
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t colour = made_++ % kColours * kColourBytes;
-  void* memory = mmap(nullptr, kStackBytes + page, PROT_READ | PROT_WRITE,
+  void* memory = mmap(nullptr, bytes + kGuardBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  mprotect(memory, page, PROT_NONE);
-  return {static_cast<std::byte*>(memory) + page, kStackBytes - colour};
+  mprotect(memory, kGuardBytes, PROT_NONE);
+  return {static_cast<std::byte*>(memory) + kGuardBytes, bytes - colour, bytes};
 }
 
 Fiber::~Fiber() {
@@ -59,9 +56,9 @@ Fiber::~Fiber() {
   StackPool::of_this_thread().give(stack_);
 }
 
-void Fiber::prepare(Entry entry, void* argument) {
+void Fiber::prepare(Entry entry, void* argument, std::size_t stack_bytes) {
   if (stack_.bottom == nullptr) {
-    stack_ = StackPool::of_this_thread().take();
+    stack_ = StackPool::of_this_thread().take((stack_bytes + kPage - 1) / kPage * kPage);
   } else {
     SanitizerStack::reuse(stack_.bottom, stack_.bytes);  // the last thread on it never returned
   }

@@ -16,12 +16,25 @@
 
 namespace heddle::sim::frontend {
 
+// Kernel code keeps its state in registers and shared memory; what is left fits easily. Sanitizers put red
+// zones between locals and need more.
+#if defined(HEDDLE_ASAN) || defined(HEDDLE_TSAN)
+inline constexpr std::size_t kStackBytes = 512 * 1024;
+#else
+inline constexpr std::size_t kStackBytes = 128 * 1024;
+#endif
+inline constexpr std::size_t kMinStackBytes = 64 * 1024;
+inline constexpr std::size_t kMaxStackBytes = std::size_t{1} << 30;
+// Below a stack lies what nobody may touch, and as much of it as a large array can step over.
+inline constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
+
 struct Stack {
   void* bottom = nullptr;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;   // less than whole: tops of stacks are moved apart
+  std::size_t whole = 0;
 };
 
-// Stacks with a guard page each, kept for the next launch.
+// Stacks with a guard each, kept for the next launch.
 class StackPool {
  public:
   StackPool() = default;
@@ -29,7 +42,7 @@ class StackPool {
   StackPool(const StackPool&) = delete;
   StackPool& operator=(const StackPool&) = delete;
 
-  Stack take();
+  Stack take(std::size_t bytes);
   void give(Stack stack) { free_.push_back(stack); }
 
   static StackPool& of_this_thread();
@@ -48,8 +61,10 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Prepares to run entry(argument), which must not return but switch away for good.
-  void prepare(Entry entry, void* argument);
+  // Prepares to run entry(argument), which must not return but switch away for good, on a stack of so many bytes.
+  void prepare(Entry entry, void* argument, std::size_t stack_bytes);
+
+  const Stack& stack() const { return stack_; }
 
   // Makes this the stack that the caller is already on.
   void adopt_current() { sanitizer_.adopt_current(); }
@@ -64,7 +79,7 @@ class Fiber {
   };
 
   void caller_stack(const void* bottom, std::size_t bytes) {
-    stack_ = {const_cast<void*>(bottom), bytes};
+    stack_ = {const_cast<void*>(bottom), bytes, bytes};
     owns_stack_ = false;
   }
 

@@ -60,6 +60,11 @@ void check_launch(const LaunchOptions& options, const LaunchShape& shape, const 
                        machine::kSharedBase));
   }
   if (options.sms == 0) refuse("no SM to run on; sms is at least 1");
+  if (options.stack_bytes != 0 &&
+      (options.stack_bytes < frontend::kMinStackBytes || options.stack_bytes > frontend::kMaxStackBytes)) {
+    refuse(fmt::format("stack_bytes of {}; {} to {}, or 0 for {}", options.stack_bytes, frontend::kMinStackBytes,
+                       frontend::kMaxStackBytes, frontend::kStackBytes));
+  }
   for (const std::string& name : options.accepted) {
     const std::optional<FaultCode> code = find_fault_code(name);
     if (code && rule_of(*code).is_acceptable) continue;

@@ -26,6 +26,7 @@ struct Variable {
   std::uint32_t element_bytes = 1;
   std::uint64_t bytes = 0;  // 0: of unknown length, as dynamic shared memory is
   bool is_extern = false;
+  bool is_managed = false;
   std::vector<std::uint8_t> initial;  // shorter than bytes: zeros follow
   struct Pointer {
     std::uint64_t at;

@@ -63,11 +63,11 @@ struct PtxModule::State {
   std::vector<std::unique_ptr<Function>> functions;
   std::vector<PtxEntry> entries;
   std::vector<PtxVariable> variables;
-  std::vector<Pages> storage;
+  std::vector<Pages> storage;  // of variables that are not placed elsewhere
   std::vector<std::uint64_t> addresses;  // by variable of the module; shared ones are placed at launch
 
   void decode();
-  void place_variables();
+  void place_variables(const PtxPlacing& place);
   void list_entries();
   std::set<std::uint32_t> reachable(std::uint32_t entry) const;
   Program link(std::uint32_t entry) const;
@@ -86,22 +86,36 @@ void PtxModule::State::decode() {
   }
 }
 
-void PtxModule::State::place_variables() {
+void PtxModule::State::place_variables(const PtxPlacing& place) {
+  std::vector<std::byte*> bytes;  // by variable of the module
   for (const Variable& variable : text->variables) {
     const bool is_placed = variable.space == Space::kGlobal || variable.space == Space::kConst;
     if (!is_placed) {
       addresses.push_back(0);
+      bytes.push_back(nullptr);
       continue;
     }
     if (variable.is_extern) {
       refuse(text->name, variable.line, fmt::format("'{}' is declared but not part of the module", variable.name));
     }
-    storage.push_back(allocate(variable.bytes));
-    if (!variable.initial.empty()) {
-      std::memcpy(storage.back().get(), variable.initial.data(), variable.initial.size());
+    PtxVariable placed{.name = variable.name,
+                       .bytes = variable.bytes,
+                       .is_constant = variable.space == Space::kConst,
+                       .align = variable.align,
+                       .is_managed = variable.is_managed};
+    if (place) {
+      place(placed);
+    } else {
+      storage.push_back(allocate(variable.bytes));
+      placed.host = storage.back().get();
+      placed.address = placed.host;
     }
-    addresses.push_back(reinterpret_cast<std::uint64_t>(storage.back().get()));
-    variables.push_back({variable.name, storage.back().get(), variable.bytes, variable.space == Space::kConst});
+    if (!variable.initial.empty()) {
+      std::memcpy(placed.host, variable.initial.data(), variable.initial.size());
+    }
+    addresses.push_back(reinterpret_cast<std::uint64_t>(placed.address));
+    bytes.push_back(placed.host);
+    variables.push_back(std::move(placed));
   }
   for (std::size_t v = 0; v < text->variables.size(); ++v) {
     const Variable& variable = text->variables[v];
@@ -118,7 +132,7 @@ void PtxModule::State::place_variables() {
                                                       variable.name, pointer.name));
       }
       value += pointer.offset;
-      std::memcpy(reinterpret_cast<std::byte*>(addresses[v]) + pointer.at, &value, sizeof(value));
+      std::memcpy(bytes[v] + pointer.at, &value, sizeof(value));
     }
   }
 }
@@ -218,11 +232,11 @@ PtxModule::PtxModule(PtxModule&&) noexcept = default;
 PtxModule& PtxModule::operator=(PtxModule&&) noexcept = default;
 PtxModule::~PtxModule() = default;
 
-PtxModule PtxModule::load(std::string text, std::string name) {
+PtxModule PtxModule::load(std::string text, std::string name, const PtxPlacing& place) {
   auto state = std::make_unique<State>();
   state->text = parse(std::move(text), std::move(name));
   state->decode();
-  state->place_variables();
+  state->place_variables(place);
   state->list_entries();
   return PtxModule(std::move(state));
 }
@@ -290,12 +304,11 @@ Report PtxModule::launch(std::string_view entry, const LaunchOptions& options, c
   check_launch(options, {.grid = launch.grid, .cluster = launch.cluster, .threads = threads},
                {.threads = threads, .shared_bytes = shared_bytes, .shared_alignment = 16, .run = nullptr});
   // The module's variables are global memory, too.
-  GlobalMemory memory = options.memory == nullptr ? GlobalMemory{} : *options.memory;
-  for (const PtxVariable& variable : state_->variables) {
-    if (variable.is_constant) {
-      memory.add_read_only(variable.name, variable.address, variable.bytes);
-    } else {
-      memory.add(variable.name, variable.address, variable.bytes);
+  GlobalMemory memory(options.memory);
+  if (!state_->storage.empty()) {
+    for (const PtxVariable& variable : state_->variables) {
+      memory.add_at(reinterpret_cast<std::uint64_t>(variable.address), variable.name, variable.host, variable.bytes,
+                    !variable.is_constant);
     }
   }
   LaunchOptions with_variables = options;

@@ -58,7 +58,7 @@ Parser::TypeText Parser::variable_type() {
       expect('(', "behind .attribute");
       while (!accept(')')) {
         if (peek().kind == TokenKind::kEnd) fail("an attribute that does not end");
-        take();
+        if (take().text == ".managed") type.is_managed = true;
       }
     } else {
       break;
@@ -85,6 +85,7 @@ Variable Parser::variable(Space where, const TypeText& type, bool is_extern) {
   variable.space = where;
   variable.align = type.align;
   variable.element_bytes = type.bytes;
+  variable.is_managed = type.is_managed;
   variable.is_extern = is_extern;
   std::uint64_t count = 1;
   bool is_open = false;

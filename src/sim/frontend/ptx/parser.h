@@ -40,6 +40,7 @@ class Parser : private Cursor {
   struct TypeText {
     std::uint32_t align = 0;
     std::uint32_t bytes = 0;
+    bool is_managed = false;
   };
 
   // Modules.
