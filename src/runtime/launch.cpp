@@ -3,6 +3,7 @@
 
 #include "runtime/device.h"
 #include "runtime/options.h"
+#include "runtime/report_code.h"
 
 #include <heddle/host/error.h>
 #include <heddle/isa/cluster.h>
@@ -11,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <string_view>
@@ -107,31 +107,6 @@ std::vector<std::byte> gather(const sim::PtxEntry& entry, const LaunchRequest& r
     std::memcpy(bytes.data() + entry.parameter_offsets[p], request.arguments[p], entry.parameter_sizes[p]);
   }
   return bytes;
-}
-
-// The code that hardware would give for a report.
-Error code_of(const sim::Report& report) {
-  struct Pair {
-    sim::FaultCode code;
-    Error error;
-  };
-  constexpr std::array kPairs = {Pair{sim::FaultCode::kGlobalOutOfBounds, Error::kIllegalAddress},
-                                 Pair{sim::FaultCode::kGlobalReadOnly, Error::kIllegalAddress},
-                                 Pair{sim::FaultCode::kSharedOutOfBounds, Error::kIllegalAddress},
-                                 Pair{sim::FaultCode::kLocalOutOfBounds, Error::kIllegalAddress},
-                                 Pair{sim::FaultCode::kParamOutOfBounds, Error::kIllegalAddress},
-                                 Pair{sim::FaultCode::kNotShared, Error::kIllegalAddress},
-                                 Pair{sim::FaultCode::kMisaligned, Error::kMisalignedAddress},
-                                 Pair{sim::FaultCode::kBadBranch, Error::kInvalidPc},
-                                 Pair{sim::FaultCode::kAssert, Error::kAssert},
-                                 Pair{sim::FaultCode::kBudget, Error::kLaunchTimeout},
-                                 Pair{sim::FaultCode::kDeadlock, Error::kLaunchTimeout},
-                                 Pair{sim::FaultCode::kUnsupported, Error::kNotSupported}};
-  const sim::FaultCode code = report.diagnoses.front().code;
-  for (const Pair& pair : kPairs) {
-    if (pair.code == code) return pair.error;
-  }
-  return Error::kLaunchFailure;
 }
 
 // What did not stop the launch: each pair of places once in the life of the program.

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// codes: makes each mistake in a process of its own, because a card that a kernel broke stays broken, and
+// compares the code that a program sees with the one that an H200 gave for this source. Built by nvcc for sm_90a;
+// runs on a card, and under `heddle exec`. codes NAME: makes that mistake alone, and prints its code.
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <cassert>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+__device__ unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+__global__ void store(int* to) { *to = 1; }
+
+__global__ void store_misaligned(char* to) { *reinterpret_cast<int*>(to + 1) = 1; }
+
+__global__ void fail_assert(int value) { assert(value == 3); }
+
+__global__ void trap() { __trap(); }
+
+__global__ void store_shared(unsigned address) {
+  asm volatile("st.shared.u32 [%0], 1;" ::"r"(address) : "memory");
+}
+
+// Deep enough for any stack that a program of this size has.
+__device__ __noinline__ int recurse(int depth, volatile int* to) {
+  volatile int local[64];
+  local[depth & 63] = depth;
+  if (depth == 0) return *to;
+  return recurse(depth - 1, to) + local[depth & 63];
+}
+
+__global__ void deep(int depth, int* to) { *to = recurse(depth, to); }
+
+__global__ void call_pointer(void (*target)()) { target(); }
+
+__global__ void load_tile(const __grid_constant__ CUtensorMap map, int coordinate) {
+  __shared__ alignas(128) int tile[64];
+  __shared__ alignas(8) unsigned long long barrier;
+  if (threadIdx.x != 0) return;
+  const unsigned at = shared_address(&barrier);
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at) : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(256) : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2}], "
+      "[%3];" ::"r"(shared_address(tile)),
+      "l"(&map), "r"(coordinate), "r"(at)
+      : "memory");
+  unsigned done = 0;
+  while (done == 0) {
+    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p;}"
+                 : "=r"(done)
+                 : "r"(at)
+                 : "memory");
+  }
+}
+
+struct Mistake {
+  const char* name;
+  int card;  // what an H200 gives
+  void (*make)(int* data);
+};
+
+const Mistake kMistakes[] = {
+    {"none", cudaSuccess, [](int* data) { store<<<1, 1>>>(data); }},
+    {"global_far_away", cudaErrorIllegalAddress, [](int*) { store<<<1, 1>>>(reinterpret_cast<int*>(0x1000)); }},
+    {"after_free", cudaErrorIllegalAddress,
+     [](int*) {
+       // A whole page of the card, so that nothing else keeps it mapped.
+       int* large;
+       cudaMalloc(&large, std::size_t{64} << 20);
+       cudaFree(large);
+       store<<<1, 1>>>(large);
+     }},
+    {"misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { store_misaligned<<<1, 1>>>(reinterpret_cast<char*>(data)); }},
+    {"assert", cudaErrorAssert, [](int*) { fail_assert<<<1, 1>>>(4); }},
+    {"trap", cudaErrorLaunchFailure, [](int*) { trap<<<1, 1>>>(); }},
+    {"shared_far_away", cudaErrorIllegalInstruction, [](int*) { store_shared<<<1, 1>>>(0x7000'0000u); }},
+    {"deep_recursion", cudaErrorIllegalAddress, [](int* data) { deep<<<1, 1>>>(1 << 20, data); }},
+    {"call_to_nowhere", cudaErrorIllegalInstruction,
+     [](int*) { call_pointer<<<1, 1>>>(reinterpret_cast<void (*)()>(std::uintptr_t{0x10})); }},
+    {"zeroed_tensor_map", cudaErrorIllegalInstruction, [](int*) { load_tile<<<1, 32>>>(CUtensorMap{}, 0); }},
+    {"too_many_threads", cudaErrorInvalidConfiguration, [](int* data) { store<<<1, 2048>>>(data); }},
+    {"no_threads", cudaErrorInvalidConfiguration, [](int* data) { store<<<1, 0>>>(data); }},
+    {"too_much_shared", cudaErrorInvalidValue, [](int* data) { store<<<1, 1, 1 << 20>>>(data); }},
+};
+
+int code_of(const Mistake& mistake) {
+  int* data;
+  if (const cudaError_t error = cudaMalloc(&data, 4096); error != cudaSuccess) return error;
+  cudaMemset(data, 0, 4096);
+  mistake.make(data);
+  const cudaError_t at_launch = cudaGetLastError();
+  const cudaError_t at_wait = cudaDeviceSynchronize();
+  return at_launch != cudaSuccess ? at_launch : at_wait;
+}
+
+// The code from a process of its own.
+int code_elsewhere(const std::string& program, const char* name) {
+  std::FILE* child = popen(("'" + program + "' " + name).c_str(), "r");
+  int code = -1;
+  if (child == nullptr || std::fscanf(child, "code %d", &code) != 1) code = -1;
+  if (child != nullptr) pclose(child);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    for (const Mistake& one : kMistakes) {
+      if (std::strcmp(one.name, argv[1]) == 0) std::printf("code %d\n", code_of(one));
+    }
+    return 0;
+  }
+  int wrong = 0;
+  for (const Mistake& one : kMistakes) {
+    const int code = code_elsewhere(argv[0], one.name);
+    std::printf("%-20s %d, expected %d%s\n", one.name, code, one.card, code == one.card ? "" : "  <-- differs");
+    wrong += code != one.card ? 1 : 0;
+  }
+  std::printf(wrong == 0 ? "all codes agree\n" : "%d codes differ\n", wrong);
+  return wrong == 0 ? 0 : 1;
+}
