@@ -7,16 +7,21 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace heddle::tool {
 
 namespace {
+
+// More than any program needs; a damaged one could ask for millions.
+constexpr std::size_t kMostLibraries = 4096;
 
 class Bytes {
  public:
@@ -37,8 +42,11 @@ class Bytes {
   }
 
   std::string text(std::uint64_t offset) const {
+    // A name in a damaged file can be the whole of it.
+    constexpr std::uint64_t kMostText = 4096;
     if (offset >= bytes_.size()) return {};
-    return std::string(bytes_.data() + offset, strnlen(bytes_.data() + offset, bytes_.size() - offset));
+    const std::uint64_t most = std::min(kMostText, bytes_.size() - offset);
+    return std::string(bytes_.data() + offset, strnlen(bytes_.data() + offset, most));
   }
 
  private:
@@ -68,7 +76,10 @@ void read_dynamic(const Bytes& file, const Elf64_Ehdr& header, const Elf64_Phdr&
     if (entry->d_tag == DT_RPATH) program.has_rpath = true;
   }
   if (!strings) return;
-  for (const std::uint64_t name : needed) program.needed.push_back(file.text(*strings + name));
+  for (const std::uint64_t name : needed) {
+    if (program.needed.size() == kMostLibraries) return;
+    program.needed.push_back(file.text(*strings + name));
+  }
 }
 
 // What version 13 has no more tells the two apart.
@@ -107,7 +118,11 @@ std::string ElfProgram::library(const std::string& prefix) const {
 ElfProgram read_elf(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw InputError(fmt::format("exec: '{}' cannot be read", path));
-  const Bytes file(std::vector<char>(std::istreambuf_iterator<char>(stream), {}));
+  return parse_elf(std::vector<char>(std::istreambuf_iterator<char>(stream), {}));
+}
+
+ElfProgram parse_elf(std::vector<char> bytes) {
+  const Bytes file(std::move(bytes));
   const auto header = file.read<Elf64_Ehdr>(0);
   ElfProgram program;
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||

@@ -22,5 +22,6 @@ struct ElfProgram {
 
 // Throws InputError for a file that cannot be read. A damaged one is not recognised as ELF.
 ElfProgram read_elf(const std::string& path);
+ElfProgram parse_elf(std::vector<char> bytes);  // of a file
 
 }  // namespace heddle::tool

@@ -11,10 +11,12 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -94,6 +96,8 @@ void use_runtime(const std::string& path) {
   setenv("TRITON_LIBCUDA_PATH", first.c_str(), 1);
 }
 
+constexpr int kEnding[] = {SIGTERM, SIGINT, SIGHUP};
+
 std::string quoted(const std::string& word) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=./:,@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
@@ -139,15 +143,40 @@ void set_options(const ExecOptions& options) {
   std::_Exit(kBadUsage);
 }
 
-// The exit status as a shell would give it.
+// The program that runs, and the signal that ended this one meanwhile: both are to stop.
+volatile pid_t running = 0;
+volatile std::sig_atomic_t stopped_by = 0;
+
+void pass_on(int signal) {
+  stopped_by = signal;
+  if (running > 0) kill(running, signal);
+}
+
+// The exit status as a shell would give it. A signal that ends this process ends the program, too.
 int run_and_wait(const std::string& path, const std::vector<std::string>& command) {
   std::fflush(nullptr);
+  // No signal comes between the start of the program and knowing its number.
+  sigset_t ending;
+  sigset_t before;
+  sigemptyset(&ending);
+  for (const int signal : kEnding) sigaddset(&ending, signal);
+  sigprocmask(SIG_BLOCK, &ending, &before);
   const pid_t child = fork();
+  if (child == 0) {
+    for (const int signal : kEnding) std::signal(signal, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    become(path, command);
+  }
+  running = child;
+  for (const int signal : kEnding) std::signal(signal, pass_on);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) throw std::runtime_error("exec: no new process");
-  if (child == 0) become(path, command);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  running = 0;
+  if (stopped_by != 0) std::_Exit(128 + stopped_by);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -180,6 +209,10 @@ CLI::App* add_exec(CLI::App& app, ExecOptions& options) {
 int exec(const ExecOptions& options) {
   if (options.command.empty()) {
     throw InputError("exec: which program? heddle exec [--arch sm90|sm100] PROGRAM ARGS...");
+  }
+  if (options.command.front().starts_with('-')) {
+    throw InputError(fmt::format("exec: there is no option '{}'; heddle exec --help lists those that there are",
+                                 options.command.front()));
   }
   const std::string path = find_program(options.command.front());
   use_runtime(path);

@@ -8,6 +8,14 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <vector>
 
 namespace {
 
@@ -15,6 +23,41 @@ std::string mistake_list() {
   std::string text = "Plants a mistake in the kernel:";
   for (const heddle::MistakeName& known : heddle::kMistakes) text += fmt::format("\n  {}: {}", known.name, known.meaning);
   return text;
+}
+
+// A value that is empty, or below zero where there is no such number, would otherwise be read as some number.
+void check_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;  // a flag
+    const bool is_unsigned = option->get_type_name() == "UINT";
+    const std::string name = option->get_name();
+    option->check([=](const std::string& value) -> std::string {
+      if (value.empty()) return fmt::format("{} has an empty value", name);
+      if (is_unsigned && value.front() == '-') return fmt::format("{} is {}; a number from 0 on", name, value);
+      return {};
+    });
+  }
+  for (CLI::App* command : app.get_subcommands({})) check_values(*command);
+}
+
+// Whether what is printed is for a program. What follows `exec` is for the program that it runs.
+bool wants_json(int argc, char** argv) {
+  const std::vector<std::string_view> words(argv, argv + argc);
+  const bool is_exec = words.size() > 1 && words[1] == "exec";
+  return !is_exec && std::find(words.begin(), words.end(), "--json") != words.end();
+}
+
+int fail(bool as_json, const char* what, int status) {
+  if (as_json) fmt::print("{}\n", nlohmann::json{{"error", what}, {"status", status}}.dump(2));
+  fmt::print(stderr, "heddle: {}\n", what);
+  return status;
+}
+
+// A result that could not be written is no result.
+int written(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  fmt::print(stderr, "heddle: the standard output cannot be written: {}\n", std::strerror(errno));
+  return status == heddle::tool::kWell ? heddle::tool::kFailed : status;
 }
 
 int run(int argc, char** argv) {
@@ -55,9 +98,12 @@ int run(int argc, char** argv) {
   ExecOptions exec_options;
   CLI::App* exec_command = add_exec(app, exec_options);
 
+  check_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    const bool is_error = error.get_exit_code() != 0;
+    if (is_error && wants_json(argc, argv)) return fail(true, error.what(), kBadUsage);
     return app.exit(error) == 0 ? kWell : kBadUsage;
   }
   if (info_command->parsed()) return info(info_options);
@@ -74,13 +120,12 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool as_json = wants_json(argc, argv);
   try {
-    return run(argc, argv);
+    return written(run(argc, argv));
   } catch (const heddle::InputError& error) {
-    fmt::print(stderr, "heddle: {}\n", error.what());
-    return heddle::tool::kBadUsage;
+    return fail(as_json, error.what(), heddle::tool::kBadUsage);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "heddle: {}\n", error.what());
-    return heddle::tool::kFailed;
+    return written(fail(as_json, error.what(), heddle::tool::kFailed));
   }
 }
