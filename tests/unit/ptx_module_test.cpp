@@ -3,6 +3,9 @@
 
 #include <heddle/host/error.h>
 
+#include <algorithm>
+#include <chrono>
+
 namespace heddle::test {
 namespace {
 
@@ -197,6 +200,80 @@ TEST(PtxModule, SurvivesMutations) {
     }
   }
   EXPECT_GT(refused, static_cast<std::size_t>(kRounds) / 2);
+}
+
+double seconds_to_load(const std::string& text) {
+  const auto begin = std::chrono::steady_clock::now();
+  sim::PtxModule::load(text, "m.ptx");
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// How much longer it takes to load sixteen times as many: 16 if it is in proportion, 256 if it is in proportion to the
+// square.
+template <class Make>
+double growth(const Make& make, int few) {
+  const std::string small = make(few);
+  const std::string large = make(16 * few);
+  double best_small = seconds_to_load(small);
+  for (int i = 0; i < 3; ++i) best_small = std::min(best_small, seconds_to_load(small));
+  return seconds_to_load(large) / best_small;
+}
+
+TEST(PtxModule, LoadsInTimeThatIsInProportionToItsEntries) {
+  const auto make = [](int entries) {
+    std::string text = kHeader;
+    for (int e = 0; e < entries; ++e) text += ".global .b32 v" + std::to_string(e) + ";\n";
+    for (int e = 0; e < entries; ++e) text += ".entry e" + std::to_string(e) + "() { ret; }\n";
+    return text;
+  };
+  EXPECT_LT(growth(make, 500), 100);
+}
+
+TEST(PtxModule, LoadsInTimeThatIsInProportionToItsIndirectCalls) {
+  const auto make = [](int entries) {
+    std::string text = kHeader;
+    for (int e = 0; e < entries; ++e) text += ".func f" + std::to_string(e) + "() { ret; }\n";
+    for (int e = 0; e < entries; ++e) {
+      text += ".entry e" + std::to_string(e) + "() { .reg .b64 %rd<2>; mov.u64 %rd1, f0;\n"
+              "P0: .callprototype _ ();\ncall %rd1, P0; ret; }\n";
+    }
+    return text;
+  };
+  EXPECT_LT(growth(make, 200), 100);
+}
+
+TEST(PtxModule, QuotesNoMoreThanAReaderWants) {
+  const std::string error = error_of(std::string(kHeader) + std::string(1'000'000, 'a'));
+  EXPECT_LT(error.size(), 600u);
+  EXPECT_NE(error.find("characters in all"), std::string::npos) << error;
+}
+
+TEST(PtxModule, RefusesBranchTablesWhoseUsesAreTooMany) {
+  std::string labels = "L0";
+  for (int l = 1; l < 4096; ++l) labels += ", L0";
+  const auto text = [&](int uses) {
+    std::string body = "T: .branchtargets " + labels + ";\n";
+    for (int u = 0; u < uses; ++u) body += "brx.idx %r1, T;\n";
+    return std::string(kHeader) + ".entry e() { .reg .b32 %r<2>; mov.u32 %r1, 0;\n" + body + "L0: ret; }\n";
+  };
+  EXPECT_NE(error_of(text(300)).find("more than 1048576 labels"), std::string::npos);
+  EXPECT_EQ(error_of(text(100)), "no error");
+}
+
+TEST(PtxModule, RefusesALaunchWhoseRegistersNoMachineHolds) {
+  const sim::PtxModule module = sim::PtxModule::load(
+      std::string(kHeader) + ".entry e(.param .u32 n) { .reg .b64 %rd<1000000>; ret; }\n", "m.ptx");
+  const std::uint32_t n = 0;
+  const auto launch = [&](std::uint32_t threads, const void* parameters) -> std::string {
+    try {
+      module.launch("e", {.sms = 16}, {.grid = {64}, .block = {threads}}, parameters, sizeof(n));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(launch(1024, &n).find("1000000 virtual registers in 512 warps at once take 131"), std::string::npos);
+  EXPECT_NE(launch(32, nullptr).find("4 bytes of parameters at a null pointer"), std::string::npos);
 }
 
 }  // namespace

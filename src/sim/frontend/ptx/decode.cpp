@@ -179,6 +179,12 @@ std::vector<std::uint32_t> Build::labels(std::string_view name) const {
     const auto& lists = function_.text->scopes[scope].label_lists;
     const auto found = lists.find(name);
     if (found == lists.end()) continue;
+    // Each use has labels of its own, so that many uses of a large table take their product.
+    constexpr std::size_t kMostLabels = std::size_t{1} << 20;
+    function_.branch_labels += found->second.size();
+    if (function_.branch_labels > kMostLabels) {
+      fail(fmt::format("the uses of .branchtargets have more than {} labels in this function", kMostLabels));
+    }
     std::vector<std::uint32_t> targets;
     for (const std::string_view one : found->second) targets.push_back(label(one));
     return targets;

@@ -9,12 +9,23 @@
 
 namespace heddle::sim::ptx {
 
+namespace {
+
+// A word of a damaged text can be the whole of it.
+std::string bounded(const std::string& what) {
+  constexpr std::size_t kMost = 400;
+  if (what.size() <= kMost) return what;
+  return fmt::format("{}... ({} characters in all)", what.substr(0, kMost), what.size());
+}
+
+}  // namespace
+
 void refuse(const std::string& name, std::uint32_t line, const std::string& what) {
-  throw InputError(fmt::format("{}:{}: {}", name, line, what));
+  throw InputError(fmt::format("{}:{}: {}", name, line, bounded(what)));
 }
 
 void refuse_unsupported(const std::string& name, std::uint32_t line, const std::string& what) {
-  throw Unsupported(fmt::format("{}:{}: [unsupported] {}", name, line, what));
+  throw Unsupported(fmt::format("{}:{}: [unsupported] {}", name, line, bounded(what)));
 }
 
 namespace {

@@ -12,10 +12,13 @@
 #include <fmt/format.h>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
+#include <unordered_map>
 
 namespace heddle::sim {
 
@@ -61,7 +64,9 @@ struct PtxModule::State {
   std::unique_ptr<ModuleText> text;
   Strings strings;
   std::vector<std::unique_ptr<Function>> functions;
+  std::vector<std::uint32_t> all_functions;  // that are no entries
   std::vector<PtxEntry> entries;
+  std::unordered_map<std::string_view, std::size_t> entry_ids;  // by name
   std::vector<PtxVariable> variables;
   std::vector<Pages> storage;  // of variables that are not placed elsewhere
   std::vector<std::uint64_t> addresses;  // by variable of the module; shared ones are placed at launch
@@ -69,7 +74,8 @@ struct PtxModule::State {
   void decode();
   void place_variables(const PtxPlacing& place);
   void list_entries();
-  std::set<std::uint32_t> reachable(std::uint32_t entry) const;
+  class Needs;
+  std::optional<std::set<std::uint32_t>> callees(std::uint32_t entry) const;
   Program link(std::uint32_t entry) const;
 };
 
@@ -137,26 +143,80 @@ void PtxModule::State::place_variables(const PtxPlacing& place) {
   }
 }
 
-// An entry and all that it can call.
-std::set<std::uint32_t> PtxModule::State::reachable(std::uint32_t entry) const {
-  std::set<std::uint32_t> found;
+// What an entry and the functions that it can call need, added up one by one: shared memory holds the variables of known
+// length one behind the other, first those of functions and then those of the module, and then the dynamic part.
+class PtxModule::State::Needs {
+ public:
+  explicit Needs(const ModuleText& text) : text_(&text) {}
+
+  // `place` is told the offset of each shared variable of the function.
+  template <class Place>
+  void add(const Function& function, const Place& place) {
+    local_bytes += function.local_bytes;
+    if (unsupported.empty()) unsupported = function.unsupported;
+    for (const std::uint32_t id : function.module_variables) {
+      if (text_->variables[id].space == Space::kShared) named_.insert(id);
+    }
+    for (const std::uint32_t id : function.shared_variables) {
+      const Variable& variable = function.text->variables[id];
+      end_ = aligned(end_, variable.align);
+      place(id, end_);
+      end_ += variable.bytes;
+    }
+  }
+  void add(const Function& function) {
+    add(function, [](std::uint32_t, std::uint64_t) {});
+  }
+
+  // The bytes of static shared memory; `place` is told the address of each shared variable of the module.
+  template <class Place>
+  std::uint64_t finish(const Place& place) const {
+    std::uint64_t end = end_;
+    std::uint64_t dynamic_alignment = 16;
+    bool has_dynamic = false;
+    for (const std::uint32_t id : named_) {
+      const Variable& variable = text_->variables[id];
+      if (variable.bytes == 0) {
+        dynamic_alignment = std::max<std::uint64_t>(dynamic_alignment, variable.align);
+        has_dynamic = true;
+        continue;
+      }
+      end = aligned(end, variable.align);
+      place(id, end);
+      end += variable.bytes;
+    }
+    if (has_dynamic) end = aligned(end, dynamic_alignment);
+    for (const std::uint32_t id : named_) {
+      if (text_->variables[id].bytes == 0) place(id, end);
+    }
+    return end - machine::kSharedBase;
+  }
+
+  std::uint64_t local_bytes = 0;
+  std::string unsupported;  // the first that is not
+
+ private:
+  const ModuleText* text_;
+  std::uint64_t end_ = machine::kSharedBase;
+  std::set<std::uint32_t> named_;  // shared variables of the module
+};
+
+// The functions that an entry can call without a pointer; nothing if it can come to a call through one: then
+// it can call all that are no entries.
+std::optional<std::set<std::uint32_t>> PtxModule::State::callees(std::uint32_t entry) const {
+  std::set<std::uint32_t> seen;
   std::vector<std::uint32_t> left = {entry};
   while (!left.empty()) {
     const std::uint32_t number = left.back();
     left.pop_back();
-    if (functions[number] == nullptr || !found.insert(number).second) continue;
-    const Function& function = *functions[number];
-    left.insert(left.end(), function.callees.begin(), function.callees.end());
-    if (function.calls_indirectly) {
-      for (std::uint32_t other = 0; other < functions.size(); ++other) {
-        if (functions[other] != nullptr && !functions[other]->text->is_entry) left.push_back(other);
-      }
-    }
+    if (functions[number] == nullptr || !seen.insert(number).second) continue;
+    if (functions[number]->calls_indirectly) return std::nullopt;
+    left.insert(left.end(), functions[number]->callees.begin(), functions[number]->callees.end());
   }
-  return found;
+  seen.erase(entry);
+  return seen;
 }
 
-// Shared memory: the variables of known length one behind the other, then the dynamic part.
 Program PtxModule::State::link(std::uint32_t entry) const {
   Program program;
   program.text = text.get();
@@ -164,47 +224,40 @@ Program PtxModule::State::link(std::uint32_t entry) const {
   program.entry = functions[entry].get();
   program.addresses = addresses;
   program.shared_offsets.resize(functions.size());
-  std::uint64_t end = machine::kSharedBase;
-  std::set<std::uint32_t> named;
-  for (const std::uint32_t number : reachable(entry)) {
-    const Function& function = *functions[number];
-    program.local_bytes += function.local_bytes;
-    named.insert(function.module_variables.begin(), function.module_variables.end());
-    program.shared_offsets[number].resize(function.text->variables.size());
-    for (const std::uint32_t id : function.shared_variables) {
-      const Variable& variable = function.text->variables[id];
-      end = aligned(end, variable.align);
-      program.shared_offsets[number][id] = end;
-      end += variable.bytes;
-    }
+  Needs needs(*text);
+  const auto add = [&](std::uint32_t number) {
+    std::vector<std::uint64_t>& offsets = program.shared_offsets[number];
+    offsets.resize(functions[number]->text->variables.size());
+    needs.add(*functions[number], [&](std::uint32_t id, std::uint64_t offset) { offsets[id] = offset; });
+  };
+  if (const auto called = callees(entry)) {
+    for (const std::uint32_t number : *called) add(number);
+  } else {
+    for (const std::uint32_t number : all_functions) add(number);
   }
-  std::uint64_t dynamic_alignment = 16;
-  for (const std::uint32_t id : named) {
-    const Variable& variable = text->variables[id];
-    if (variable.space != Space::kShared) continue;
-    if (variable.bytes == 0) {
-      dynamic_alignment = std::max<std::uint64_t>(dynamic_alignment, variable.align);
-      continue;
-    }
-    end = aligned(end, variable.align);
-    program.addresses[id] = end;
-    end += variable.bytes;
-  }
-  bool has_dynamic = false;
-  for (const std::uint32_t id : named) {
-    if (text->variables[id].space != Space::kShared || text->variables[id].bytes != 0) continue;
-    program.addresses[id] = aligned(end, dynamic_alignment);
-    has_dynamic = true;
-  }
-  program.static_shared_bytes = (has_dynamic ? aligned(end, dynamic_alignment) : end) - machine::kSharedBase;
+  add(entry);
+  program.local_bytes = needs.local_bytes;
+  program.static_shared_bytes =
+      needs.finish([&](std::uint32_t id, std::uint64_t address) { program.addresses[id] = address; });
   return program;
 }
 
 void PtxModule::State::list_entries() {
   for (std::uint32_t number = 0; number < functions.size(); ++number) {
+    if (functions[number] != nullptr && !functions[number]->text->is_entry) all_functions.push_back(number);
+  }
+  // Added up once for all entries that can call any function.
+  Needs of_all(*text);
+  for (const std::uint32_t number : all_functions) of_all.add(*functions[number]);
+  for (std::uint32_t number = 0; number < functions.size(); ++number) {
     const FunctionText& function = *text->functions[number];
     if (!function.is_entry || functions[number] == nullptr) continue;
-    const Program program = link(number);
+    const std::optional<std::set<std::uint32_t>> called = callees(number);
+    Needs needs = called ? Needs(*text) : of_all;
+    if (called) {
+      for (const std::uint32_t one : *called) needs.add(*functions[one]);
+    }
+    needs.add(*functions[number]);
     PtxEntry entry{.name = function.name,
                    .parameter_bytes = function.parameter_bytes,
                    .parameter_offsets = {},
@@ -212,19 +265,17 @@ void PtxModule::State::list_entries() {
                    .max_threads = function.max_threads,
                    .required_block = function.required_threads,
                    .required_cluster = function.required_cluster,
-                   .static_shared_bytes = program.static_shared_bytes,
-                   .local_bytes = program.local_bytes,
+                   .static_shared_bytes = needs.finish([](std::uint32_t, std::uint64_t) {}),
+                   .local_bytes = needs.local_bytes,
                    .instructions = function.statements.size(),
-                   .unsupported = {}};
-    for (const std::uint32_t one : reachable(number)) {
-      if (entry.unsupported.empty()) entry.unsupported = functions[one]->unsupported;
-    }
+                   .unsupported = needs.unsupported};
     for (const Parameter& parameter : function.parameters) {
       entry.parameter_offsets.push_back(parameter.offset);
       entry.parameter_sizes.push_back(parameter.bytes);
     }
     entries.push_back(std::move(entry));
   }
+  for (std::size_t e = 0; e < entries.size(); ++e) entry_ids.emplace(entries[e].name, e);
 }
 
 PtxModule::PtxModule(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -246,20 +297,21 @@ const std::vector<PtxVariable>& PtxModule::variables() const { return state_->va
 std::string PtxModule::target() const { return state_->text->target; }
 
 const PtxEntry* PtxModule::find(std::string_view entry) const {
-  for (const PtxEntry& one : state_->entries) {
-    if (one.name == entry) return &one;
-  }
-  return nullptr;
+  const auto found = state_->entry_ids.find(entry);
+  return found == state_->entry_ids.end() ? nullptr : &state_->entries[found->second];
 }
 
 namespace {
 
 // What a launch of a PTX entry can get wrong beside what check_launch() finds.
 void check_ptx_launch(const std::string& module, const PtxEntry& entry, const PtxLaunch& launch,
-                      std::size_t parameter_bytes) {
+                      const void* parameters, std::size_t parameter_bytes) {
   const auto fail = [&](const std::string& why) {
     throw InputError(fmt::format("launch of {} in {}: {}", entry.name, module, why));
   };
+  if (parameters == nullptr && parameter_bytes != 0) {
+    fail(fmt::format("{} bytes of parameters at a null pointer", parameter_bytes));
+  }
   if (parameter_bytes != entry.parameter_bytes) {
     fail(fmt::format("{} bytes of parameters; it takes {}", parameter_bytes, entry.parameter_bytes));
   }
@@ -282,6 +334,21 @@ void check_ptx_launch(const std::string& module, const PtxEntry& entry, const Pt
   }
 }
 
+// Before all memory is taken: every lane of a resident warp has eight bytes of each virtual register.
+void check_register_memory(const std::string& module, const Program& program, std::uint32_t sms,
+                           const PtxLaunch& launch) {
+  constexpr std::uint64_t kBytes = 32 * 8;
+  const std::uint64_t warps = (volume(launch.block) + 31) / 32;
+  const std::uint64_t ctas = std::min(volume(launch.grid), std::max<std::uint64_t>(sms, volume(launch.cluster)));
+  const double wanted = static_cast<double>(program.entry->row_count) * kBytes * static_cast<double>(warps * ctas);
+  const double have = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (wanted <= have / 2) return;
+  throw InputError(fmt::format("launch of {} in {}: {} virtual registers in {} warps at once take {:.1f} GB; at most half of "
+                               "the {:.1f} GB of this machine. Fewer SMs or threads take less",
+                               program.entry->name, module, program.entry->row_count, warps * ctas, wanted / 1e9,
+                               have / 1e9));
+}
+
 }  // namespace
 
 Report PtxModule::launch(std::string_view entry, const LaunchOptions& options, const PtxLaunch& asked,
@@ -290,11 +357,15 @@ Report PtxModule::launch(std::string_view entry, const LaunchOptions& options, c
   const PtxEntry* known = find(entry);
   if (known == nullptr) {
     std::string names;
-    for (const PtxEntry& one : state_->entries) names += (names.empty() ? "" : ", ") + one.name;
+    constexpr std::size_t kMostNames = 8;
+    for (std::size_t e = 0; e < std::min(state_->entries.size(), kMostNames); ++e) {
+      names += (names.empty() ? "" : ", ") + state_->entries[e].name;
+    }
+    if (state_->entries.size() > kMostNames) names += fmt::format(" and {} more", state_->entries.size() - kMostNames);
     throw InputError(fmt::format("{} has no entry '{}'; it has {}", module, entry, names.empty() ? "none" : names));
   }
   if (!known->unsupported.empty()) throw InputError(known->unsupported);
-  check_ptx_launch(module, *known, asked, parameter_bytes);
+  check_ptx_launch(module, *known, asked, parameters, parameter_bytes);
   PtxLaunch launch = asked;
   if (is_zero(launch.cluster)) launch.cluster = is_zero(known->required_cluster) ? isa::Dim3{} : known->required_cluster;
   const std::uint32_t number = state_->text->function_ids.find(entry)->second;
@@ -303,6 +374,7 @@ Report PtxModule::launch(std::string_view entry, const LaunchOptions& options, c
   const std::size_t shared_bytes = program.static_shared_bytes + launch.dynamic_shared_bytes;
   check_launch(options, {.grid = launch.grid, .cluster = launch.cluster, .threads = threads},
                {.threads = threads, .shared_bytes = shared_bytes, .shared_alignment = 16, .run = nullptr});
+  check_register_memory(module, program, options.sms, launch);
   // The module's variables are global memory, too.
   GlobalMemory memory(options.memory);
   if (!state_->storage.empty()) {
