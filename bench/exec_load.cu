@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// exec_load [LAUNCHES]: what calls of CUDA cost over a long life of a program, to be run with `heddle exec`. Each
+// line has the time of a call in the first and in the last quarter of a run, and the memory of the process at
+// both: what grows shows there. Ends with status 1 if a call fails.
+#include <cuda_runtime.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace {
+
+int failures = 0;
+
+void check(cudaError_t error) {
+  if (error == cudaSuccess) return;
+  if (failures++ == 0) std::printf("failed: %s\n", cudaGetErrorName(error));
+}
+
+__global__ void add_one(int* to) { *to += 1; }
+
+double resident_megabytes() {
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  long pages = 0;
+  long resident = 0;
+  if (file == nullptr || std::fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+  if (file != nullptr) std::fclose(file);
+  return static_cast<double>(resident) * 4096 / 1e6;
+}
+
+void measure(const char* what, long count, const std::function<void(long)>& call) {
+  double micros[4] = {};
+  double megabytes[4] = {};
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (long i = count * quarter / 4; i < count * (quarter + 1) / 4; ++i) call(i);
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+    micros[quarter] = took.count() / (static_cast<double>(count) / 4);
+    megabytes[quarter] = resident_megabytes();
+  }
+  std::printf("%-44s %9ld times, %8.2f us and %6.0f MB, at the end %8.2f us and %6.0f MB\n", what, count,
+              micros[0], megabytes[0], micros[3], megabytes[3]);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const long launches = argc > 1 ? std::atol(argv[1]) : 20'000;
+  int* data;
+  check(cudaMalloc(&data, sizeof(int)));
+  check(cudaMemset(data, 0, sizeof(int)));
+  measure("allocate and free", 1'000'000, [](long) {
+    void* made;
+    check(cudaMalloc(&made, 256));
+    check(cudaFree(made));
+  });
+  measure("launch", launches, [&](long) {
+    add_one<<<1, 1>>>(data);
+    check(cudaGetLastError());
+  });
+  std::vector<void*> live(100'000);
+  measure("allocate and keep", static_cast<long>(live.size()),
+          [&](long i) { check(cudaMalloc(&live[static_cast<std::size_t>(i)], 256)); });
+  measure("launch among 100,000 allocations", launches, [&](long) {
+    add_one<<<1, 1>>>(data);
+    check(cudaGetLastError());
+  });
+  for (void* one : live) check(cudaFree(one));
+  std::vector<cudaStream_t> streams(10'000);
+  std::vector<cudaEvent_t> events(10'000);
+  measure("create a stream and an event, and record", static_cast<long>(streams.size()), [&](long i) {
+    const auto at = static_cast<std::size_t>(i);
+    check(cudaStreamCreate(&streams[at]));
+    check(cudaEventCreate(&events[at]));
+    check(cudaEventRecord(events[at], streams[at]));
+  });
+  for (const cudaStream_t one : streams) check(cudaStreamDestroy(one));
+  for (const cudaEvent_t one : events) check(cudaEventDestroy(one));
+  measure("64 threads that allocate, copy and free", 16, [](long) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 64; ++t) {
+      threads.emplace_back([] {
+        for (int i = 0; i < 100; ++i) {
+          int value = i;
+          void* made;
+          check(cudaMalloc(&made, sizeof(value)));
+          check(cudaMemcpy(made, &value, sizeof(value), cudaMemcpyHostToDevice));
+          check(cudaFree(made));
+        }
+      });
+    }
+    for (std::thread& one : threads) one.join();
+  });
+  check(cudaDeviceSynchronize());
+  return failures == 0 ? 0 : 1;
+}
