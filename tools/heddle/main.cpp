@@ -30,10 +30,9 @@ void check_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_items_expected_max() == 0) continue;  // a flag
     const bool is_unsigned = option->get_type_name() == "UINT";
-    const std::string name = option->get_name();
     option->check([=](const std::string& value) -> std::string {
-      if (value.empty()) return fmt::format("{} has an empty value", name);
-      if (is_unsigned && value.front() == '-') return fmt::format("{} is {}; a number from 0 on", name, value);
+      if (value.empty()) return "an empty value";
+      if (is_unsigned && value.front() == '-') return fmt::format("{}; a number from 0 on", value);
       return {};
     });
   }
