@@ -322,7 +322,7 @@ TEST(MbarrierFault, InvalidationUnderAWaitingThreadIsReported) {
   EXPECT_TRUE(is_silent(invalidate(1)));
 }
 
-TEST(MbarrierFault, CopyThatCompletesOnAnInvalidatedBarrierIsReported) {
+TEST(MbarrierFault, InvalOfABarrierThatACopyCompletesOnIsReported) {
   alignas(16) unsigned char source[64] = {};
   sim::GlobalMemory memory;
   memory.add_read_only("source", source, sizeof source);
@@ -337,9 +337,9 @@ TEST(MbarrierFault, CopyThatCompletesOnAnInvalidatedBarrierIsReported) {
     });
   };
   EXPECT_TRUE(
-      faults_with(invalidate(0), "uninitialised_barrier",
-                  "[uninitialised_barrier] a copy completes on the barrier at shared address 0x400, which is "
-                  "not initialised"));
+      faults_with(invalidate(0), "barrier_in_use",
+                  "[barrier_in_use] mbarrier.inval of the barrier at shared address 0x400 while a bulk load of 64 "
+                  "bytes, which completes on it, is in flight"));
   EXPECT_TRUE(is_silent(invalidate(1)));
 }
 
