@@ -1,6 +1,7 @@
-# Compiles one snippet, correct and misused, and judges both verdicts. Called as
-#   cmake -DKIND=<clang|nvcc> -DVERSIONS=<correct|misuse|both with a comma> -DSNIPPET=<file>
-#     -P check_snippet.cmake -- <compiler> <option>...
+# Judges what a compiler says of one snippet, correct and misused. Called as
+#   cmake -DKIND=<clang|nvcc> -DSNIPPET=<file> -DSAID=<path> -P check_snippet.cmake
+# where <path>.correct and <path>.misuse hold what it said, or, to compile the snippet alone, as
+#   cmake -DKIND=<clang|nvcc> -DSNIPPET=<file> -P check_snippet.cmake -- <compiler> <option>...
 #
 # As it stands the snippet must compile without a word. With MISUSE defined it must not compile; every
 # `// expect-<kind>:` line of the snippet must appear in what the compiler says, and every error must be one of
@@ -30,23 +31,29 @@ if(NOT expected AND NOT cannot_tell)
 endif()
 
 # Sets `status` and `said`. Indented, because CMake reflows messages that are not.
-macro(compile)
-  execute_process(COMMAND ${command} ${ARGN} "${SNIPPET}" RESULT_VARIABLE status
-    OUTPUT_VARIABLE said ERROR_VARIABLE said)
+macro(compile version)
+  if(SAID)
+    if(NOT EXISTS "${SAID}.${version}")
+      message(FATAL_ERROR "${SAID}.${version} is missing: the batch has not been compiled")
+    endif()
+    file(READ "${SAID}.${version}" said)
+    set(status 0)
+    if(said MATCHES "error")
+      set(status 1)
+    endif()
+  else()
+    execute_process(COMMAND ${command} ${ARGN} "${SNIPPET}" RESULT_VARIABLE status
+      OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  endif()
   string(REPLACE "\n" "\n  " said "${said}")
 endmacro()
 
-if(VERSIONS MATCHES "correct")
-  compile()
-  if(NOT status EQUAL 0 OR NOT said STREQUAL "")
-    message(FATAL_ERROR "the correct version must compile without a warning, but ${KIND} says:\n  ${said}")
-  endif()
-endif()
-if(NOT VERSIONS MATCHES "misuse")
-  return()
+compile(correct)
+if(NOT status EQUAL 0 OR NOT said STREQUAL "")
+  message(FATAL_ERROR "the correct version must compile without a warning, but ${KIND} says:\n  ${said}")
 endif()
 
-compile(-DMISUSE)
+compile(misuse -DMISUSE)
 if(cannot_tell)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "${KIND} is listed as unable to see this misuse (${cannot_tell}), but it says:\n  ${said}")

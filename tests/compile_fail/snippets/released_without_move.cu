@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The release takes the handle: an lvalue must be moved into it.
-// expect-nvcc: no instance of function
-// expect-nvcc: ::release
+// expect-nvcc: ConsumerStage<num_stages, Backend>::release
 // expect-clang: 'release' is an lvalue, but function has rvalue ref-qualifier
 #include "snippet.h"
 
