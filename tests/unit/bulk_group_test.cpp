@@ -84,7 +84,7 @@ struct Shared {
 // By this thread, so that it may issue the store.
 void fill(Shared& shared) {
   for (std::uint32_t at = 0; at < sizeof shared.tile; at += 16) {
-    isa::st_shared(reinterpret_cast<isa::Bytes16*>(shared.tile[0] + at), {{at, at, at, at}});
+    isa::st_shared(reinterpret_cast<isa::Bytes16*>(&shared.tile[at / kBytes][at % kBytes]), {{at, at, at, at}});
   }
   isa::fence_proxy_async_shared_cta();
 }

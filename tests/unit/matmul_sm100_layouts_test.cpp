@@ -3,6 +3,7 @@
 // The Blackwell matmul with operands that are not both K-major, and with e4m3 and e5m2 mixed, in the simulated SM:
 // every kernel under twenty schedules, ragged and empty problems, without a report.
 #include "../support/matmul_cases.h"
+#include "../support/schedule_share.h"
 
 #include <heddle/host/error.h>
 
@@ -25,7 +26,7 @@ class MatmulSm100Layouts : public ::testing::TestWithParam<OperandLayouts> {};
 // Types take turns, so that each kernel has twenty schedules.
 TEST_P(MatmulSm100Layouts, AreExactUnderRandomSchedules) {
   for (const std::string& config : test::kConfigsWithLayouts) {
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (std::uint64_t seed = 1; seed <= test::schedule_share(60); ++seed) {
       ASSERT_TRUE(runs_right_on_sm100(in_layouts(some_tiles(config, seed), GetParam(), seed), few_sms(config, seed),
                                       seed));
     }

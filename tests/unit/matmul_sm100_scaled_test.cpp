@@ -3,6 +3,7 @@
 // The Blackwell matmuls with scales in the simulated SM: MXFP8, MXFP4, NVFP4 and blockwise FP8, every
 // configuration, ragged and empty problems, under several schedules, without a report.
 #include "../support/matmul_cases.h"
+#include "../support/schedule_share.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +20,7 @@ class MatmulScaled : public ::testing::TestWithParam<ScaledFormat> {};
 
 TEST_P(MatmulScaled, IsExactUnderTwentySchedulesInEachConfiguration) {
   for (const std::string& config : matmul_scaled_sm100_configs(GetParam())) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= test::schedule_share(20); ++seed) {
       MatmulScaledCase matmul = some_scaled_tiles(GetParam(), config, seed);
       ASSERT_TRUE(runs_right(matmul, test::few_sms(config, seed), seed));
     }

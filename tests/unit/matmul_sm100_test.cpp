@@ -3,6 +3,7 @@
 // The Blackwell matmul in the simulated SM: every configuration and pair of types, ragged and empty problems, few
 // and many SMs, under several schedules, without a report.
 #include "../support/matmul_cases.h"
+#include "../support/schedule_share.h"
 
 #include <gtest/gtest.h>
 
@@ -42,7 +43,7 @@ class MatmulSm100OfConfig : public ::testing::TestWithParam<std::string> {};
 
 // Types take turns, so that each kernel has twenty schedules.
 TEST_P(MatmulSm100OfConfig, IsExactUnderRandomSchedules) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::schedule_share(100); ++seed) {
     MatmulCase matmul = some_tiles(GetParam(), seed);
     ASSERT_TRUE(runs_right_on_sm100(matmul, few_sms(GetParam(), seed), seed));
   }

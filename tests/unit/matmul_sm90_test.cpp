@@ -3,6 +3,7 @@
 // The Hopper matmul in the simulated SM: exact on integers, at ragged edges, in every form, under many
 // schedules, with no report.
 #include "../support/matmul_cases.h"
+#include "../support/schedule_share.h"
 
 #include <heddle/host/error.h>
 
@@ -135,7 +136,7 @@ TEST(MatmulSm90, ConfigurationsOfTheGpuRunInTheSimulatedSm) {
 }
 
 TEST(MatmulSm90, EveryFormPassesUnderAHundredSchedules) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::schedule_share(100); ++seed) {
     const std::string& config = small_configs()[seed % small_configs().size()];
     const MatmulProblem problem{.m = 140, .n = 90, .k = 260, .config = config};
     EXPECT_TRUE(runs_right_on_sm90({.problem = problem, .seed = seed},
