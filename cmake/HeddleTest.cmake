@@ -21,6 +21,8 @@ function(heddle_add_test name)
   target_include_directories(${name} PRIVATE "${heddle_SOURCE_DIR}/src")
   target_link_libraries(${name} PRIVATE heddle::sim ${arg_LIBRARIES} ${heddle_fmt} GTest::gtest_main
     heddle_warnings)
+  # A test spends its time in the simulated SM, which is optimised; optimising the test too doubles its compilation.
+  target_compile_options(${name} PRIVATE -O0)
   heddle_test_program(${name} ${arg_LABELS})
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_LIST ${name}_names
     PROPERTIES TIMEOUT ${arg_TIMEOUT})

@@ -16,6 +16,8 @@ nlohmann-json3-dev: --json output"
 test_packages="\
 $run_packages
 clang: the second compiler, and the lint for handles
+libclang-rt-14-dev: its sanitizers
+python3: checks of what compilers print
 libgtest-dev: unit tests
 libbenchmark-dev: benchmarks"
 
@@ -26,6 +28,7 @@ has_package() {
     g++ | cmake) command -v "$1" ;;
     clang) command -v clang++ ;;
     ninja-build) command -v ninja ;;
+    python3) command -v python3 ;;
     *) dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed ;;
   esac >/dev/null
 }
@@ -82,6 +85,17 @@ find_nvcc() {
     fi
   done
 }
+
+# Waits until no other script configures or builds in build/PRESET, and keeps others out until this one ends.
+lock_build() {
+  mkdir -p "$root/build"
+  exec {build_lock}>"$root/build/$1.lock"
+  flock -n "$build_lock" && return 0
+  say "Another script is at work in build/$1; waiting for it."
+  flock "$build_lock"
+}
+
+unlock_build() { exec {build_lock}>&-; }
 
 # configure PRESET: only where there is no such build yet, or it was made for other circumstances (a tree that
 # has moved, a compiler that came or went, changed presets).
