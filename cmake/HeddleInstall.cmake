@@ -1,9 +1,9 @@
 # Install and export: find_package(heddle) then gives heddle::heddle, heddle::sim and heddle::kernels; the last
-# only where heddle is the top-level project.
+# only where heddle is the top-level project and HEDDLE_KERNELS is on.
 include(CMakePackageConfigHelpers)
 
 set(libraries heddle heddle_sim)
-if(PROJECT_IS_TOP_LEVEL)
+if(PROJECT_IS_TOP_LEVEL AND HEDDLE_KERNELS)
   list(APPEND libraries heddle_kernels)
 endif()
 
