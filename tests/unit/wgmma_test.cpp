@@ -672,7 +672,7 @@ TEST(Wgmma, ShapesThatDoNotExistAreFaultsOfTheMachine) {
     try {
       machine.wgmma_mma_async(*threads.front(), operands, {});
     } catch (const sim::machine::Fault& fault) {
-      return fault.code;
+      return std::string(sim::name_of(fault.code));
     }
     return std::string("none");
   };
