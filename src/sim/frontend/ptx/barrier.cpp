@@ -80,17 +80,30 @@ std::uint32_t fence(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 std::uint32_t no_fence(Warp&, const Instruction&, std::uint32_t mask) { return mask; }
 
-// mbarrier. flags: 1: the address is generic; 2: cluster scope; 4: .noComplete; 8: parity.
+// mbarrier. flags: 1: the address is generic; 2: cluster scope; 4: .noComplete; 8: parity; 16: .relaxed; 32: the barrier
+// must be the own CTA's.
 constexpr std::uint32_t kGenericAddress = 1;
 constexpr std::uint32_t kClusterScope = 2;
 constexpr std::uint32_t kNoComplete = 4;
 constexpr std::uint32_t kParity = 8;
+constexpr std::uint32_t kRelaxed = 16;
+constexpr std::uint32_t kOwnCta = 32;
 
 SharedAddress barrier_of(Warp& warp, const Instruction& i, std::uint32_t lane) {
-  return shared_address(warp, lane, warp.rows[i.a][lane] + i.value, (i.flags & kGenericAddress) != 0, i);
+  const SharedAddress address =
+      shared_address(warp, lane, warp.rows[i.a][lane] + i.value, (i.flags & kGenericAddress) != 0, i);
+  const machine::Thread& thread = warp.thread(lane);
+  if ((i.flags & kOwnCta) != 0 && address >> machine::kRankShift != thread.cta->rank) {
+    warp.machine->fault(&thread, i.site, FaultCode::kBadRank,
+                        fmt::format("an mbarrier instruction on a barrier of rank {}; this form takes a barrier of the "
+                                    "own CTA (rank {}), the one with .shared::cluster any",
+                                    address >> machine::kRankShift, thread.cta->rank));
+  }
+  return address;
 }
 
 EventScope scope_of(const Instruction& i) {
+  if ((i.flags & kRelaxed) != 0) return EventScope::kRelaxed;
   return (i.flags & kClusterScope) != 0 ? EventScope::kCluster : EventScope::kCta;
 }
 
@@ -203,10 +216,19 @@ void pending_count(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 std::uint32_t space_flags(std::string_view space) { return space.empty() ? kGenericAddress : 0; }
 
+// PTX: without .shared::cluster, an address that is not in the own CTA's shared memory is undefined behaviour.
+std::uint32_t own_flags(std::string_view space) { return space == ".shared::cluster" ? 0 : kOwnCta; }
+
 // PTX: mbarrier.arrive: without a scope it is .cta. The machine tells of one on a peer's barrier.
 // Model: a wait without a scope counts as one of cluster scope, since published kernels leave it out there.
 std::uint32_t scope_flags(std::string_view scope) {
   return scope == ".cluster" ? kClusterScope : 0;
+}
+
+std::uint32_t order_flags(std::string_view order) { return order == ".relaxed" ? kRelaxed : 0; }
+
+std::uint32_t arrive_flags(std::string_view order, std::string_view scope, std::string_view space) {
+  return space_flags(space) | own_flags(space) | scope_flags(scope) | order_flags(order);
 }
 
 // [address], operand
@@ -223,7 +245,10 @@ void decode_arrive(Build& b, MachineHandler handler, std::uint32_t flags) {
   std::size_t at = 0;
   if (b.operand(0).kind != OperandKind::kAddress) {
     const Operand& state = b.operand(at++);
-    if (state.kind != OperandKind::kSink) b.out().d = b.target(state);
+    if (state.kind != OperandKind::kSink) {
+      if ((flags & kOwnCta) == 0) b.fail("no state comes back with .shared::cluster; '_' is wanted");
+      b.out().d = b.target(state);
+    }
   }
   b.want(at + 1, at + 2);
   b.address(at++);
@@ -271,17 +296,17 @@ void add_mbarrier_forms(FormTable& table) {
     b.machine(mbarrier_inval);
   });
   table.add(std::string("mbarrier.arrive") + kScope + end, [](Build& b) {
-    decode_arrive(b, mbarrier_arrive, space_flags(b.mod(2)) | scope_flags(b.mod(1)));
+    decode_arrive(b, mbarrier_arrive, arrive_flags(b.mod(0), b.mod(1), b.mod(2)));
   });
   table.add(std::string("mbarrier.arrive.noComplete") + kScope + end,
-            [](Build& b) { decode_arrive(b, mbarrier_arrive, space_flags(b.mod(2)) | kNoComplete); });
+            [](Build& b) { decode_arrive(b, mbarrier_arrive, space_flags(b.mod(2)) | kOwnCta | kNoComplete); });
   table.add(std::string("mbarrier.arrive_drop") + kScope + end,
-            [](Build& b) { decode_arrive(b, mbarrier_arrive_drop, space_flags(b.mod(2))); });
+            [](Build& b) { decode_arrive(b, mbarrier_arrive_drop, arrive_flags(b.mod(0), b.mod(1), b.mod(2))); });
   table.add(std::string("mbarrier.arrive.expect_tx") + kScope + end, [](Build& b) {
-    decode_arrive(b, mbarrier_arrive_expect, space_flags(b.mod(2)) | scope_flags(b.mod(1)));
+    decode_arrive(b, mbarrier_arrive_expect, arrive_flags(b.mod(0), b.mod(1), b.mod(2)));
   });
   table.add("mbarrier.expect_tx[.relaxed][.cta,.cluster]" + end,
-            [](Build& b) { decode_on_barrier(b, mbarrier_expect, space_flags(b.mod(2))); });
+            [](Build& b) { decode_on_barrier(b, mbarrier_expect, space_flags(b.mod(2)) | own_flags(b.mod(2))); });
   table.add("mbarrier.complete_tx[.relaxed][.cta,.cluster]" + end,
             [](Build& b) { decode_on_barrier(b, mbarrier_complete, space_flags(b.mod(2))); });
   for (const bool is_try : {false, true}) {
@@ -289,7 +314,7 @@ void add_mbarrier_forms(FormTable& table) {
                   "[.parity][.acquire,.relaxed][.cta,.cluster]" + end,
               [is_try](Build& b) {
                 decode_wait(b, is_try ? mbarrier_try_wait : mbarrier_test_wait,
-                            space_flags(b.mod(3)) | (b.has(0) ? kParity : 0u) |
+                            space_flags(b.mod(3)) | (b.has(0) ? kParity : 0u) | order_flags(b.mod(1)) |
                                 (b.mod(2) == ".cta" ? 0u : kClusterScope));
               });
   }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What mbarrier instructions say of memory order and scope means in PTX what it means in C++ kernels.
+#include "../support/ptx_run.h"
+
+namespace heddle::test {
+namespace {
+
+const char* const kShared = ".extern .shared .align 16 .b8 dyn[];";
+const char* const kSchedules[] = {"rr", "1", "2", "5"};
+
+// Thread 0 writes and arrives, thread 32 waits and reads.
+sim::Report hand_over(const std::string& arrive, const std::string& wait, const char* schedule) {
+  std::vector<std::uint32_t> out(4, 0);
+  const std::string body =
+      "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra MET; mbarrier.init.shared::cta.b64 [dyn], 1;\n"
+      "MET: bar.sync 0; setp.eq.u32 %p2, %r1, 32; @%p2 bra READ; @%p1 ret;\n"
+      "st.shared.u32 [dyn+16], 7; mbarrier.arrive" + arrive + ".shared::cta.b64 %rd1, [dyn]; ret;\n"
+      "READ: mbarrier.try_wait.parity" + wait + ".shared::cta.b64 %p3, [dyn], 0; @!%p3 bra READ;\n"
+      "ld.shared.u32 %r2, [dyn+16]; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1], %r2; ret;";
+  return run_ptx(ptx_module(body, kShared), out, {0},
+                 {.threads = 64, .shared_bytes = 32, .schedule = sim::Schedule::parse(schedule)});
+}
+
+TEST(PtxRelaxed, RelaxedArrivesAndWaitsHandNothingOver) {
+  for (const char* schedule : kSchedules) {
+    for (const char* arrive : {"", ".release.cta", ".release.cluster"}) {
+      for (const char* wait : {"", ".acquire.cta", ".acquire.cluster"}) {
+        const sim::Report report = hand_over(arrive, wait, schedule);
+        EXPECT_TRUE(report.ok()) << arrive << " " << wait << "\n" << report.text();
+      }
+    }
+    EXPECT_TRUE(hand_over(".relaxed.cta", "", schedule).has("race"));
+    EXPECT_TRUE(hand_over("", ".relaxed.cta", schedule).has("race"));
+    EXPECT_TRUE(hand_over("", ".relaxed.cluster", schedule).has("race"));
+  }
+}
+
+// The peer's barrier, as an address of shared memory.
+sim::Report arrive_at_peer(const std::string& arrive) {
+  std::vector<std::uint32_t> out(4, 0);
+  const std::string body =
+      "mbarrier.init.shared::cta.b64 [dyn], 2; fence.mbarrier_init.release.cluster; barrier.cluster.arrive.aligned;\n"
+      "barrier.cluster.wait.aligned; mov.u32 %r1, dyn; mov.u32 %r2, %cluster_ctarank; xor.b32 %r2, %r2, 1;\n"
+      "mapa.shared::cluster.u32 %r3, %r1, %r2; " + arrive + "\nbarrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;";
+  return run_ptx(ptx_module(body, kShared), out, {0},
+                 {.threads = 1, .grid = {2, 1, 1}, .cluster = {2, 1, 1}, .shared_bytes = 32});
+}
+
+TEST(PtxRelaxed, FormsOfTheOwnCtaTakeNoPeersBarrier) {
+  for (const char* what : {"arrive", "arrive.expect_tx"}) {
+    const std::string count = std::string(what) == "arrive" ? ";" : ", 0;";
+    const std::string start = std::string("mbarrier.") + what;
+    const sim::Report report = arrive_at_peer(start + ".shared::cta.b64 %rd1, [%r3]" + count);
+    ASSERT_TRUE(report.has("bad_rank")) << report.text();
+    EXPECT_NE(report.text().find("; this form takes a barrier of the own CTA"), std::string::npos)
+        << report.text();
+    EXPECT_TRUE(arrive_at_peer(start + ".shared::cluster.b64 _, [%r3]" + count).ok());
+  }
+  EXPECT_TRUE(arrive_at_peer("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r3], 16;").has("bad_rank"));
+}
+
+}  // namespace
+}  // namespace heddle::test
