@@ -96,8 +96,8 @@ void RaceChecker::start(const Event& event) {
 void RaceChecker::exit(const Event& event) {
   const CtaOrder& cta = order_.cta(event.cta);
   Memory& memory = memory_of(cta);
-  while (!memory.unwritten.empty()) {
-    if (stops_for_unwritten(cta, memory.unwritten.front().offset / kGranule)) return;
+  for (const UnwrittenRead& read : memory.unwritten) {
+    if (read.is_used && stops_for_read(cta, read, fill_for(cta, read, nullptr))) return;
   }
   if (lifetime_.stops_for_exit(cta)) return;
   memories_[event.cta].reset();
@@ -115,7 +115,8 @@ void RaceChecker::thread_reads(const Event& event) {
   const std::uint32_t offset = event.address & kOffsetMask;
   Granule& granule = memory.shadow.at(offset);
   const Access access = Access::of(thread, offset, event.bytes, false, sites_.number(event.site));
-  if (granule.read.includes(access)) return;
+  const bool is_fresh = (access.bytes & ~granule.written & ~granule.read_unwritten) != 0;
+  if (granule.read.includes(access) && !is_fresh) return;
   const View view = View::of(thread);
   const bool stops = memory.shadow.find(granule, access.bytes, true, [&](const Access& write) {
     const std::optional<std::uint32_t> lane = write.unknown_to(view, access.bytes);
@@ -293,10 +294,16 @@ void RaceChecker::fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t e
 
 void RaceChecker::note_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
                                  const Side& by) {
-  const auto fresh = static_cast<std::uint16_t>(bytes & ~granule.written & ~granule.read_unwritten);
+  const bool is_used = !judges_uses_ || by.access.by != By::kThread;
+  auto fresh = static_cast<std::uint16_t>(bytes & ~granule.written);
+  if (fresh == 0 || (!is_used && (fresh & ~granule.read_unwritten) == 0)) return;
+  for (const UnwrittenRead& read : memory.unwritten) {
+    const bool counts = read.offset / kGranule == offset / kGranule && (read.is_used || !is_used);
+    if (counts) fresh &= static_cast<std::uint16_t>(~read.bytes);
+  }
   if (fresh == 0) return;
   granule.read_unwritten |= fresh;
-  memory.unwritten.push_back({offset, fresh, by});
+  memory.unwritten.push_back({.offset = offset, .bytes = fresh, .by = by, .is_used = is_used});
 }
 
 void RaceChecker::forget_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes) {
@@ -307,30 +314,77 @@ void RaceChecker::forget_unwritten(Memory& memory, Granule& granule, std::uint32
   });
 }
 
+// Which fill a read was to wait for: one that came later, or one that is still on its way.
+Access RaceChecker::fill_for(const CtaOrder& cta, const UnwrittenRead& read, const Access* write) {
+  if (write == nullptr) return report_.fill_in_flight(cta, read.offset, read.bytes);
+  const bool is_fill = write->by == By::kCopy && report_.has_waited(read.by, {*write, 0}, cta);
+  return is_fill ? *write : Access{};
+}
+
+bool RaceChecker::stops_for_read(const CtaOrder& cta, const UnwrittenRead& read, const Access& fill) {
+  const CallSite site = report_.site_of(read.by);
+  const auto with_use = [&](Finding finding) {
+    if (!read.use.empty()) finding.details.push_back(read.use);
+    return finding;
+  };
+  if (fill.bytes == 0) {
+    return sink_.stops(FaultCode::kUninitialisedRead, {site},
+                       [&] { return with_use(report_.unwritten(read.by, cta, read.offset, read.bytes)); });
+  }
+  return sink_.stops(FaultCode::kReadBeforeFull, {site, report_.site_of({fill, 0})},
+                     [&] { return with_use(report_.read_too_early(read.by, {fill, 0}, cta, read.offset)); });
+}
+
+// Reads that nobody has used so far wait for a use, and remember the copy that came too late for them.
 bool RaceChecker::stops_for_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write) {
   Memory& memory = memory_of(cta);
-  for (const UnwrittenRead& read : memory.unwritten) {
+  std::vector<UnwrittenRead> unused;
+  for (UnwrittenRead& read : memory.unwritten) {
     if (read.offset / kGranule != granule) continue;
-    // Which fill it was to wait for: one that came later, or one that is still on its way.
-    Access fill;
-    if (write != nullptr && write->by == By::kCopy) {
-      if (report_.has_waited(read.by, {*write, 0}, cta)) fill = *write;
-    } else if (write == nullptr) {
-      fill = report_.fill_in_flight(cta, read.offset, read.bytes);
+    const Access fill = fill_for(cta, read, write);
+    if (!read.is_used) {
+      if (fill.bytes != 0 && !read.fill) read.fill = fill;
+      unused.push_back(read);
+    } else if (stops_for_read(cta, read, fill)) {
+      return true;
     }
-    const bool is_filled_later = fill.bytes != 0;
-    const CallSite site = report_.site_of(read.by);
-    const bool stops =
-        is_filled_later ? sink_.stops(FaultCode::kReadBeforeFull, {site, report_.site_of({fill, 0})},
-                                      [&] {
-                                        return report_.read_too_early(read.by, {fill, 0}, cta, read.offset);
-                                      })
-                        : sink_.stops(FaultCode::kUninitialisedRead, {site},
-                                      [&] { return report_.unwritten(read.by, cta, read.offset, read.bytes); });
-    if (stops) return true;
   }
   forget_unwritten(memory, memory.shadow.at(granule * kGranule), granule * kGranule, 0xffff);
+  memory.unwritten.insert(memory.unwritten.end(), unused.begin(), unused.end());
   return false;
+}
+
+std::uint32_t RaceChecker::unwritten(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes) {
+  if (memories_[cta] == nullptr) return 0;
+  Shadow& shadow = memories_[cta]->shadow;
+  std::uint32_t found = ~std::uint32_t{shadow.at(offset).written} >> offset % kGranule & 0xffffu >> offset % kGranule;
+  if (offset % kGranule + bytes > kGranule) {
+    const std::uint32_t first = kGranule - offset % kGranule;
+    found |= (~std::uint32_t{shadow.at(offset + first).written} & 0xffffu) << first;
+  }
+  return found & ((1u << (bytes < 32 ? bytes : 31)) - 1);
+}
+
+void RaceChecker::unwrite(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes) {
+  Granule& granule = memories_[cta]->shadow.at(offset);
+  granule.written &= static_cast<std::uint16_t>(~(bytes << offset % kGranule));
+}
+
+void RaceChecker::use_unwritten(std::uint32_t cta, std::uint32_t offset, const std::string& use) {
+  if (sink_.stop() || memories_[cta] == nullptr) return;
+  const std::uint32_t bit = 1u << offset % kGranule;
+  std::vector<UnwrittenRead>& reads = memories_[cta]->unwritten;
+  for (std::size_t r = 0; r < reads.size(); ++r) {
+    UnwrittenRead& read = reads[r];
+    if (read.offset / kGranule != offset / kGranule || (read.bytes & bit) == 0 || read.is_used) continue;
+    read.is_used = true;
+    read.use = use;
+    if (!read.fill) continue;
+    // It was a matter of time.
+    const UnwrittenRead late = read;
+    reads.erase(reads.begin() + static_cast<std::ptrdiff_t>(r--));
+    if (stops_for_read(order_.cta(cta), late, *late.fill)) return;
+  }
 }
 
 bool RaceChecker::stops_for_conflict(const Side& before, const Side& now, const CtaOrder& cta,
@@ -342,9 +396,10 @@ bool RaceChecker::stops_for_conflict(const Side& before, const Side& now, const 
 
 void RaceChecker::finish() {
   for (std::uint32_t linear = 0; linear < memories_.size(); ++linear) {
-    while (memories_[linear] != nullptr && !memories_[linear]->unwritten.empty()) {
-      const std::uint32_t granule = memories_[linear]->unwritten.front().offset / kGranule;
-      if (stops_for_unwritten(order_.cta(linear), granule)) return;
+    if (memories_[linear] == nullptr) continue;
+    for (const UnwrittenRead& read : memories_[linear]->unwritten) {
+      const CtaOrder& cta = order_.cta(linear);
+      if (read.is_used && stops_for_read(cta, read, fill_for(cta, read, nullptr))) return;
     }
   }
 }

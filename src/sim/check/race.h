@@ -45,6 +45,15 @@ class RaceChecker final : public Observer {
   // The run will not go on: reads of what nobody had written are judged as they stand.
   void finish();
 
+  // For a front end that follows values: a thread that reads what nobody has written makes no mistake until it uses it.
+  void judge_uses() { judges_uses_ = true; }
+  // Bytes of a CTA's shared memory that hold nothing: bit b for the byte at offset + b.
+  std::uint32_t unwritten(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes);
+  // These were written with what is not defined: they hold nothing again.
+  void unwrite(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes);
+  // Somebody uses what was read there. `use` says who, how and where.
+  void use_unwritten(std::uint32_t cta, std::uint32_t offset, const std::string& use);
+
  private:
   void look_at(const Event& event);
   // A read of bytes that nobody had written by then. Which mistake that is shows later: if a write follows
@@ -54,6 +63,9 @@ class RaceChecker final : public Observer {
     std::uint32_t offset;
     std::uint16_t bytes;
     Side by;
+    bool is_used = true;
+    std::string use = {};              // who uses it and how, if that is not the read itself
+    std::optional<Access> fill = {};   // the copy that has filled the bytes since
   };
   struct Memory {
     Shadow shadow;
@@ -91,6 +103,8 @@ class RaceChecker final : public Observer {
   void note_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes, const Side& by);
   // Reads of bytes in this granule that nobody had written: true if the run stops for one. They are judged once.
   bool stops_for_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write = nullptr);
+  bool stops_for_read(const CtaOrder& cta, const UnwrittenRead& read, const Access& fill);
+  Access fill_for(const CtaOrder& cta, const UnwrittenRead& read, const Access* write);
   void forget_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes);
   // Two accesses that nothing orders: true if the run stops for them.
   bool stops_for_conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
@@ -106,6 +120,7 @@ class RaceChecker final : public Observer {
   Lifetime lifetime_;
   std::vector<std::unique_ptr<Memory>> memories_;  // by linear index of the CTA
   Home home_;
+  bool judges_uses_ = false;
   GlobalShadow global_;
   bool has_global_atomics_ = false;
 };

@@ -54,6 +54,32 @@ struct Pair {
   }
 };
 
+// What of the bytes, and of the operands, means nothing.
+struct AtomicUndefined {
+  AtomicUndefined(Warp& warp, const Instruction& i, std::uint32_t lane, Space where, std::uint64_t at,
+                  std::uint32_t bytes)
+      : address(at), size(bytes), space(where) {
+    if (space == Space::kShared) old = unwritten_at(warp, lane, address, bytes);
+    if (warp.undefined_rows != 0) operand = undefined_of(*warp.frame, i.b, lane);
+  }
+
+  void pass_on(Warp& warp, const Instruction& i, std::uint32_t lane) const {
+    if (operand.bits != 0 && space == Space::kGlobal) {
+      return use_undefined(warp, lane, i, operand.origin, "goes to global memory");
+    }
+    if (old != 0 && i.d != kNone) set_undefined(warp, *warp.frame, i.d, lane, undefined_word(warp, lane, address, old, i));
+    const bool is_exchange = static_cast<AtomOp>(i.flags >> kOpShift) == AtomOp::kExch;
+    if (operand.bits == 0 && (old == 0 || is_exchange)) return;
+    warp.interpreter->unwrite(warp.thread(lane), static_cast<machine::SharedAddress>(address), (1u << size) - 1);
+  }
+
+  std::uint64_t address;
+  std::uint32_t size;
+  Space space;
+  std::uint32_t old = 0;  // bytes that nobody has written
+  Undefined operand;
+};
+
 template <class F>
 void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint32_t bytes, F&& change) {
   for_lanes(mask, [&](std::uint32_t l) {
@@ -66,6 +92,7 @@ void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint3
       std::memcpy(at, &next, bytes);
     };
     machine::Thread& thread = warp.thread(l);
+    const AtomicUndefined undefined(warp, i, l, space, address, bytes);
     if (space == Space::kShared) {
       warp.machine->atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "atom.shared", i.site,
                                 update);
@@ -80,6 +107,7 @@ void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint3
     const std::uint64_t ones = bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
     warp.gives_way |= is_cas && ((old ^ warp.rows[i.b][l]) & ones) != 0;
     if (i.d != kNone) warp.rows[i.d][l] = old;
+    undefined.pass_on(warp, i, l);
   });
 }
 

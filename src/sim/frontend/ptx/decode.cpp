@@ -121,6 +121,7 @@ std::uint32_t Build::source(const Operand& operand, std::string_view type) {
   switch (operand.kind) {
     case OperandKind::kRegister:
       if (operand.negated) fail("'!' where no predicate can be negated");
+      note(flow_.reads, operand.id);
       return operand.id;
     case OperandKind::kInteger: return immediate(operand.value);
     case OperandKind::kFloat32:
@@ -148,9 +149,17 @@ std::uint32_t Build::source(const Operand& operand, std::string_view type) {
   }
 }
 
+void Build::note(std::vector<std::uint32_t>& rows, std::uint32_t row) {
+  rows.push_back(row);
+  const auto upper = function_.wide_rows.find(row);
+  if (upper != function_.wide_rows.end()) rows.push_back(upper->second);
+}
+
 std::uint32_t Build::target(const Operand& operand) {
   if (operand.kind == OperandKind::kSink) return scratch();
   if (operand.kind != OperandKind::kRegister || operand.negated) fail("a register is wanted as destination");
+  note(flow_.writes, operand.id);
+  if (operand.second != kNone) note(flow_.writes, operand.second);
   return operand.id;
 }
 
@@ -200,6 +209,7 @@ std::uint32_t Build::address_row(const Operand& operand, std::uint64_t& offset) 
     offset = base.value;
     base.value = 0;
   }
+  if (base.kind == OperandKind::kRegister) flow_.addresses.push_back(base.id);
   return source(base);
 }
 
@@ -299,6 +309,7 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
   std::uint32_t last_index = kNone;
   for (const Statement& statement : text.statements) {
     Instruction& out = function.code.emplace_back();
+    Flow& flow = function.flows.emplace_back();
     out.line = statement.line;
     if (statement.location != last_index) {
       last_index = statement.location;
@@ -315,9 +326,11 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
     if (form == nullptr) {
       refuse_unsupported(module.name, statement.line, fmt::format("the instruction '{}'", statement.text));
     }
-    Build build(module, function, statement, chosen, out, constants);
+    Build build(module, function, statement, chosen, out, flow, constants);
     form->decode(build);
+    classify(statement.mnemonic, function, out, flow);
   }
+  function.flows.emplace_back();
   Instruction& end = function.code.emplace_back();
   end.control = text.is_entry ? Control::kExit : Control::kReturn;
   end.is_visible = text.is_entry;

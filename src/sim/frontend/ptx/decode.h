@@ -83,9 +83,9 @@ void add_tcgen05_forms(FormTable& table);
 class Build {
  public:
   Build(const ModuleText& module, Function& function, const Statement& statement,
-        const std::vector<std::string_view>& chosen, Instruction& out,
+        const std::vector<std::string_view>& chosen, Instruction& out, Flow& flow,
         std::map<std::tuple<ConstantKind, std::uint64_t>, std::uint32_t>& constants)
-      : module_(module), function_(function), statement_(statement), chosen_(chosen), out_(out),
+      : module_(module), function_(function), statement_(statement), chosen_(chosen), out_(out), flow_(flow),
         constants_(constants) {}
 
   std::string_view mod(std::size_t group) const { return chosen_[group]; }
@@ -136,12 +136,14 @@ class Build {
  private:
   std::uint32_t constant_row(ConstantKind kind, std::uint64_t value);
   std::uint32_t variable_row(const Operand& operand);
+  void note(std::vector<std::uint32_t>& rows, std::uint32_t row);  // with its upper half
 
   const ModuleText& module_;
   Function& function_;
   const Statement& statement_;
   const std::vector<std::string_view>& chosen_;
   Instruction& out_;
+  Flow& flow_;
   std::map<std::tuple<ConstantKind, std::uint64_t>, std::uint32_t>& constants_;
 };
 

@@ -37,7 +37,9 @@ Interpreter::Interpreter(const LaunchOptions& options, const PtxLaunch& launch, 
       params_(params),
       threads_(threads),
       shared_bytes_(shared_bytes),
-      warps_per_cta_((threads + 31) / 32) {}
+      warps_per_cta_((threads + 31) / 32) {
+  if (races_) races_->judge_uses();
+}
 
 void Interpreter::print(const std::string& text) const {
   if (launch_.print) {
@@ -82,6 +84,7 @@ void Interpreter::start_warps() {
     made->local.resize(32 * made->local_stride);
     // What the warp before it has allocated serves again.
     made->frames = std::move(warps_[index]->frames);
+    for (const std::unique_ptr<Frame>& frame : made->frames) frame->undefined.clear();
     Frame& frame = make_frame(*made, *program_.entry, made->exist, nullptr);
     made->frame_of.fill(&frame);
     warps_[index] = std::move(made);
@@ -94,6 +97,7 @@ Frame& Interpreter::make_frame(Warp& warp, const Function& function, std::uint32
     if (old->lanes == 0 && old.get() != parent) frame = old.get();
   }
   if (frame == nullptr) frame = warp.frames.emplace_back(std::make_unique<Frame>()).get();
+  forget_frame(warp, *frame);
   frame->function = &function;
   frame->parent = parent;
   frame->depth = parent == nullptr ? 0 : parent->depth + 1;
@@ -258,6 +262,49 @@ std::uint32_t Interpreter::guarded(const Warp& warp, const Instruction& instruct
   return (instruction.guard_negated ? ~mask : mask) & warp.active;
 }
 
+// What registers in flight, and those that are not defined, ask for before an instruction.
+void Interpreter::watch(Warp& warp, const Instruction& i, std::uint32_t pc, std::uint32_t mask) {
+  const Flow& flow = warp.frame->function->flows[pc];
+  if (warp.accumulators_in_flight != 0 && mask != 0) {
+    if (i.is_copy) {
+      note_copy(warp, i.d, i.a);
+    } else {
+      deliver_loads(warp, i);
+    }
+  }
+  if (warp.undefined_rows != 0) follow(warp, i, flow, mask);
+}
+
+std::uint32_t Interpreter::unwritten(const machine::Thread& thread, machine::SharedAddress address,
+                                     std::uint32_t bytes) {
+  if (!races_) return 0;
+  return races_->unwritten(thread.cta->cluster->ctas[address >> machine::kRankShift]->linear,
+                           address & machine::kOffsetMask, bytes);
+}
+
+void Interpreter::unwrite(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes) {
+  if (!races_) return;
+  races_->unwrite(thread.cta->cluster->ctas[address >> machine::kRankShift]->linear, address & machine::kOffsetMask,
+                  bytes);
+}
+
+// The checker knows whether the bytes were merely read too early, and tells it in time.
+void Interpreter::use_undefined(Warp& warp, std::uint32_t lane, const Instruction& i, const Origin& origin,
+                                const char* how) {
+  const machine::Thread& user = warp.thread(lane);
+  const std::string use = fmt::format("{:<62} {}", fmt::format("{}: the value {}", machine_.describe(user), how),
+                                      machine::place(i.site));
+  if (origin.kind == Origin::Kind::kShared) {
+    races_->use_unwritten(origin.cta, origin.offset, use);
+    return;
+  }
+  machine_.fault(&user, i.site, FaultCode::kDivergence,
+                 fmt::format("a value {} that lane {} of a shuffle was to give, which has exited or is not in its mask",
+                             how, origin.offset),
+                 {fmt::format("{:<62} {}", fmt::format("taken by warp {}, lane {}", origin.tid / 32, origin.tid % 32),
+                              machine::place(origin.instruction->site))});
+}
+
 // Runs the active lanes, and whom they meet, until all of them block, exit or give way.
 void Interpreter::execute(Warp& warp, bool is_fair) {
   const auto first = static_cast<std::uint32_t>(std::countr_zero(warp.active));
@@ -285,17 +332,9 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
     const Instruction& i = warp.frame->function->code[pc];
     const std::uint32_t mask = guarded(warp, i);
     machine_.stats().instructions += static_cast<std::uint32_t>(std::popcount(mask));
+    if ((warp.accumulators_in_flight | warp.undefined_rows) != 0) [[unlikely]] watch(warp, i, pc, mask);
     if (i.control == Control::kScalar) {
-      if (mask != 0) {
-        if (warp.accumulators_in_flight != 0) {
-          if (i.is_copy) {
-            note_copy(warp, i.d, i.a);
-          } else {
-            deliver_loads(warp, i);
-          }
-        }
-        i.run(warp, i, mask);
-      }
+      if (mask != 0) i.run(warp, i, mask);
       ++pc;
       if (count < turn_instructions) continue;
       leave(warp, pc);
@@ -324,8 +363,8 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
           break;
         }
         leave(warp, pc);
-        if (warp.accumulators_in_flight != 0) deliver_loads(warp, i);
         const std::uint32_t done = i.machine(warp, i, mask);
+        if (warp.undefined_rows != 0) [[unlikely]] follow_results(warp, warp.frame->function->flows[pc], done);
         const std::uint32_t on = (warp.active & ~mask) | done;
         for_lanes(on, [&](std::uint32_t l) { warp.pc[l] = pc + 1; });
         warp.active = on;
@@ -453,6 +492,7 @@ void Interpreter::enter(Warp& warp, const Instruction& i, const Function& callee
       const std::uint64_t bytes =
           std::min(text.parameters[p].bytes, caller.function->text->variables[i.rows[p]].bytes);
       std::memcpy(warp.local_bytes(l, to), warp.local_bytes(l, from), bytes);
+      if (!warp.local_undefined.empty()) copy_local_undefined(warp, l, to, from, bytes);
     }
     warp.frame_of[l] = &frame;
     warp.pc[l] = 0;
@@ -471,6 +511,7 @@ void Interpreter::leave_function(Warp& warp, std::uint32_t mask) {
       const std::uint64_t to = caller.local_base + caller.function->local_offsets[i.more[r]];
       const std::uint64_t bytes = std::min(text.results[r].bytes, caller.function->text->variables[i.more[r]].bytes);
       std::memcpy(warp.local_bytes(l, to), warp.local_bytes(l, from), bytes);
+      if (!warp.local_undefined.empty()) copy_local_undefined(warp, l, to, from, bytes);
     }
     warp.frame_of[l] = &caller;
     warp.pc[l] = frame.return_pc;

@@ -53,6 +53,11 @@ class Interpreter final : public frontend::Run {
   std::uint64_t param_bytes() const { return program_.entry->text->parameter_bytes; }
   std::uint64_t clock() { return machine_.stats().instructions / 32; }
   void print(const std::string& text) const;
+  // Bytes of shared memory that hold nothing: bit b for the byte at address + b.
+  std::uint32_t unwritten(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes);
+  void unwrite(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes);
+  void use_undefined(Warp& warp, std::uint32_t lane, const Instruction& instruction, const Origin& origin,
+                     const char* how);
 
  private:
   void start_warps();
@@ -65,6 +70,7 @@ class Interpreter final : public frontend::Run {
   void select(Warp& warp, std::uint32_t lane);
   void leave(Warp& warp, std::uint32_t pc);
   std::uint64_t nearest_other(const Warp& warp) const;
+  void watch(Warp& warp, const Instruction& instruction, std::uint32_t pc, std::uint32_t mask);
   std::uint32_t guarded(const Warp& warp, const Instruction& instruction) const;
   void call(Warp& warp, const Instruction& instruction, std::uint32_t mask, std::uint32_t pc);
   void enter(Warp& warp, const Instruction& instruction, const Function& callee, std::uint32_t mask,

@@ -173,12 +173,14 @@ void load(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const Row& a = warp.rows[i.a];
   for_lanes(mask, [&](std::uint32_t l) {
     alignas(32) std::array<std::byte, 32> buffer;
-    load_bytes(warp, l, space, a[l] + i.value, buffer.data(), bytes * count, i, (i.flags & kStrong) != 0);
+    const std::uint64_t address = a[l] + i.value;
+    load_bytes(warp, l, space, address, buffer.data(), bytes * count, i, (i.flags & kStrong) != 0);
     for (std::uint32_t e = 0; e < count; ++e) {
       std::uint64_t word = 0;
       std::memcpy(&word, buffer.data() + std::size_t{e} * bytes, bytes);
       warp.rows[i.rows[e]][l] = extend(word, bytes, (i.flags & kSigned) != 0);
     }
+    load_undefined(warp, l, space, address, bytes, (i.flags & kSigned) != 0, i);
   });
 }
 
@@ -193,6 +195,9 @@ void store(Warp& warp, const Instruction& i, std::uint32_t mask) {
       std::memcpy(buffer.data() + std::size_t{e} * bytes, &warp.rows[i.rows[e]][l], bytes);
     }
     store_bytes(warp, l, space, a[l] + i.value, buffer.data(), bytes * count, i, (i.flags & kStrong) != 0);
+    if ((warp.undefined_rows != 0) | !warp.local_undefined.empty()) [[unlikely]] {
+      store_undefined(warp, l, space, a[l] + i.value, bytes, i);
+    }
   });
 }
 

@@ -93,9 +93,39 @@ std::vector<std::byte> part(const std::vector<std::byte>& rows, std::uint32_t st
   return result;
 }
 
+// A row of D depends on the row of A, a column on the column of B, an element on that of C.
+void follow_multiply(Warp& warp, const Instruction& i, const Fragments& f) {
+  const auto undefined = [&](std::uint32_t row, std::uint32_t l) {
+    return undefined_of(*warp.frame_of[l], i.rows[row], l);
+  };
+  std::array<Undefined, kM> rows = {};
+  std::array<Undefined, kN> columns = {};
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    for (std::uint32_t r = 0; r < f.a_registers; ++r) {
+      if (const Undefined a = undefined(f.a_row(r), l); a.bits != 0) rows[l / 4 + 8 * (r % 2)] = a;
+    }
+    for (std::uint32_t r = 0; r < f.b_registers; ++r) {
+      if (const Undefined b = undefined(f.b_row(r), l); b.bits != 0) columns[l / 4] = b;
+    }
+  }
+  const bool is_half = f.d == AccumulatorType::kF16;
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    for (std::uint32_t r = 0; r < f.d_registers; ++r) {
+      Undefined d = undefined(f.c_row(r), l);
+      for (std::uint32_t e = is_half ? 2 * r : r; e <= (is_half ? 2 * r + 1 : r); ++e) {
+        const std::uint64_t bits = is_half ? std::uint64_t{0xffff} << 16 * (e % 2) : 0xffffffffu;
+        if (const Undefined& a = rows[l / 4 + 8 * (e / 2)]; a.bits != 0) d = {d.bits | bits, a.origin};
+        if (const Undefined& b = columns[2 * (l % 4) + e % 2]; b.bits != 0) d = {d.bits | bits, b.origin};
+      }
+      set_undefined(warp, *warp.frame_of[l], i.rows[r], l, d);
+    }
+  }
+}
+
 // All lanes stand at the instruction: each of them finds its operands, and gets its result, in its own frame.
 void multiply(Warp& warp, const Instruction& i) {
   const Fragments f(i);
+  if (warp.undefined_rows != 0) follow_multiply(warp, i, f);
   const std::uint32_t pitch = f.depth * f.element_bytes;
   std::vector<std::byte> a(std::size_t{kM} * pitch), b(std::size_t{kN} * pitch);
   std::array<std::uint32_t, kM * kN> d = {};

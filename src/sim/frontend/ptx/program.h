@@ -6,6 +6,7 @@
 #pragma once
 
 #include "sim/frontend/ptx/ast.h"
+#include "sim/frontend/ptx/flow.h"
 
 #include <heddle/isa/target.h>
 #include <heddle/isa/wgmma.h>
@@ -83,6 +84,7 @@ struct Function {
   std::string name;
   const FunctionText* text = nullptr;
   std::vector<Instruction> code;  // the last one is an exit or a return
+  std::vector<Flow> flows;        // by instruction
   std::vector<Constant> constants;
   std::uint32_t row_count = 0;
   std::map<std::uint32_t, std::uint32_t> wide_rows;  // the upper halves of 128-bit registers

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "sim/frontend/ptx/program.h"
+#include "sim/frontend/ptx/undefined.h"
 #include "sim/machine/machine.h"
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,7 @@ struct Frame {
   std::uint32_t lanes = 0;  // that have not returned
   std::uint64_t local_base = 0;
   std::vector<Row> rows;
+  std::vector<std::unique_ptr<UndefinedRow>> undefined;  // by row; empty while none is
 };
 
 // Registers that an instruction fills long after it was issued, as the machine wants them: those of a lane side
@@ -70,8 +73,12 @@ struct Warp {
   std::uint64_t local_limit = 0;   // bytes of it that calls so far have needed
   std::vector<std::unique_ptr<Accumulators>> accumulators;
   std::uint32_t accumulators_in_flight = 0;
+  std::uint32_t undefined_rows = 0;  // of all its frames
+  std::vector<Origin> origins;
+  std::unordered_map<std::uint64_t, Undefined> local_undefined;
   // What lanes exchange in a warp-wide instruction. They may stand at different ones of a kind, in different calls.
   std::array<std::uint64_t, 32> given = {}, operand = {}, received = {};
+  std::array<Undefined, 32> given_undefined = {}, operand_undefined = {}, received_undefined = {};
   std::array<std::uint32_t, 32> members = {}, clamp = {};
   std::array<const Instruction*, 32> exchange = {};
   std::uint32_t open = 0;  // lanes that have given something, and whose result is not yet known

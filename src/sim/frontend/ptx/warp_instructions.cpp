@@ -33,16 +33,48 @@ void check_alike(Warp& warp, const Instruction& i, std::uint32_t lane, std::uint
   });
 }
 
+// What the lane that gives nothing is to whoever asked it.
+Undefined nothing_from(Warp& warp, std::uint32_t lane, std::uint32_t from) {
+  return {0xffffffffu, note_origin(warp, {.kind = Origin::Kind::kLane,
+                                          .tid = warp.thread(lane).tid,
+                                          .offset = from,
+                                          .instruction = warp.exchange[lane]})};
+}
+
+// Every result depends on what all lanes have given.
+Undefined all_given(const Warp& warp, std::uint32_t came) {
+  Undefined all;
+  for_lanes(came, [&](std::uint32_t k) {
+    if (warp.given_undefined[k].bits != 0) all = {~std::uint64_t{0}, warp.given_undefined[k].origin};
+  });
+  return all;
+}
+
+// Each lane's bit depends on what that lane has given.
+Undefined each_given(const Warp& warp, std::uint32_t came) {
+  Undefined all;
+  for_lanes(came, [&](std::uint32_t k) {
+    if (warp.given_undefined[k].bits != 0) all = {all.bits | std::uint64_t{1} << k, warp.given_undefined[k].origin};
+  });
+  return all;
+}
+
 // An exchange: each lane hands over two words, and once all of them have come, the first to go on works out what each
-// of them gets. `result` gets a lane, and those that have come.
-template <class Result>
+// of them gets. `result` gets a lane, and those that have come; `undefined` says what of it means nothing.
+template <class Result, class Doubt>
 std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, WarpOp op, std::uint32_t members_row,
-                       std::uint32_t operand_row, Result&& result) {
+                       std::uint32_t operand_row, Result&& result, Doubt&& undefined) {
   return meet(
       warp, mask,
       [&](std::uint32_t l) {
         warp.given[l] = warp.rows[i.a][l];
         warp.operand[l] = warp.rows[operand_row][l];
+        warp.given_undefined[l] = {};
+        warp.operand_undefined[l] = {};
+        if (warp.undefined_rows != 0) {
+          warp.given_undefined[l] = undefined_of(*warp.frame, i.a, l);
+          warp.operand_undefined[l] = undefined_of(*warp.frame, operand_row, l);
+        }
         warp.open |= 1u << l;
         warp.members[l] = static_cast<std::uint32_t>(warp.rows[members_row][l]);
         warp.exchange[l] = &i;
@@ -53,52 +85,79 @@ std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, War
           const std::uint32_t came = warp.members[l] & warp.open;
           warp.open &= ~came;
           check_alike(warp, i, l, came);
-          for_lanes(came, [&](std::uint32_t k) { warp.received[k] = result(k, came); });
+          for_lanes(came, [&](std::uint32_t k) {
+            warp.received[k] = result(k, came);
+            warp.received_undefined[k] = undefined(k, came);
+          });
         }
-        if (i.d != kNone) warp.rows[i.d][l] = warp.received[l];
-        if (i.d2 != kNone) warp.rows[i.d2][l] = warp.received[l] >> 32 & 1;
+        const Undefined& doubt = warp.received_undefined[l];
+        if (i.d != kNone) {
+          warp.rows[i.d][l] = warp.received[l];
+          set_undefined(warp, *warp.frame, i.d, l, doubt);
+        }
+        if (i.d2 != kNone) {
+          warp.rows[i.d2][l] = warp.received[l] >> 32 & 1;
+          set_undefined(warp, *warp.frame, i.d2, l, {doubt.bits >> 32, doubt.origin});
+        }
         return true;
       });
 }
 
 enum ShflMode : std::uint32_t { kIdx, kUp, kDown, kBfly };
 
+struct ShflSource {
+  std::uint32_t lane;
+  bool is_in_range;  // otherwise it is the own one
+};
+
 // PTX: shfl.sync. The clamp and segment masks come packed in one word.
+ShflSource shfl_source(const Warp& warp, std::uint32_t mode, std::uint32_t l) {
+  const std::uint32_t clamp = warp.clamp[l] & 31;
+  const std::uint32_t segment = warp.clamp[l] >> 8 & 31;
+  const auto b = static_cast<std::uint32_t>(warp.operand[l]) & 31;
+  const std::uint32_t last = (l & segment) | (clamp & ~segment);
+  std::uint32_t from = 0;
+  bool in_range = false;
+  switch (mode) {
+    case kUp:
+      from = l - b;
+      in_range = static_cast<std::int32_t>(from) >= static_cast<std::int32_t>(last);
+      break;
+    case kDown:
+      from = l + b;
+      in_range = from <= last;
+      break;
+    case kBfly:
+      from = l ^ b;
+      in_range = from <= last;
+      break;
+    default:
+      from = (l & segment) | (b & ~segment);
+      in_range = from <= last;
+      break;
+  }
+  return {in_range ? from : l, in_range};
+}
+
+// Kernels read lanes that have exited, or that are not in the mask, and drop what they got.
 std::uint32_t shfl(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  const std::uint32_t mode = i.flags;
   for_lanes(mask, [&](std::uint32_t l) {
     if (warp.step[l] == 0) warp.clamp[l] = static_cast<std::uint32_t>(warp.rows[i.c][l]);
   });
-  return exchange(warp, i, mask, WarpOp::kShfl, i.e, i.b, [&](std::uint32_t l, std::uint32_t came) {
-    const std::uint32_t clamp = warp.clamp[l] & 31;
-    const std::uint32_t segment = warp.clamp[l] >> 8 & 31;
-    const auto b = static_cast<std::uint32_t>(warp.operand[l]) & 31;
-    const std::uint32_t last = (l & segment) | (clamp & ~segment);
-    std::uint32_t from = 0;
-    bool in_range = false;
-    switch (mode) {
-      case kUp:
-        from = l - b;
-        in_range = static_cast<std::int32_t>(from) >= static_cast<std::int32_t>(last);
-        break;
-      case kDown:
-        from = l + b;
-        in_range = from <= last;
-        break;
-      case kBfly:
-        from = l ^ b;
-        in_range = from <= last;
-        break;
-      default:
-        from = (l & segment) | (b & ~segment);
-        in_range = from <= last;
-        break;
-    }
-    if (!in_range) from = l;
-    // A lane that is not there, or not in the mask, gives something. Kernels read such lanes, and drop what they got.
-    const std::uint64_t value = (came >> from & 1) != 0 ? warp.given[from] & 0xffffffffu : machine::kNoValue;
-    return value | std::uint64_t{in_range} << 32;
-  });
+  return exchange(
+      warp, i, mask, WarpOp::kShfl, i.e, i.b,
+      [&](std::uint32_t l, std::uint32_t came) {
+        const ShflSource from = shfl_source(warp, i.flags, l);
+        const bool is_here = (came >> from.lane & 1) != 0;
+        const std::uint64_t value = is_here ? warp.given[from.lane] & 0xffffffffu : machine::kNoValue;
+        return value | std::uint64_t{from.is_in_range} << 32;
+      },
+      [&](std::uint32_t l, std::uint32_t came) {
+        const ShflSource from = shfl_source(warp, i.flags, l);
+        if ((came >> from.lane & 1) == 0) return nothing_from(warp, l, from.lane);
+        if (warp.operand_undefined[l].bits != 0) return Undefined{~std::uint64_t{0}, warp.operand_undefined[l].origin};
+        return Undefined{warp.given_undefined[from.lane].bits & 0xffffffffu, warp.given_undefined[from.lane].origin};
+      });
 }
 
 enum VoteMode : std::uint32_t { kAll, kAny, kUni, kBallot };
@@ -117,7 +176,7 @@ std::uint32_t vote(Warp& warp, const Instruction& i, std::uint32_t mask) {
       case kUni: return std::uint64_t{ballot == members || ballot == 0};
       default: return std::uint64_t{ballot};
     }
-  });
+  }, [&](std::uint32_t, std::uint32_t came) { return (i.flags & 3) == kBallot ? each_given(warp, came) : all_given(warp, came); });
 }
 
 // flags: 1: all lanes must have the same value; 2: 64 bits.
@@ -130,7 +189,7 @@ std::uint32_t match(Warp& warp, const Instruction& i, std::uint32_t mask) {
     });
     if ((i.flags & 1) == 0) return std::uint64_t{same};
     return same == members ? std::uint64_t{same} | std::uint64_t{1} << 32 : std::uint64_t{0};
-  });
+  }, [&](std::uint32_t, std::uint32_t came) { return all_given(warp, came); });
 }
 
 enum ReduxOp : std::uint32_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kMinSigned, kMaxSigned };
@@ -159,7 +218,7 @@ std::uint32_t redux(Warp& warp, const Instruction& i, std::uint32_t mask) {
       }
     });
     return std::uint64_t{result};
-  });
+  }, [&](std::uint32_t, std::uint32_t came) { return all_given(warp, came); });
 }
 
 // flags: 1: the largest; 2: a NaN wins; 4: of the magnitudes.
@@ -212,6 +271,48 @@ void active_mask(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = mask; });
 }
 
+// Element `half` of a lane's register of matrix r: the row, as the lane that has its address, and the byte in it.
+struct MatrixPlace {
+  std::uint32_t lane, byte;
+};
+
+MatrixPlace matrix_place(const Instruction& i, std::uint32_t lane, std::uint32_t r, std::uint32_t half) {
+  const std::uint32_t row = lane / 4;
+  const std::uint32_t column = 2 * (lane % 4) + half;
+  return (i.flags & 2) != 0 ? MatrixPlace{8 * r + column, 2 * row} : MatrixPlace{8 * r + row, 2 * column};
+}
+
+// What a ldmatrix gave a lane of memory that nobody has written.
+Undefined matrix_undefined(Warp& warp, const Instruction& i, std::uint32_t lane, std::uint32_t r) {
+  Undefined all;
+  for (std::uint32_t half = 0; half < 2; ++half) {
+    const MatrixPlace place = matrix_place(i, lane, r, half);
+    const std::uint64_t address = warp.matrix[place.lane].row + place.byte;
+    const std::uint32_t unwritten = unwritten_at(warp, lane, address, 2);
+    if (unwritten == 0) continue;
+    const Undefined part = undefined_word(warp, lane, address, unwritten, i);
+    all = {all.bits | part.bits << 16 * half, part.origin};
+  }
+  return all;
+}
+
+// The lanes have stored; what is undefined stays so in memory.
+void unwrite_matrix(Warp& warp, const Instruction& i) {
+  if (warp.undefined_rows == 0) return;
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    for (std::uint32_t r = 0; r < i.rows.size(); ++r) {
+      const std::uint64_t bits = undefined_of(*warp.frame_of[l], i.rows[r], l).bits;
+      for (std::uint32_t half = 0; half < 2; ++half) {
+        const std::uint64_t part = bits >> 16 * half & 0xffff;
+        if (part == 0) continue;
+        const MatrixPlace place = matrix_place(i, l, r, half);
+        warp.interpreter->unwrite(warp.thread(l), warp.matrix[place.lane].row + place.byte,
+                                  ((part & 0xff) != 0 ? 1u : 0u) | (part >> 8 != 0 ? 2u : 0u));
+      }
+    }
+  }
+}
+
 // flags: 1: a store; 2: transposed; 4: the address is generic. The lanes' operands stay in the warp until all of
 // them have met.
 std::uint32_t move_matrix(Warp& warp, const Instruction& i, std::uint32_t mask) {
@@ -229,13 +330,16 @@ std::uint32_t move_matrix(Warp& warp, const Instruction& i, std::uint32_t mask) 
           warp.matrix[l].row = shared_address(warp, l, warp.rows[i.a][l] + i.value, (i.flags & 4) != 0, i);
         }
         if (is_store) {
-          warp.machine->stmatrix(warp.thread(l), warp.matrix[l], i.site);
+          if (warp.machine->stmatrix(warp.thread(l), warp.matrix[l], i.site)) unwrite_matrix(warp, i);
         } else {
           warp.machine->ldmatrix(warp.thread(l), warp.matrix[l], i.site);
         }
       },
       [&](std::uint32_t l) {
-        for (std::uint32_t r = 0; r < count && !is_store; ++r) warp.rows[i.rows[r]][l] = warp.matrix_registers[l][r];
+        for (std::uint32_t r = 0; r < count && !is_store; ++r) {
+          warp.rows[i.rows[r]][l] = warp.matrix_registers[l][r];
+          set_undefined(warp, *warp.frame, i.rows[r], l, matrix_undefined(warp, i, l, r));
+        }
         return true;
       });
 }

@@ -116,6 +116,26 @@ void take_back_accumulators(Warp& warp) {
   }
 }
 
+// The accumulators get what the rows of A from registers, and they themselves, bring along. Until they were waited for
+// nobody may look.
+void follow_multiply(Warp& warp, const Instruction& i, const machine::WgmmaOperands& operands) {
+  std::array<Undefined, machine::kWarpRows> rows = {};
+  for (std::uint32_t l = 0; l < 32 && operands.a_in_registers; ++l) {
+    for (std::uint32_t r = 0; r < 4; ++r) {
+      if (const Undefined a = undefined_of(*warp.frame, i.more[r], l); a.bits != 0) rows[l / 4 + 8 * (r % 2)] = a;
+    }
+  }
+  const bool is_half = operands.shape.d == AccumulatorType::kF16;
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    for (std::uint32_t e = 0; e < i.rows.size(); ++e) {
+      const Undefined& a = rows[l / 4 + 8 * ((is_half ? e : e / 2) % 2)];
+      Undefined d = operands.scale_d ? undefined_of(*warp.frame, i.rows[e], l) : Undefined{};
+      if (a.bits != 0) d = {0xffffffffu, a.origin};
+      set_undefined(warp, *warp.frame, i.rows[e], l, d);
+    }
+  }
+}
+
 std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
   Accumulators& set = find_accumulators(warp, i.rows);
   const std::size_t count = i.rows.size();
@@ -142,6 +162,7 @@ std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
     if (!set.in_flight) ++warp.accumulators_in_flight;
     set.in_flight = true;
     for (const std::uint32_t row : i.rows) warp.rows[row].fill(machine::kInFlightPattern);
+    if (warp.undefined_rows != 0) follow_multiply(warp, i, operands);
   };
   return meet(warp, mask, arrive, [](std::uint32_t) { return true; });
 }
