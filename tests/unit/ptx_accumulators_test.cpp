@@ -8,8 +8,8 @@
 namespace heddle::sim::ptx {
 namespace {
 
-struct InFlight {
-  InFlight() {
+struct OneSet {
+  OneSet() {
     frame.rows.resize(16);
     warp.frame = &frame;
     warp.rows = frame.rows.data();
@@ -22,8 +22,16 @@ struct InFlight {
       set->words[2 * lane + 1] = 200 + lane;
     }
     set->in_flight = true;
+    for (const std::uint32_t row : set->rows) mark_in_flight(frame, row, kResult);
     warp.accumulators.push_back(std::move(set));
     warp.accumulators_in_flight = 1;
+  }
+
+  void copy(std::uint32_t to, std::uint32_t from) {
+    Instruction instruction;
+    instruction.d = to;
+    instruction.a = from;
+    note_copy(warp, instruction);
   }
 
   Frame frame;
@@ -31,9 +39,9 @@ struct InFlight {
 };
 
 TEST(PtxAccumulators, CopiesInFlightGetTheValueOfTheirRegister) {
-  InFlight state;
-  note_copy(state.warp, 7, 3);
-  note_copy(state.warp, 8, 7);  // a copy of the copy
+  OneSet state;
+  state.copy(7, 3);
+  state.copy(8, 7);  // a copy of the copy
   take_back(state.warp, *state.warp.accumulators[0]);
   EXPECT_EQ(state.frame.rows[2][5], 105u);
   EXPECT_EQ(state.frame.rows[7][5], 205u);
@@ -42,9 +50,9 @@ TEST(PtxAccumulators, CopiesInFlightGetTheValueOfTheirRegister) {
 }
 
 TEST(PtxAccumulators, ACopyThatIsOverwrittenNoLongerFollows) {
-  InFlight state;
-  note_copy(state.warp, 7, 3);
-  note_copy(state.warp, 7, 12);  // which is not in flight
+  OneSet state;
+  state.copy(7, 3);
+  state.copy(7, 12);  // which is not in flight
   state.frame.rows[7].fill(1);
   take_back(state.warp, *state.warp.accumulators[0]);
   EXPECT_EQ(state.frame.rows[7][5], 1u);

@@ -82,6 +82,9 @@ void classify(std::string_view mnemonic, const Function& function, const Instruc
   } else if (is_one_of(opcode, {"shfl", "vote", "match", "redux", "ldmatrix", "stmatrix", "mma", "wgmma", "movmatrix"})) {
     flow.kind = FlowKind::kHandled;
     flow.has_effect = opcode == "stmatrix";
+    // Those of other shapes pass on what the lane itself has.
+    const bool is_other = has(mnemonic, ".f64") || has(mnemonic, ".m8n8") || has(mnemonic, "4.s32") || has(mnemonic, ".b1");
+    if (opcode == "mma" && is_other) flow.kind = FlowKind::kCompute;
   } else if (opcode == "tcgen05") {
     flow.kind = has(mnemonic, ".ld") || has(mnemonic, ".st") ? FlowKind::kHandled : FlowKind::kControl;
   } else if (has(mnemonic, ".f16x2") || has(mnemonic, ".bf16x2")) {

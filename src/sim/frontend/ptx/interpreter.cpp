@@ -115,6 +115,7 @@ Frame& Interpreter::make_frame(Warp& warp, const Function& function, std::uint32
     warp.local_stride = stride;
   }
   frame->rows.assign(function.row_count, Row{});
+  frame->in_flight.clear();
   fill_constants(warp, *frame);
   return *frame;
 }
@@ -267,9 +268,9 @@ void Interpreter::watch(Warp& warp, const Instruction& i, std::uint32_t pc, std:
   const Flow& flow = warp.frame->function->flows[pc];
   if (warp.accumulators_in_flight != 0 && mask != 0) {
     if (i.is_copy) {
-      note_copy(warp, i.d, i.a);
+      note_copy(warp, i);
     } else {
-      deliver_loads(warp, i);
+      touch_in_flight(warp, i, flow);
     }
   }
   if (warp.undefined_rows != 0) follow(warp, i, flow, mask);

@@ -53,6 +53,7 @@ class Interpreter final : public frontend::Run {
   std::uint64_t param_bytes() const { return program_.entry->text->parameter_bytes; }
   std::uint64_t clock() { return machine_.stats().instructions / 32; }
   void print(const std::string& text) const;
+  bool follows_values() const { return races_.has_value(); }
   // Bytes of shared memory that hold nothing: bit b for the byte at address + b.
   std::uint32_t unwritten(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes);
   void unwrite(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes);
@@ -91,11 +92,14 @@ class Interpreter final : public frontend::Run {
 
 // Copies of lanes that nobody has waited for are done at the latest when the lanes exit. In async_copy.cpp.
 
-// Handlers that the interpreter knows by name: a copy of a register may be one of an accumulator in flight.
-void note_copy(Warp& warp, std::uint32_t to, std::uint32_t from);
+// Before an instruction, while registers are in flight: a copy follows them, whatever else touches them is refused, or
+// gets them if a tcgen05.ld brings them. In in_flight.cpp.
+void note_copy(Warp& warp, const Instruction& instruction);
+void touch_in_flight(Warp& warp, const Instruction& instruction, const Flow& flow);
+[[noreturn]] void refuse_touch(Warp& warp, const Instruction& instruction, const Accumulators& set, const char* what);
 
 // An instruction that needs registers which a tcgen05.ld fills waits for them. In tcgen05.cpp.
-void deliver_loads(Warp& warp, const Instruction& instruction);
+void deliver_loads(Warp& warp, const Instruction& instruction, const Flow& flow);
 
 // What a thread sees of memory; handlers of several families use it. Throws machine::Fault.
 void load_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, void* to, std::uint32_t bytes,

@@ -171,6 +171,8 @@ void load(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const std::uint32_t bytes = i.flags >> kBytesShift & kBytesMask;
   const auto count = static_cast<std::uint32_t>(i.rows.size());
   const Row& a = warp.rows[i.a];
+  const bool is_elsewhere = space == Space::kGlobal || space == Space::kConst;
+  const bool follows = !is_elsewhere && (warp.interpreter->follows_values() || !warp.local_undefined.empty());
   for_lanes(mask, [&](std::uint32_t l) {
     alignas(32) std::array<std::byte, 32> buffer;
     const std::uint64_t address = a[l] + i.value;
@@ -180,7 +182,7 @@ void load(Warp& warp, const Instruction& i, std::uint32_t mask) {
       std::memcpy(&word, buffer.data() + std::size_t{e} * bytes, bytes);
       warp.rows[i.rows[e]][l] = extend(word, bytes, (i.flags & kSigned) != 0);
     }
-    load_undefined(warp, l, space, address, bytes, (i.flags & kSigned) != 0, i);
+    if (follows) load_undefined(warp, l, space, address, bytes, (i.flags & kSigned) != 0, i);
   });
 }
 

@@ -50,6 +50,7 @@ struct Instruction {
   bool guard_negated = false;
   bool is_copy = false;    // of one register to another
   bool fills_later = false;  // its registers, some time after it was issued
+  bool takes_accumulators = false;  // as its results: wgmma
   bool gives_way = false;  // its warp's turn ends behind it
   std::uint32_t guard = kNone;
   std::uint32_t d = kNone, d2 = kNone;                               // rows that it writes

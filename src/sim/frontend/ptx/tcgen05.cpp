@@ -88,6 +88,8 @@ std::uint32_t load(Warp& warp, const Instruction& i, std::uint32_t mask) {
     set->frame = warp.frame;
     set->rows = i.rows;
     set->words.resize(32 * count);
+    set->instruction = &i;
+    for (const std::uint32_t row : i.rows) mark_in_flight(*warp.frame, row, kResult);
     ++warp.accumulators_in_flight;
   }
   return meet(
@@ -98,6 +100,10 @@ std::uint32_t load(Warp& warp, const Instruction& i, std::uint32_t mask) {
       },
       [&](std::uint32_t l) {
         for (std::size_t e = 0; e < count; ++e) warp.rows[i.rows[e]][l] = set->words[l * count + e];
+        // What of tensor memory nobody has written, the checker judges at the load.
+        for (std::size_t e = 0; e < count && warp.undefined_rows != 0; ++e) {
+          set_defined(warp, *warp.frame, i.rows[e], 1u << l);
+        }
         return true;
       });
 }
@@ -289,14 +295,13 @@ constexpr const char* kGroup = "{.cta_group::1,.cta_group::2}";
 
 }  // namespace
 
-void deliver_loads(Warp& warp, const Instruction& i) {
+void deliver_loads(Warp& warp, const Instruction& i, const Flow& flow) {
   if (i.fills_later) return;
   for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
     if (!set->is_tmem_load || !set->in_flight || set->frame != warp.frame) continue;
     const auto is_one = [&](std::uint32_t row) { return row != kNone && set->element_of(row) != kNone; };
-    const bool is_used = is_one(i.guard) || is_one(i.a) || is_one(i.b) || is_one(i.c) || is_one(i.e) || is_one(i.d) ||
-                         std::any_of(i.rows.begin(), i.rows.end(), is_one) ||
-                         std::any_of(i.more.begin(), i.more.end(), is_one);
+    const bool is_used = is_one(i.guard) || std::any_of(flow.reads.begin(), flow.reads.end(), is_one) ||
+                         std::any_of(flow.writes.begin(), flow.writes.end(), is_one);
     if (!is_used) continue;
     warp.machine->tcgen05_deliver(warp.thread(0), set->words.data());
     take_back(warp, *set);

@@ -33,6 +33,19 @@ struct Frame {
   std::uint64_t local_base = 0;
   std::vector<Row> rows;
   std::vector<std::unique_ptr<UndefinedRow>> undefined;  // by row; empty while none is
+  std::vector<std::uint8_t> in_flight;                   // by row: an InFlight; empty while none was
+};
+
+// What a row is to an instruction that has been issued and not waited for.
+enum InFlight : std::uint8_t { kResult = 1, kFragment = 2 };
+
+// A of a wgmma from registers, as it was when it was issued.
+struct Fragment {
+  Frame* frame = nullptr;
+  const Instruction* wgmma = nullptr;
+  const Instruction* writer = nullptr;  // the last that wrote one of the registers since
+  std::uint64_t number = 0;             // of the operation, as its warp counts
+  std::array<std::uint32_t, 32 * 4> words = {};
 };
 
 // Registers that an instruction fills long after it was issued, as the machine wants them: those of a lane side
@@ -47,6 +60,7 @@ struct Accumulators {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> aliases;
   bool in_flight = false;
   bool is_tmem_load = false;  // they come from tensor memory
+  const Instruction* instruction = nullptr;  // the last that was issued with them
 
   std::uint32_t element_of(std::uint32_t row) const;  // kNone if it is not one
 };
@@ -73,6 +87,7 @@ struct Warp {
   std::uint64_t local_limit = 0;   // bytes of it that calls so far have needed
   std::vector<std::unique_ptr<Accumulators>> accumulators;
   std::uint32_t accumulators_in_flight = 0;
+  std::vector<Fragment> fragments;  // of wgmmas in flight
   std::uint32_t undefined_rows = 0;  // of all its frames
   std::vector<Origin> origins;
   std::unordered_map<std::uint64_t, Undefined> local_undefined;
@@ -81,11 +96,13 @@ struct Warp {
   std::array<Undefined, 32> given_undefined = {}, operand_undefined = {}, received_undefined = {};
   std::array<std::uint32_t, 32> members = {}, clamp = {};
   std::array<const Instruction*, 32> exchange = {};
+  std::uint32_t doubtful = 0;  // lanes that may receive something undefined
   std::uint32_t open = 0;  // lanes that have given something, and whose result is not yet known
   std::array<machine::WgmmaOperands, 32> wgmma = {};
   std::array<machine::MatrixOperands, 32> matrix = {};
   std::array<std::array<std::uint32_t, 4>, 32> matrix_registers = {};
   std::array<machine::TmemOperands, 32> tmem = {};
+  bool matrix_doubtful = false;  // a ldmatrix has read what nobody has written
   std::vector<std::uint32_t> tmem_words;  // that a tcgen05.st hands over, lane after lane
 
   machine::Thread& thread(std::uint32_t lane) { return threads[lane]; }
@@ -122,8 +139,9 @@ std::uint32_t meet(Warp& warp, std::uint32_t mask, Arrive&& arrive, Finish&& fin
   return done;
 }
 
-// Those that the machine has filled become registers again. In wgmma.cpp.
+// Those that the machine has filled become registers again. In in_flight.cpp.
 void take_back(Warp& warp, Accumulators& set);
+void mark_in_flight(Frame& frame, std::uint32_t row, InFlight what);
 
 // A word as a value of a type, and back.
 template <class T>

@@ -85,19 +85,19 @@ std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, War
           const std::uint32_t came = warp.members[l] & warp.open;
           warp.open &= ~came;
           check_alike(warp, i, l, came);
-          for_lanes(came, [&](std::uint32_t k) {
-            warp.received[k] = result(k, came);
-            warp.received_undefined[k] = undefined(k, came);
-          });
+          for_lanes(came, [&](std::uint32_t k) { warp.received[k] = result(k, came); });
+          warp.doubtful &= ~came;
+          if (warp.undefined_rows != 0 || came != 0xffffffffu) [[unlikely]] {
+            warp.doubtful |= came;
+            for_lanes(came, [&](std::uint32_t k) { warp.received_undefined[k] = undefined(k, came); });
+          }
         }
-        const Undefined& doubt = warp.received_undefined[l];
-        if (i.d != kNone) {
-          warp.rows[i.d][l] = warp.received[l];
-          set_undefined(warp, *warp.frame, i.d, l, doubt);
-        }
-        if (i.d2 != kNone) {
-          warp.rows[i.d2][l] = warp.received[l] >> 32 & 1;
-          set_undefined(warp, *warp.frame, i.d2, l, {doubt.bits >> 32, doubt.origin});
+        if (i.d != kNone) warp.rows[i.d][l] = warp.received[l];
+        if (i.d2 != kNone) warp.rows[i.d2][l] = warp.received[l] >> 32 & 1;
+        if (warp.undefined_rows != 0 || (warp.doubtful >> l & 1) != 0) [[unlikely]] {
+          const Undefined doubt = (warp.doubtful >> l & 1) != 0 ? warp.received_undefined[l] : Undefined{};
+          if (i.d != kNone) set_undefined(warp, *warp.frame, i.d, l, doubt);
+          if (i.d2 != kNone) set_undefined(warp, *warp.frame, i.d2, l, {doubt.bits >> 32, doubt.origin});
         }
         return true;
       });
@@ -240,7 +240,7 @@ std::uint32_t redux_float(Warp& warp, const Instruction& i, std::uint32_t mask) 
       }
     });
     return std::isnan(result) ? std::uint64_t{kCanonicalNan} : put(result);
-  });
+  }, [&](std::uint32_t, std::uint32_t came) { return all_given(warp, came); });
 }
 
 std::uint32_t warp_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
@@ -332,12 +332,17 @@ std::uint32_t move_matrix(Warp& warp, const Instruction& i, std::uint32_t mask) 
         if (is_store) {
           if (warp.machine->stmatrix(warp.thread(l), warp.matrix[l], i.site)) unwrite_matrix(warp, i);
         } else {
-          warp.machine->ldmatrix(warp.thread(l), warp.matrix[l], i.site);
+          if (!warp.machine->ldmatrix(warp.thread(l), warp.matrix[l], i.site)) return;
+          warp.matrix_doubtful = false;
+          for (std::uint32_t row = 0; row < 8 * count; ++row) {
+            warp.matrix_doubtful |= unwritten_at(warp, row, warp.matrix[row].row, 16) != 0;
+          }
         }
       },
       [&](std::uint32_t l) {
         for (std::uint32_t r = 0; r < count && !is_store; ++r) {
           warp.rows[i.rows[r]][l] = warp.matrix_registers[l][r];
+          if (!warp.matrix_doubtful && warp.undefined_rows == 0) continue;
           set_undefined(warp, *warp.frame, i.rows[r], l, matrix_undefined(warp, i, l, r));
         }
         return true;

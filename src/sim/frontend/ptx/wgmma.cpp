@@ -11,40 +11,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace heddle::sim::ptx {
-
-std::uint32_t Accumulators::element_of(std::uint32_t row) const {
-  const auto own = std::find(rows.begin(), rows.end(), row);
-  if (own != rows.end()) return static_cast<std::uint32_t>(own - rows.begin());
-  for (const auto& [alias, element] : aliases) {
-    if (alias == row) return element;
-  }
-  return kNone;
-}
-
-void note_copy(Warp& warp, std::uint32_t to, std::uint32_t from) {
-  for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
-    if (!set->in_flight || set->frame != warp.frame) continue;
-    std::erase_if(set->aliases, [to](const auto& alias) { return alias.first == to; });
-    const std::uint32_t element = set->element_of(from);
-    if (element != kNone && std::find(set->rows.begin(), set->rows.end(), to) == set->rows.end()) {
-      set->aliases.emplace_back(to, element);
-    }
-  }
-}
-
-void take_back(Warp& warp, Accumulators& set) {
-  set.in_flight = false;
-  --warp.accumulators_in_flight;
-  const std::size_t count = set.rows.size();
-  for (std::uint32_t l = 0; l < 32; ++l) {
-    for (std::size_t e = 0; e < count; ++e) set.frame->rows[set.rows[e]][l] = set.words[l * count + e];
-    for (const auto& [row, element] : set.aliases) set.frame->rows[row][l] = set.words[l * count + element];
-  }
-  set.aliases.clear();
-}
 
 namespace {
 
@@ -73,10 +43,11 @@ WgmmaShape shape_of(std::uint32_t flags) {
 
 Accumulators& find_accumulators(Warp& warp, const std::vector<std::uint32_t>& rows) {
   for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
-    if (set->frame == warp.frame && set->rows == rows) return *set;
+    if (!set->is_tmem_load && set->frame == warp.frame && set->rows == rows) return *set;
   }
   for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
-    if (!set->in_flight || set->frame != warp.frame || set->rows.size() != rows.size()) continue;
+    if (!set->in_flight || set->is_tmem_load || set->frame != warp.frame) continue;
+    if (set->rows.size() != rows.size()) continue;
     bool is_same = true;
     for (std::uint32_t e = 0; e < rows.size() && is_same; ++e) is_same = set->element_of(rows[e]) == e;
     if (!is_same) continue;
@@ -136,8 +107,52 @@ void follow_multiply(Warp& warp, const Instruction& i, const machine::WgmmaOpera
   }
 }
 
+// Accumulators of another wgmma, of which these are a part, or which are copies of its registers.
+void refuse_others_accumulators(Warp& warp, const Instruction& i, const Accumulators& own) {
+  for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
+    if (set.get() == &own || !set->in_flight || set->is_tmem_load || set->frame != warp.frame) continue;
+    const bool overlaps = std::any_of(i.rows.begin(), i.rows.end(),
+                                      [&](std::uint32_t row) { return set->element_of(row) != kNone; });
+    if (overlaps) refuse_touch(warp, i, *set, "wgmma.mma_async takes some of the accumulators");
+  }
+}
+
+// What A was, to be compared when the multiplication was waited for.
+void keep_fragment(Warp& warp, const Instruction& i) {
+  Fragment& kept = warp.fragments.emplace_back();
+  kept.frame = warp.frame;
+  kept.wgmma = &i;
+  kept.number = machine_warp(warp)->issued - 1;
+  for (std::uint32_t r = 0; r < 4; ++r) {
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      kept.words[l * 4 + r] = static_cast<std::uint32_t>(warp.rows[i.more[r]][l]);
+    }
+    mark_in_flight(*warp.frame, i.more[r], kFragment);
+  }
+}
+
+// PTX: wgmma.mma_async. Until wgmma.wait_group, the registers of A belong to the multiplication as well.
+void check_fragments(Warp& warp) {
+  const std::uint64_t waited = machine_warp(warp)->waited;
+  for (const Fragment& kept : warp.fragments) {
+    if (kept.number >= waited || kept.writer == nullptr) continue;
+    for (std::uint32_t at = 0; at < kept.words.size(); ++at) {
+      const std::uint32_t lane = at / 4;
+      const std::uint64_t now = kept.frame->rows[kept.wgmma->more[at % 4]][lane];
+      if (static_cast<std::uint32_t>(now) == kept.words[at]) continue;
+      warp.machine->fault(&warp.thread(lane), kept.writer->site, FaultCode::kAccumulatorInFlight,
+                          "a register of A is changed while the wgmma that reads it is in flight",
+                          {fmt::format("{:<62} {}", "wgmma.mma_async with A in registers",
+                                       machine::place(kept.wgmma->site)),
+                           "likely: no wgmma.wait_group between the two"});
+    }
+  }
+  std::erase_if(warp.fragments, [&](const Fragment& kept) { return kept.number < waited; });
+}
+
 std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
   Accumulators& set = find_accumulators(warp, i.rows);
+  refuse_others_accumulators(warp, i, set);
   const std::size_t count = i.rows.size();
   const auto arrive = [&](std::uint32_t l) {
     if (!set.in_flight) {
@@ -161,7 +176,12 @@ std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
     // All lanes have met: what they had in these registers is with the machine now.
     if (!set.in_flight) ++warp.accumulators_in_flight;
     set.in_flight = true;
-    for (const std::uint32_t row : i.rows) warp.rows[row].fill(machine::kInFlightPattern);
+    set.instruction = &i;
+    for (const std::uint32_t row : i.rows) {
+      warp.rows[row].fill(machine::kInFlightPattern);
+      mark_in_flight(*warp.frame, row, kResult);
+    }
+    if (operands.a_in_registers) keep_fragment(warp, i);
     if (warp.undefined_rows != 0) follow_multiply(warp, i, operands);
   };
   return meet(warp, mask, arrive, [](std::uint32_t) { return true; });
@@ -187,7 +207,10 @@ std::uint32_t wait_group(Warp& warp, const Instruction& i, std::uint32_t mask) {
       warp, mask,
       [&](std::uint32_t l) { warp.machine->wgmma_wait_arrive(warp.thread(l), pending, i.site); },
       [&](std::uint32_t l) { return warp.machine->wgmma_wait_group(warp.thread(l), pending, i.site); });
-  if (done != 0 && warp.accumulators_in_flight != 0) take_back_accumulators(warp);
+  if (done != 0 && warp.accumulators_in_flight != 0) {
+    check_fragments(warp);
+    take_back_accumulators(warp);
+  }
   return done;
 }
 
@@ -241,6 +264,7 @@ void decode_mma(Build& b) {
   if (has_transpose && !from_registers && is_set(b, 6, 1, 0)) flags |= kMnMajorA;
   if (has_transpose && is_set(b, from_registers ? 6 : 7, 1, 0)) flags |= kMnMajorB;
   out.flags = flags;
+  out.takes_accumulators = true;
   b.machine(mma_async);
 }
 
