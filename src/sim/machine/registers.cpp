@@ -87,6 +87,8 @@ void Machine::check_register_waits() const {
       continue;
     }
     const Cta& cta = *thread.cta;
+    // Where a warp has left out what the rest of its warpgroup gave back, that is the mistake, not the sum.
+    check_registers_at_exit(cta);
     std::string held;
     std::uint32_t asked = 0;
     for (const Warpgroup& group : cta.warpgroups) {

@@ -105,6 +105,7 @@ struct FunctionText {
   isa::Dim3 required_threads{0, 0, 0};      // .reqntid
   isa::Dim3 required_cluster{0, 0, 0};      // .reqnctapercluster
   std::uint32_t max_registers = 0;          // .maxnreg
+  std::uint32_t min_ctas = 0;               // .minnctapersm
   std::vector<std::uint16_t> register_bits;  // by register id; 1: a predicate
   std::vector<Variable> variables;
   std::vector<Scope> scopes;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/frontend/ptx/interpreter.h"
 
+#include <heddle/isa/registers.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +24,16 @@ LaunchShape shape_of(const PtxLaunch& launch, std::uint32_t threads) {
   return {.grid = launch.grid, .cluster = launch.cluster, .threads = threads};
 }
 
+// Registers of each thread at the start. The assembler knows them, which setmaxnreg needs, from .maxnreg or from the
+// launch bounds, and gives a kernel that changes them all that fit.
+std::uint32_t registers_of(const PtxLaunch& launch, const FunctionText& entry) {
+  if (launch.registers != 0 || entry.max_registers != 0) return std::max(launch.registers, entry.max_registers);
+  const isa::Dim3 required = entry.required_threads;
+  const std::uint32_t threads = std::max(entry.max_threads, required.x * required.y * required.z);
+  if (threads == 0 || entry.min_ctas == 0) return 0;
+  return isa::entry_registers((threads + 31) / 32 * 32 * entry.min_ctas);
+}
+
 // Who goes first in a warp that has diverged: those deepest in calls, then those furthest behind.
 std::uint64_t place_of(const Frame& frame, std::uint32_t pc) {
   return std::uint64_t{0xffffffffu - frame.depth} << 32 | pc;
@@ -31,7 +43,7 @@ std::uint64_t place_of(const Frame& frame, std::uint32_t pc) {
 
 Interpreter::Interpreter(const LaunchOptions& options, const PtxLaunch& launch, const Program& program,
                          std::uint32_t threads, std::size_t shared_bytes, const std::byte* params)
-    : Run(options, shape_of(launch, threads), threads, shared_bytes, launch.registers),
+    : Run(options, shape_of(launch, threads), threads, shared_bytes, registers_of(launch, *program.entry->text)),
       launch_(launch),
       program_(program),
       params_(params),

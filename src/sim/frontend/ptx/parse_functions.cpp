@@ -104,7 +104,9 @@ void Parser::performance_directive() {
     function_->required_cluster = extents();
   } else if (word == ".maxnreg") {
     function_->max_registers = expect_u32("a number of registers");
-  } else if (word == ".minnctapersm" || word == ".maxclusterrank" || word == ".maxnctapersm") {
+  } else if (word == ".minnctapersm") {
+    function_->min_ctas = expect_u32("a number of CTAs");
+  } else if (word == ".maxclusterrank" || word == ".maxnctapersm") {
     expect_integer("a number");
   } else if (word == ".pragma") {
     skip_to_semicolon();
