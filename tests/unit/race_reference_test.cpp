@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <random>
 
 namespace heddle::race_test {
@@ -92,7 +93,10 @@ struct Interpreter {
 
   template <class T>
   static void access(T* at, bool writes) {
-    if (writes) isa::st_shared(at, T{});
+    // A value of its own for each thread: writes of one value are no race.
+    T value;
+    std::memset(&value, static_cast<int>(1 + isa::tid_x()), sizeof(T));
+    if (writes) isa::st_shared(at, value);
     else isa::ld_shared(at);
   }
 };

@@ -226,7 +226,12 @@ TEST(RaceChecker, FindsTwoCtasThatWriteTheSameSums) {
   using R = Ring<2, 1>;
   Host host;
   expect_silent<R>(host, {.grid = {1}}, {host.source_map(), host.words.data(), 3});
-  expect_found<R>(host, {.grid = {2}}, {host.source_map(), host.words.data(), 3}, {"global_race"});
+  // They agree on the values, so that it does no harm.
+  const sim::Report report = sim::launch<R>({.memory = &host.memory}, {.grid = {2}},
+                                            {host.source_map(), host.words.data(), 3});
+  ASSERT_TRUE(report.ok()) << report.text();
+  ASSERT_FALSE(report.formal.empty());
+  EXPECT_EQ(report.formal.front().code, sim::FaultCode::kGlobalRace);
 }
 
 // Two warps and one word, with whatever stands between them.
@@ -369,7 +374,7 @@ struct Widths {
     if (isa::tid_x() == 0) isa::ld_shared(reinterpret_cast<std::uint64_t*>(s.bytes + 8));
     if (isa::tid_x() == 1) isa::st_shared(reinterpret_cast<std::uint16_t*>(s.bytes + 2), std::uint16_t{1});
     if (p.syncs) isa::syncthreads();
-    if (isa::tid_x() == 32) isa::st_shared(&s.bytes[p.byte], static_cast<unsigned char>(1));
+    if (isa::tid_x() == 32) isa::st_shared(&s.bytes[p.byte], static_cast<unsigned char>(2));
   }
 };
 

@@ -38,11 +38,13 @@ enum class EventKind : std::uint8_t {
   kClusterPass,      // thread
   kWarpMeet,         // thread (of the lane that came last), value: lanes that met; orders
   kSharedRead,       // thread, address, bytes
-  kSharedWrite,      // thread, address, bytes, text: tcgen05.alloc, or empty for an ordinary store
-  kGlobalRead,       // thread, global, bytes
-  kGlobalWrite,      // thread, global, bytes
-  kSharedAtomic,     // thread, address, bytes: an access that others may make at the same time
-  kGlobalAtomic,     // thread, global, bytes, value: 1 if it can write
+  kSharedWrite,      // thread, address, bytes, text: tcgen05.alloc, or empty for an ordinary store, value: 1 if the
+                     // bytes stay as they were
+  kGlobalRead,       // thread, global, bytes, value: 1 if it is not coherent (ld.global.nc)
+  kGlobalWrite,      // thread, global, bytes, value: 1 if the bytes stay as they were
+  kSharedStrong,     // thread, address, bytes, strong: an access with a memory order, which others may make at the
+                     // same time
+  kGlobalStrong,     // thread, global, bytes, strong
   kFence,            // thread, value: a FenceKind
   kCopyIssue,        // copy, thread, address: shared side, bytes, barrier (loads), value: a CopyKind
   kCopyReadShared,   // copy, address, bytes: those that matter, piece by piece; barrier (copies to a peer)
@@ -105,10 +107,28 @@ enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer, kClc
 // tensor cores goes along all the same.
 enum class EventScope : std::uint8_t { kCta, kCluster, kRelaxed };
 
+// PTX: Scope. Who may take part in what an operation orders.
+enum class MemoryScope : std::uint8_t { kCta, kCluster, kGpu, kSys };
+
+// PTX: Strong operations: atom, red, and loads and stores that are volatile or have a memory order.
+struct Strong {
+  // What becomes of the bytes that were there: nothing (st, exch), a value or a decision for the thread (ld, cas), or
+  // part of what is written (add).
+  enum class Old : std::uint8_t { kIgnored, kTaken, kBuiltOn };
+
+  MemoryScope scope = MemoryScope::kGpu;
+  Old old = Old::kIgnored;
+  bool reads = false;
+  bool writes = false;
+  bool acquires = false;
+  bool releases = false;
+};
+
 struct Event {
   EventKind kind;
   EventScope scope = EventScope::kCta;
   bool orders = false;        // memory accesses of those who meet
+  Strong strong = {};
   std::uint32_t cta = 0;      // linear index in the grid
   std::uint32_t thread = 0;   // linear index in the CTA
   std::uint32_t barrier = 0;

@@ -35,43 +35,44 @@ bool covers(const Epoch* a, const Epoch* b, std::size_t size) {
 }  // namespace
 
 ClockPool::~ClockPool() {
+  joined_a_ = joined_b_ = joined_ = {};
   for (const auto& blocks : free_) {
-    for (Clock::Block* block : blocks) ::operator delete(block, std::align_val_t{alignof(Clock::Block)});
+    for (Dense::Block* block : blocks) ::operator delete (block, std::align_val_t{alignof(Dense::Block)});
   }
 }
 
-Clock::Block* ClockPool::make(std::uint32_t size) {
+Dense::Block* ClockPool::make(std::uint32_t size) {
   const std::uint32_t steps = (size + kStep - 1) / kStep;
   if (free_.size() <= steps) free_.resize(steps + 1);
   if (!free_[steps].empty()) {
-    Clock::Block* block = free_[steps].back();
+    Dense::Block* block = free_[steps].back();
     free_[steps].pop_back();
     block->references = 1;
     block->mark = 0;
     return block;
   }
-  void* memory = ::operator new(sizeof(Clock::Block) + std::size_t{steps} * kStep * sizeof(Epoch),
-                                std::align_val_t{alignof(Clock::Block)});
-  return new (memory) Clock::Block{.pool = this, .mark = 0, .references = 1, .size = steps * kStep, .fenced = {}};
+  void* memory = ::operator new (sizeof(Dense::Block) + std::size_t{steps} * kStep * sizeof(Epoch),
+                                 std::align_val_t{alignof(Dense::Block)});
+  return new (memory) Dense::Block{.pool = this, .mark = 0, .references = 1, .size = steps * kStep, .fenced = {}};
 }
 
-Clock ClockPool::part(const Clock& clock, std::size_t kind) const {
-  Clock::Block* part = clock.is_null() ? nullptr : clock.block_->fenced[kind];
+Dense ClockPool::part(const Dense& clock, std::size_t kind) const {
+  Dense::Block* part = clock.is_null() ? nullptr : clock.block_->fenced[kind];
   if (part != nullptr) ++part->references;
-  return Clock(part);
+  return Dense(part);
 }
 
-void ClockPool::set_part(Clock::Block& block, std::size_t kind, Clock part) {
+void ClockPool::set_part(Dense::Block& block, std::size_t kind, Dense part) {
   block.fenced[kind] = std::exchange(part.block_, nullptr);
 }
 
-Clock ClockPool::join(const Clock& a, const Clock& b) {
+Dense ClockPool::join(const Dense& a, const Dense& b) {
   if (a.is_same(b) || b.is_null()) return a;
   if (a.is_null()) return b;
-  const Clock& longer = a.block_->size >= b.block_->size ? a : b;
-  const Clock& shorter = &longer == &a ? b : a;
+  const Dense& longer = a.block_->size >= b.block_->size ? a : b;
+  const Dense& shorter = &longer == &a ? b : a;
   const std::size_t common = shorter.block_->size;
-  std::array<Clock, kFencedKinds> parts;
+  std::array<Dense, kFencedKinds> parts;
   bool longer_has_parts = true, shorter_has_parts = true;
   for (std::size_t kind = 0; kind < kFencedKinds; ++kind) {
     parts[kind] = join(part(longer, kind), part(shorter, kind));
@@ -83,33 +84,115 @@ Clock ClockPool::join(const Clock& a, const Clock& b) {
       covers(shorter.block_->epochs(), longer.block_->epochs(), common)) {
     return shorter;
   }
-  Clock::Block* block = make(longer.block_->size);
+  Dense::Block* block = make(longer.block_->size);
   std::memcpy(block->epochs(), longer.block_->epochs(), block->size * sizeof(Epoch));
   raise(block->epochs(), shorter.block_->epochs(), common);
   for (std::size_t kind = 0; kind < kFencedKinds; ++kind) set_part(*block, kind, std::move(parts[kind]));
-  return Clock(block);
+  return Dense(block);
 }
 
-Clock ClockPool::fence(const Clock& clock, bool shared, bool global) {
+Dense ClockPool::fence(const Dense& clock, bool shared, bool global) {
   if (clock.is_null()) return clock;
   const auto copy = [&] {
-    Clock::Block* block = make(clock.block_->size);
+    Dense::Block* block = make(clock.block_->size);
     std::memcpy(block->epochs(), clock.block_->epochs(), block->size * sizeof(Epoch));
     return block;
   };
-  const Clock all(copy());
-  Clock::Block* block = copy();
+  const Dense all(copy());
+  Dense::Block* block = copy();
   const std::array<bool, kFencedKinds> is_fenced = {shared, global, false};
   for (std::size_t kind = 0; kind < kFencedKinds; ++kind) set_part(*block, kind, is_fenced[kind] ? all : part(clock, kind));
-  return Clock(block);
+  return Dense(block);
+}
+
+void World::drop(Node* node) {
+  if (--node->references != 0) return;
+  for (Node* child : node->nodes) {
+    if (child != nullptr) drop(child);
+  }
+  delete node->clocks;
+  delete node;
+}
+
+const Dense& World::of(std::uint64_t cluster) const {
+  static const Dense kNothing;
+  const Node* node = root_;
+  if (node == nullptr || cluster >> kBits * (node->level + 1) != 0) return kNothing;
+  for (; node != nullptr; node = node->nodes[cluster >> kBits * node->level & (kWidth - 1)]) {
+    if (node->level == 0) return (*node->clocks)[cluster & (kWidth - 1)];
+  }
+  return kNothing;
+}
+
+// Takes over the reference to the node.
+World::Node* ClockPool::raise_to(World::Node* node, std::uint32_t level) {
+  while (node->level < level) {
+    node = new World::Node{.references = 1, .level = node->level + 1, .nodes = {node}};
+  }
+  return node;
+}
+
+// The result is a reference of its own.
+World::Node* ClockPool::join(World::Node* a, World::Node* b) {
+  if (a == b || b == nullptr) return World::hold(a);
+  if (a == nullptr) return World::hold(b);
+  auto* made = new World::Node{.references = 1, .level = a->level};
+  bool is_a = true;
+  bool is_b = true;
+  if (a->level == 0) {
+    made->clocks = new std::array<Dense, World::kWidth>;
+    for (std::uint32_t i = 0; i < World::kWidth; ++i) {
+      Dense& both = (*made->clocks)[i] = join((*a->clocks)[i], (*b->clocks)[i]);
+      is_a &= both.is_same((*a->clocks)[i]);
+      is_b &= both.is_same((*b->clocks)[i]);
+    }
+  } else {
+    for (std::uint32_t i = 0; i < World::kWidth; ++i) {
+      made->nodes[i] = join(a->nodes[i], b->nodes[i]);
+      is_a &= made->nodes[i] == a->nodes[i];
+      is_b &= made->nodes[i] == b->nodes[i];
+    }
+  }
+  if (!is_a && !is_b) return made;
+  World::drop(made);
+  return World::hold(is_a ? a : b);
+}
+
+World ClockPool::join(const World& a, const World& b) {
+  if (a.is_same(b) || b.is_null()) return a;
+  if (a.is_null()) return b;
+  if (!joined_a_.is_same(a) || !joined_b_.is_same(b)) {
+    const std::uint32_t level = std::max(a.root_->level, b.root_->level);
+    const World high_a(raise_to(World::hold(a.root_), level));
+    const World high_b(raise_to(World::hold(b.root_), level));
+    joined_ = World(join(high_a.root_, high_b.root_));
+    joined_a_ = a;
+    joined_b_ = b;
+  }
+  return joined_;
+}
+
+World ClockPool::tell(std::uint64_t cluster, const Clock& clock) {
+  auto* leaf = new World::Node{.clocks = new std::array<Dense, World::kWidth>};
+  (*leaf->clocks)[cluster & (World::kWidth - 1)] = clock.own;
+  World::Node* root = leaf;
+  while (cluster >> World::kBits * (root->level + 1) != 0) {
+    auto* above = new World::Node{.references = 1, .level = root->level + 1};
+    above->nodes[cluster >> World::kBits * above->level & (World::kWidth - 1)] = root;
+    root = above;
+  }
+  return join(clock.world, World(root));
 }
 
 void Gather::add(ClockPool& pool, const Clock& clock) {
-  if (clock.is_null()) return;
+  if (!clock.world.is_null()) world_ = pool.join(world_, clock.world);
+  if (!clock.fenced_world.is_null()) fenced_world_ = pool.join(fenced_world_, clock.fenced_world);
+  Dense::Block* block = clock.own.block_;
+  if (block == nullptr) return;
   if (clocks_.empty()) mark_ = ++pool.marks_;
-  if (clock.block_->mark == mark_) return;
-  clock.block_->mark = mark_;
-  clocks_.push_back(clock);
+  if (block->mark == mark_) return;
+  block->mark = mark_;
+  clocks_.push_back(clock.own);
 }
 
 void Gather::clear() {
@@ -117,9 +200,10 @@ void Gather::clear() {
   times_.clear();
   for (std::vector<Time>& times : fenced_times_) times.clear();
   met_.clear();
+  world_ = fenced_world_ = {};
 }
 
-void Gather::put(Clock::Block& block, const Clock* clocks, std::size_t count, const std::vector<Time>& times) {
+void Gather::put(Dense::Block& block, const Dense* clocks, std::size_t count, const std::vector<Time>& times) {
   Epoch* epochs = block.epochs();
   std::size_t filled = 0;
   if (count != 0) {
@@ -131,39 +215,42 @@ void Gather::put(Clock::Block& block, const Clock* clocks, std::size_t count, co
   for (const Time& time : times) epochs[time.component] = later(epochs[time.component], time.epoch);
 }
 
-Clock Gather::finish_fenced(ClockPool& pool, std::size_t kind) const {
-  Clock fenced;
-  for (const Clock& clock : clocks_) fenced = pool.join(fenced, pool.part(clock, kind));
+Dense Gather::finish_fenced(ClockPool& pool, std::size_t kind) const {
+  Dense fenced;
+  for (const Dense& clock : clocks_) fenced = pool.join(fenced, pool.part(clock, kind));
   const std::vector<Time>& times = fenced_times_[kind];
-  std::vector<Clock> whole;
+  std::vector<Dense> whole;
   if (static_cast<Fenced>(kind) == Fenced::kMet) {
     whole = met_;
-    for (const Clock& clock : met_) fenced = pool.join(fenced, pool.part(clock, kind));
+    for (const Dense& clock : met_) fenced = pool.join(fenced, pool.part(clock, kind));
   }
   if (times.empty() && whole.empty()) return fenced;
   if (!fenced.is_null()) whole.push_back(fenced);
   std::uint32_t size = 0;
-  for (const Clock& clock : whole) size = std::max(size, clock.block_->size);
+  for (const Dense& clock : whole) size = std::max(size, clock.block_->size);
   for (const Time& time : times) size = std::max(size, time.component + 1);
-  Clock::Block* block = pool.make(size);
+  Dense::Block* block = pool.make(size);
   put(*block, whole.data(), whole.size(), times);
-  return Clock(block);
+  return Dense(block);
 }
 
 Clock Gather::finish(ClockPool& pool) {
   if (times_.empty() && met_.empty() && clocks_.size() <= 1) {
-    Clock only = clocks_.empty() ? Clock() : std::move(clocks_.front());
+    Clock only{clocks_.empty() ? Dense() : std::move(clocks_.front()), std::move(world_),
+               std::move(fenced_world_)};
     clear();
     return only;
   }
   std::uint32_t size = 0;
-  for (const Clock& clock : clocks_) size = std::max(size, clock.block_->size);
+  for (const Dense& clock : clocks_) size = std::max(size, clock.block_->size);
   for (const Time& time : times_) size = std::max(size, time.component + 1);
-  Clock::Block* block = pool.make(size);
+  Dense::Block* block = pool.make(size);
   put(*block, clocks_.data(), clocks_.size(), times_);
-  for (std::size_t kind = 0; kind < kFencedKinds; ++kind) ClockPool::set_part(*block, kind, finish_fenced(pool, kind));
+  for (std::size_t kind = 0; kind < kFencedKinds; ++kind)
+    ClockPool::set_part(*block, kind, finish_fenced(pool, kind));
+  Clock all{Dense(block), std::move(world_), std::move(fenced_world_)};
   clear();
-  return Clock(block);
+  return all;
 }
 
 }  // namespace heddle::sim::check

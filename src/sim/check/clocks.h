@@ -3,8 +3,10 @@
 // Vector clocks: what somebody knows to have happened. Time is counted in epochs, by component: one for each
 // thread, and one for each barrier and each thread's bulk copies, which complete on their own.
 //
-// A clock never changes once it is made, and is shared by all who know the same. The 32 lanes of a warp
-// nearly always do, so that a barrier costs one pass over a vector for a warp and not for a lane.
+// A clock has two parts. The dense one counts the components of the cluster that it belongs to; the other, which
+// is empty until somebody has synchronised with another cluster, holds a dense one for every cluster that is
+// known of. Neither ever changes once it is made, and both are shared by all who know the same. The 32 lanes of a
+// warp nearly always do, so that a barrier costs one pass over a vector for a warp and not for a lane.
 //
 // A clock also says what of it has passed a proxy fence: on the way from whoever did it to whoever knows it, some
 // thread that knew it executed the fence. That goes wherever the clock goes. So does what is met: what has happened
@@ -29,18 +31,18 @@ enum class Fenced : std::uint8_t { kShared, kGlobal, kMet };
 inline constexpr std::size_t kFencedKinds = 3;
 
 // Null knows nothing. Must not outlive its pool.
-class Clock {
+class Dense {
  public:
-  Clock() = default;
-  Clock(const Clock& other) : block_(other.block_) {
+  Dense() = default;
+  Dense(const Dense& other) : block_(other.block_) {
     if (block_ != nullptr) ++block_->references;
   }
-  Clock(Clock&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
-  Clock& operator=(Clock other) noexcept {
+  Dense(Dense&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  Dense& operator=(Dense other) noexcept {
     std::swap(block_, other.block_);
     return *this;
   }
-  ~Clock() {
+  ~Dense() {
     if (block_ != nullptr && --block_->references == 0) give_back();
   }
 
@@ -63,7 +65,7 @@ class Clock {
     return known > met ? known : met;
   }
 
-  bool is_same(const Clock& other) const { return block_ == other.block_; }
+  bool is_same(const Dense& other) const { return block_ == other.block_; }
   bool is_null() const { return block_ == nullptr; }
 
  private:
@@ -80,10 +82,72 @@ class Clock {
     Epoch* epochs() { return reinterpret_cast<Epoch*>(this + 1); }
   };
 
-  explicit Clock(Block* block) : block_(block) {}
+  explicit Dense(Block* block) : block_(block) {}
   void give_back();
 
   Block* block_ = nullptr;
+};
+
+// What is known of each cluster of the launch. A tree over the clusters' numbers whose nodes are shared: to add
+// one cluster copies the path to it, and what two trees have in common is not looked at when they are joined.
+// That keeps a counter that every cluster of a large grid updates cheap.
+class World {
+ public:
+  World() = default;
+  World(const World& other) : root_(other.root_) {
+    if (root_ != nullptr) ++root_->references;
+  }
+  World(World&& other) noexcept : root_(std::exchange(other.root_, nullptr)) {}
+  World& operator=(World other) noexcept {
+    std::swap(root_, other.root_);
+    return *this;
+  }
+  ~World() {
+    if (root_ != nullptr) drop(root_);
+  }
+
+  bool is_same(const World& other) const { return root_ == other.root_; }
+  bool is_null() const { return root_ == nullptr; }
+
+  // What is known of the cluster.
+  const Dense& of(std::uint64_t cluster) const;
+
+ private:
+  friend class ClockPool;
+
+  static constexpr std::uint32_t kBits = 5;
+  static constexpr std::uint32_t kWidth = 1u << kBits;
+
+  struct Node {
+    std::uint32_t references = 1;
+    std::uint32_t level = 0;  // 0: holds clocks
+    std::array<Node*, kWidth> nodes = {};
+    std::array<Dense, kWidth>* clocks = nullptr;
+  };
+
+  explicit World(Node* root) : root_(root) {}
+  static void drop(Node* node);
+  static Node* hold(Node* node) {
+    if (node != nullptr) ++node->references;
+    return node;
+  }
+
+  Node* root_ = nullptr;
+};
+
+// Of somebody in a cluster.
+struct Clock {
+  Dense own;
+  World world;
+  World fenced_world;  // what of it has passed a proxy fence for global memory in another cluster than its own
+
+  Epoch operator[](Component component) const { return own[component]; }
+  Epoch fenced(Fenced kind, Component component) const { return own.fenced(kind, component); }
+  Epoch met(Component component) const { return own.met(component); }
+  bool is_same(const Clock& other) const {
+    return own.is_same(other.own) && world.is_same(other.world) && fenced_world.is_same(other.fenced_world);
+  }
+  bool is_null() const { return own.is_null() && world.is_null(); }
 };
 
 // Makes clocks, and keeps their memory for the next ones.
@@ -95,27 +159,40 @@ class ClockPool {
   ClockPool& operator=(const ClockPool&) = delete;
 
   // What either of the two knows.
-  Clock join(const Clock& a, const Clock& b);
+  Dense join(const Dense& a, const Dense& b);
+  World join(const World& a, const World& b);
+  Clock join(const Clock& a, const Clock& b) {
+    return {join(a.own, b.own), join(a.world, b.world), join(a.fenced_world, b.fenced_world)};
+  }
   // The same, all of it known through a proxy fence.
-  Clock fence(const Clock& clock, bool shared, bool global);
+  Clock fence(const Clock& clock, bool shared, bool global) {
+    return {fence(clock.own, shared, global), clock.world, global ? clock.world : clock.fenced_world};
+  }
+
+  // What somebody of the cluster knows, for others to know.
+  World tell(std::uint64_t cluster, const Clock& clock);
 
  private:
-  friend class Clock;
+  friend class Dense;
   friend class Gather;
 
   static constexpr std::uint32_t kStep = 64;  // components by which sizes grow
 
-  Clock::Block* make(std::uint32_t size);
-  Clock part(const Clock& clock, std::size_t kind) const;
-  static void set_part(Clock::Block& block, std::size_t kind, Clock part);
+  Dense fence(const Dense& clock, bool shared, bool global);
+  Dense::Block* make(std::uint32_t size);
+  World::Node* join(World::Node* a, World::Node* b);
+  World::Node* raise_to(World::Node* node, std::uint32_t level);
+  Dense part(const Dense& clock, std::size_t kind) const;
+  static void set_part(Dense::Block& block, std::size_t kind, Dense part);
 
-  std::vector<std::vector<Clock::Block*>> free_;  // by size / kStep
+  std::vector<std::vector<Dense::Block*>> free_;  // by size / kStep
   std::uint64_t marks_ = 0;
+  World joined_a_, joined_b_, joined_;  // the last join of two worlds: those who pass a barrier make the same
 };
 
-inline void Clock::give_back() {
+inline void Dense::give_back() {
   for (Block*& part : block_->fenced) {
-    if (part != nullptr) Clock(std::exchange(part, nullptr));
+    if (part != nullptr) Dense(std::exchange(part, nullptr));
   }
   block_->pool->free_[block_->size / ClockPool::kStep].push_back(block_);
 }
@@ -130,11 +207,11 @@ class Gather {
   }
 
   void add_met(const Clock& clock) {
-    if (!clock.is_null() && (met_.empty() || !met_.back().is_same(clock))) met_.push_back(clock);
+    if (!clock.own.is_null() && (met_.empty() || !met_.back().is_same(clock.own))) met_.push_back(clock.own);
   }
   void add_met(Component component, Epoch epoch) { add_fenced(Fenced::kMet, component, epoch); }
 
-  bool is_empty() const { return clocks_.empty() && times_.empty() && met_.empty(); }  // what is fenced comes beside a time
+  bool is_empty() const { return clocks_.empty() && times_.empty() && met_.empty() && world_.is_null(); }  // what is fenced comes beside a time
   void clear();
 
   // All of it in one clock; nothing is left to gather.
@@ -146,14 +223,15 @@ class Gather {
     Epoch epoch;
   };
 
-  static void put(Clock::Block& block, const Clock* clocks, std::size_t count, const std::vector<Time>& times);
-  Clock finish_fenced(ClockPool& pool, std::size_t kind) const;
+  static void put(Dense::Block& block, const Dense* clocks, std::size_t count, const std::vector<Time>& times);
+  Dense finish_fenced(ClockPool& pool, std::size_t kind) const;
 
   std::uint64_t mark_ = 0;
-  std::vector<Clock> clocks_;  // each once, as far as that is cheap to know
+  std::vector<Dense> clocks_;  // each once, as far as that is cheap to know
   std::vector<Time> times_;
   std::array<std::vector<Time>, kFencedKinds> fenced_times_;
-  std::vector<Clock> met_;
+  std::vector<Dense> met_;
+  World world_, fenced_world_;
 };
 
 }  // namespace heddle::sim::check

@@ -18,8 +18,6 @@ void mark(const ThreadOrder& thread, Component& block) {
   if (block == 0) block = add_components(*thread.warp->cta->cluster, 32);
 }
 
-bool is_store(CopyKind kind) { return kind == CopyKind::kStore || kind == CopyKind::kReduce; }
-
 }  // namespace
 
 EventMask Order::wants() {
@@ -103,6 +101,7 @@ void Order::start(const Event& event) {
       warp.index = add_components(*cluster, 32) / 32;
       warp.cta = cta.get();
       warp.first_thread = t;
+      warp.cluster = static_cast<std::uint32_t>(cluster->number);
       cluster->warps.push_back(&warp);
     }
     cta->threads[t].warp = &cta->warps.back();
@@ -118,6 +117,10 @@ void Order::start(const Event& event) {
 void Order::exit(const Event& event) {
   ClusterOrder& cluster = *ctas_[event.cta]->cluster;
   if (--cluster.running != 0) return;
+  std::vector<Departed>& departed = departed_[cluster.number];
+  for (const WarpOrder* warp : cluster.warps) {
+    departed.push_back({warp->cta->linear, warp->first_thread, warp->cta->threads[warp->first_thread].role});
+  }
   for (const std::unique_ptr<CtaOrder>& cta : cluster.ctas) {
     for (std::uint32_t id : cta->barriers) barriers_[id] = {};
     ctas_[cta->linear] = nullptr;
@@ -197,21 +200,23 @@ void Order::fence(const Event& event) {
       mark(by, warp.init_fences);
       by.init_fence = warp.now++;
       return;
+    case FenceKind::kAcqRelCta:
+      return fence_memory(by, MemoryScope::kCta);
     case FenceKind::kAcqRelCluster:
-    case FenceKind::kAcqRelGpu: {
-      Gather gather;
-      release(by, gather);
-      by.fenced = gather.finish(pool_);
+      return fence_memory(by, MemoryScope::kCluster);
+    case FenceKind::kAcqRelGpu:
+      return fence_memory(by, MemoryScope::kGpu);
+    case FenceKind::kTcgen05Before:
+      by.tmem_fenced = warp.tmem_waited;
       return;
-    }
-    case FenceKind::kTcgen05Before: by.tmem_fenced = warp.tmem_waited; return;
-    case FenceKind::kTcgen05After: by.tcgen05_known = by.known; return;
-    case FenceKind::kAcqRelCta: return;
+    case FenceKind::kTcgen05After:
+      by.tcgen05_known = by.known;
+      return;
   }
 }
 
-// PTX: fence.proxy.async: whatever the thread has done or knows by now is ordered against the async proxy for all who
-// come to know it from here.
+// PTX: fence.proxy.async: whatever the thread has done or knows by now is ordered against the async proxy for all
+// who come to know it from here.
 void Order::fence_proxy(ThreadOrder& by, FenceKind kind) {
   WarpOrder& warp = *by.warp;
   const bool shared = kind != FenceKind::kProxyAsyncGlobal;
@@ -240,7 +245,7 @@ void Order::arrive_in_cluster(const Event& event) {
   if (event.value != 0) return release(from, round.arriving);
   mark(from, warp.relaxed_arrivals);
   round.arriving.add(warp.relaxed_arrivals + from.lane, warp.now);
-  round.arriving.add(pool_, from.fenced);
+  round.arriving.add(pool_, from.fenced[index_of(MemoryScope::kCluster)]);
   if (from.init_fence != 0) round.arriving.add(warp.init_fences + from.lane, from.init_fence);
   give_met(from, round.arriving);
 }
@@ -365,6 +370,8 @@ void Order::issue(const Event& event) {
   IssuedCopy& copy = copies_.emplace_back();
   copy.cluster = by.warp->cta->cluster;
   copy.issuer = &by;
+  copy.cluster_number = copy.cluster->number;
+  copy.self = by.warp->component(by.lane);
   copy.known = by.known;
   copy.issued = by.warp->now++;
   copy.proxy_fences = by.proxy_fences;
@@ -375,6 +382,7 @@ void Order::issue(const Event& event) {
   if (is_store(copy.kind)) {
     if (by.groups == 0) by.groups = add_components(*copy.cluster, 1);
     copy.group = by.commits + 1;
+    copy.groups = by.groups;
   }
 }
 

@@ -5,7 +5,8 @@
 // knows what its issuer knew when it was issued. Two accesses are ordered if whoever makes the second knows
 // the first.
 //
-// Clusters of one launch never synchronise with each other, so each has clocks of its own.
+// Each cluster counts the time of its own threads. What one knows of another comes with accesses that release and
+// acquire in global memory at the scope of the GPU, and with nothing else.
 //
 // PTX: Memory Consistency Model: Causality order; Async proxy.
 #pragma once
@@ -15,6 +16,7 @@
 #include <heddle/sim/event.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -33,14 +35,15 @@ struct WarpOrder {
   Epoch now = 1;
   CtaOrder* cta = nullptr;
   std::uint32_t first_thread = 0;
+  std::uint32_t cluster = 0;  // its number
 
   // The first of 32 components each, or 0: what others know of the lanes' fences and relaxed arrivals.
   Component init_fences = 0;
   Component relaxed_arrivals = 0;
   Component async_copies = 0;  // likewise: how many of each lane's cp.async are known to be over
 
-  // Its loads (0) and stores (1) of tensor memory. Components: what others know to have been issued, waited for, and
-  // then fenced, of loads and of stores.
+  // Its loads (0) and stores (1) of tensor memory. Components: what others know to have been issued, waited for,
+  // and then fenced, of loads and of stores.
   Component tmem = 0;
   std::array<Epoch, 2> tmem_issued = {};
   std::array<Epoch, 2> tmem_waited = {};
@@ -58,6 +61,11 @@ struct WarpOrder {
 
   Component component(std::uint32_t lane) const { return 32 * index + lane; }
 };
+
+inline constexpr std::size_t kScopes = 3;  // no order differs between the scope of the GPU and that of the system
+inline std::size_t index_of(MemoryScope scope) {
+  return scope == MemoryScope::kSys ? 2 : static_cast<std::size_t>(scope);
+}
 
 struct ThreadOrder {
   // The last wait of this thread on a barrier of its CTA.
@@ -89,8 +97,11 @@ struct ThreadOrder {
   Epoch commits = 0;
   bool has_exited = false;
   std::uint64_t cluster_rounds = 0;
-  Clock fenced;              // what its last fence.acq_rel of cluster scope released
-  std::vector<Turn> turns;   // by the barrier's place in the CTA
+  // By scope: what its last fence of that scope or a wider one has released, which relaxed accesses after it hand
+  // on; and what its relaxed reads have observed, which a fence acquires.
+  std::array<Clock, kScopes> fenced;
+  std::array<Clock, kScopes> observed;
+  std::vector<Turn> turns;  // by the barrier's place in the CTA
 };
 
 struct CtaOrder {
@@ -154,10 +165,33 @@ struct BarrierOrder {
   Clock passed_engines;
 };
 
+// What strong writes have released to a place in memory, for those who read it. A wider release is one of each
+// narrower scope, too; of these the newest CTA's and cluster's are kept, since others have no part in them. PTX:
+// Release and Acquire Patterns; Observation order.
+struct Released {
+  std::uint64_t cluster = ~std::uint64_t{0};
+  std::uint32_t cta = ~std::uint32_t{0};
+  Component by = 0;  // the thread that released last
+  Clock to_cta, to_cluster;
+  World to_launch, to_launch_fenced;
+};
+
+// Who is left of a cluster that has ended: what reports need.
+struct Departed {
+  std::uint32_t cta;
+  std::uint32_t first_thread;
+  const char* role;  // of its first lane
+};
+
+inline bool is_store(CopyKind kind) { return kind == CopyKind::kStore || kind == CopyKind::kReduce; }
+
 // A copy, as it was issued.
 struct IssuedCopy {
-  ClusterOrder* cluster = nullptr;
-  const ThreadOrder* issuer = nullptr;
+  ClusterOrder* cluster = nullptr;      // may end before the copy does
+  const ThreadOrder* issuer = nullptr;  // likewise
+  std::uint64_t cluster_number = 0;
+  Component self = 0;    // of the issuer
+  Component groups = 0;  // likewise
   Clock known;
   Epoch issued = 0;
   std::array<Epoch, kFencedKinds> proxy_fences = {};
@@ -208,21 +242,36 @@ struct View {
   Epoch self_time;
   std::array<Epoch, kFencedKinds> self_proxy_fences;
   Epoch self_init_fence;
+  std::uint64_t cluster;
 
   static View of(const ThreadOrder& thread) {
-    return {&thread.known, thread.warp->component(thread.lane), ~Epoch{0}, thread.proxy_fences, thread.init_fence};
+    return {&thread.known,     thread.warp->component(thread.lane), ~Epoch{0}, thread.proxy_fences,
+            thread.init_fence, thread.warp->cluster};
   }
   static View of(const IssuedCopy& copy) {
-    return {&copy.known, copy.issuer->warp->component(copy.issuer->lane), copy.issued, copy.proxy_fences,
-            copy.init_fence};
+    return {&copy.known, copy.self, copy.issued, copy.proxy_fences, copy.init_fence, copy.cluster_number};
   }
-  static View of(const IssuedMma::Part& part) { return {&part.known, ~Component{0}, 0, {}, 0}; }
+  static View of(const IssuedMma::Part& part) {
+    return {&part.known, ~Component{0}, 0, {}, 0, part.warp->cluster};
+  }
 
   bool knows(Component component, Epoch epoch) const {
     return component == self ? epoch <= self_time : (*known)[component] >= epoch;
   }
   bool knows(const WarpOrder& warp, std::uint32_t lane, Epoch epoch) const {
     return knows(warp.component(lane), epoch);
+  }
+  // In whatever cluster it was.
+  bool knows(std::uint64_t in_cluster, Component component, Epoch epoch) const {
+    return in_cluster == cluster ? knows(component, epoch) : known->world.of(in_cluster)[component] >= epoch;
+  }
+  bool knows_fenced(Fenced kind, std::uint64_t in_cluster, Component component, Epoch epoch) const {
+    if (in_cluster == cluster) {
+      if (component == self && self_proxy_fences[static_cast<std::size_t>(kind)] >= epoch) return true;
+      return known->fenced(kind, component) >= epoch;
+    }
+    return known->world.of(in_cluster).fenced(kind, component) >= epoch ||
+           known->fenced_world.of(in_cluster)[component] >= epoch;
   }
   // Knows it, with a proxy fence on the way.
   bool knows_fenced(Fenced kind, const WarpOrder& warp, std::uint32_t lane, Epoch epoch) const {
@@ -263,6 +312,18 @@ class Order {
   // A copy of another CTA has completed on the barrier: what its issuer knew is met by those who wait for it.
   void meet_issuer(const IssuedCopy& copy, BarrierOrder& barrier);
 
+  // A strong read that observes what was released to its place, and a strong write there. `continues`: the write
+  // also read the place at once, so that what was released before is handed on.
+  void observe(ThreadOrder& thread, const Released& released, const Strong& how);
+  void publish(ThreadOrder& thread, Released& released, const Strong& how, bool continues);
+
+  // Whether the scopes of two accesses take in the thread that makes the other.
+  bool include_each_other(std::uint64_t cluster, std::uint32_t warp, MemoryScope scope, const ThreadOrder& thread,
+                          MemoryScope thread_scope) const;
+
+  // Who a warp of the cluster is, or was.
+  Departed who(std::uint64_t cluster, std::uint32_t warp) const;
+
  private:
   void start(const Event& event);
   void exit(const Event& event);
@@ -274,6 +335,7 @@ class Order {
   void meet(const Event& event);
   void fence(const Event& event);
   void fence_proxy(ThreadOrder& by, FenceKind kind);
+  void fence_memory(ThreadOrder& by, MemoryScope scope);
   void arrive_in_cluster(const Event& event);
   void pass_cluster(const Event& event);
   void init(const Event& event);
@@ -295,7 +357,8 @@ class Order {
 
   ClockPool pool_;  // outlives every clock below
   std::unordered_map<std::uint64_t, std::unique_ptr<ClusterOrder>> clusters_;
-  std::vector<CtaOrder*> ctas_;  // by linear index
+  std::unordered_map<std::uint64_t, std::vector<Departed>> departed_;  // by cluster, by warp
+  std::vector<CtaOrder*> ctas_;                                        // by linear index
   std::deque<BarrierOrder> barriers_;
   std::deque<IssuedCopy> copies_;
   std::deque<IssuedMma> mmas_;

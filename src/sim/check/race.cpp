@@ -21,7 +21,8 @@ std::uint16_t mask_in_granule(std::uint32_t begin, std::uint32_t end) {
 
 EventMask RaceChecker::wants() const {
   return Order::wants() | mask_of({EventKind::kSharedRead, EventKind::kSharedWrite, EventKind::kGlobalRead,
-                                   EventKind::kGlobalWrite, EventKind::kGlobalAtomic, EventKind::kCopyReadShared,
+                                   EventKind::kGlobalWrite, EventKind::kSharedStrong, EventKind::kGlobalStrong,
+                                   EventKind::kCopyReadShared,
                                    EventKind::kCopyWriteShared, EventKind::kBarrierExpect,
                                    EventKind::kBarrierComplete, EventKind::kBarrierBlock, EventKind::kBarrierInval,
                                    EventKind::kMmaReadShared}) |
@@ -38,7 +39,12 @@ void RaceChecker::look_at(const Event& event) {
     case EventKind::kSharedWrite: return thread_writes(event, event.bytes);
     case EventKind::kGlobalRead: return thread_in_global(event, false);
     case EventKind::kGlobalWrite: return thread_in_global(event, true);
-    case EventKind::kGlobalAtomic: has_global_atomics_ |= event.value != 0; return;
+    case EventKind::kSharedStrong:
+      if (const std::optional<Home> target = target_of(event)) {
+        strong_access(event, spot_of(*target, event.address & kOffsetMask));
+      }
+      return;
+    case EventKind::kGlobalStrong: return strong_access(event, spot_of(event.global));
     case EventKind::kCopyReadShared: return copy_in_shared(event, false);
     case EventKind::kCopyWriteShared: return copy_in_shared(event, true);
     case EventKind::kMmaReadShared: return mma_in_shared(event);
@@ -122,7 +128,7 @@ void RaceChecker::thread_reads(const Event& event) {
     const std::optional<std::uint32_t> lane = write.unknown_to(view, access.bytes);
     return lane && stops_for_conflict({write, *lane}, {access, thread.lane}, cta, offset, granule);
   });
-  if (stops) return;
+  if (stops || stops_for_strong(spot_of(*target, offset), {access, thread.lane}, view)) return;
   if ((access.bytes & ~granule.written) != 0) {
     note_unwritten(memory, granule, offset, access.bytes, {access, thread.lane});
   }
@@ -135,6 +141,7 @@ void RaceChecker::thread_writes(const Event& event, std::uint32_t bytes) {
   const ThreadOrder& thread = home_.cta->threads[event.thread];
   const std::uint32_t offset = event.address & kOffsetMask;
   Access access = Access::of(thread, offset, bytes, true, sites_.number(event.site));
+  access.keeps_value = event.kind == EventKind::kSharedWrite && event.value != 0;
   if (*event.text != '\0') {
     access.by = By::kAlloc;
     access.lanes = access.who = thread.warp->component(thread.lane);
@@ -149,16 +156,19 @@ void RaceChecker::write_shared(const Home& target, std::uint32_t offset, const T
   Memory& memory = *target.memory;
   Granule& granule = memory.shadow.at(offset);
   const View view = View::of(thread);
+  const Side now{access, thread.lane};
+  const Spot spot = spot_of(target, offset);
+  bool is_beside = false;
   const bool stops = memory.shadow.find(granule, access.bytes, false, [&](const Access& before) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
     if (!lane) return false;
-    if (stops_for_conflict({before, *lane}, {access, thread.lane}, cta, offset, granule)) return true;
+    if (stops_for(spot, {before, *lane}, now, view, is_beside)) return true;
     if (!before.is_write) forget_unwritten(memory, granule, offset, before.bytes & access.bytes);
     return false;
   });
-  if (stops) return;
+  if (stops || stops_for_strong(spot, now, view)) return;
   if ((granule.read_unwritten & access.bytes) != 0 && stops_for_unwritten(cta, offset / kGranule)) return;
-  memory.shadow.record_write(granule, access);
+  is_beside ? memory.shadow.record_write_beside(granule, access) : memory.shadow.record_write(granule, access);
 }
 
 // A write of the thread from here until its wait: as nobody knows it before, whatever comes between is in conflict.
@@ -171,30 +181,12 @@ void RaceChecker::async_copy(const Event& event) {
   const Access access{.epoch = static_cast<Epoch>(event.copy),
                       .lanes = thread.warp->component(thread.lane),
                       .who = thread.warp->async_copies + thread.lane,
+                      .cluster = thread.warp->cluster,
                       .bytes = mask_in_granule(offset, offset + event.bytes),
                       .site = sites_.number(event.site),
                       .by = By::kAsyncCopy,
                       .is_write = true};
   write_shared(*target, offset, thread, access);
-}
-
-void RaceChecker::thread_in_global(const Event& event, bool is_write) {
-  const ThreadOrder& thread = order_.thread(event);
-  const auto offset = static_cast<std::uint32_t>(event.global % kGranule);
-  const Access access = Access::of(thread, offset, event.bytes, is_write, sites_.number(event.site));
-  const View view = View::of(thread);
-  GlobalShadow::Records& records = global_.at(event.global);
-  const std::uint64_t cluster = thread.warp->cta->cluster->number;
-  for (const GlobalShadow::Record& before : records) {
-    if ((before.access.bytes & access.bytes) == 0 || !(before.access.is_write || is_write)) continue;
-    if (before.cluster == cluster && !before.access.unknown_to(view, access.bytes)) continue;
-    if (before.cluster != cluster && has_global_atomics_) continue;
-    const bool stops = sink_.stops(FaultCode::kGlobalRace, {sites_.of(before.access.site), event.site}, [&] {
-      return report_.global_conflict(before, {access, thread.lane}, event);
-    });
-    if (stops) return;
-  }
-  GlobalShadow::record(records, {access, cluster, event.cta, thread.role}, view);
 }
 
 // A generic access that reached this copy, but with no fence between the proxies on the way, in whatever thread.
@@ -215,7 +207,10 @@ bool RaceChecker::is_unfenced(const Access& before, std::uint16_t bytes, const V
 
 void RaceChecker::copy_in_shared(const Event& event, bool is_write) {
   const IssuedCopy& copy = order_.copy(event.copy);
-  Access access{.lanes = static_cast<std::uint32_t>(event.copy), .by = By::kCopy, .is_write = is_write};
+  Access access{.lanes = static_cast<std::uint32_t>(event.copy),
+                .cluster = static_cast<std::uint32_t>(copy.cluster_number),
+                .by = By::kCopy,
+                .is_write = is_write};
   if (copy.kind == CopyKind::kStore || copy.kind == CopyKind::kReduce) {
     access.epoch = copy.group;
     access.who = copy.issuer->groups;
@@ -233,6 +228,7 @@ void RaceChecker::mma_in_shared(const Event& event) {
   const Access access{.epoch = mma.number,
                       .lanes = static_cast<std::uint32_t>(event.copy),
                       .who = mma.component,
+                      .cluster = static_cast<std::uint32_t>(mma.cluster->number),
                       .by = By::kMma};
   std::vector<View> views;
   for (const IssuedMma::Part& part : mma.parts) views.push_back(View::of(part));
@@ -252,7 +248,7 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
   for (std::uint32_t at = begin; at < end; at = at / kGranule * kGranule + kGranule) {
     Granule& granule = memory.shadow.at(at);
     access.bytes = mask_in_granule(at, std::min(end, at / kGranule * kGranule + kGranule));
-    const bool stops = memory.shadow.find(granule, access.bytes, !access.is_write, [&](const Access& before) {
+    const auto judge = [&](const Access& before) {
       if (before.by == access.by && before.lanes == access.lanes) return false;
       for (std::uint32_t v = 0; v < views.size(); ++v) {
         const Side now{access, v};
@@ -271,8 +267,14 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
         }
       }
       return false;
-    });
-    if (stops) return;
+    };
+    if (memory.shadow.find(granule, access.bytes, !access.is_write, judge)) return;
+    if (const StrongAccesses* strong = memory.shadow.strong(granule); strong != nullptr) {
+      const auto is_wrong = [&](const Access& before) {
+        return (before.bytes & access.bytes) != 0 && (before.is_write || access.is_write) && judge(before);
+      };
+      if (std::any_of(strong->accesses.begin(), strong->accesses.end(), is_wrong)) return;
+    }
     if (access.is_write) {
       if ((granule.read_unwritten & access.bytes) != 0 && stops_for_unwritten(cta, at / kGranule, &access))
         return;

@@ -6,8 +6,7 @@
 //
 // Model: what copies do to global memory is not compared with anything: threads that read or write the same
 // bytes in one launch are found only among themselves.
-// Model: atomics conflict with nothing and order nothing. Once one has written to global memory, accesses of
-// different clusters are not compared any more: their order may come from it.
+// Model: strong accesses of different sizes, or to parts of one another's bytes, count as morally strong.
 #pragma once
 
 #include "sim/check/lifetime.h"
@@ -92,6 +91,28 @@ class RaceChecker final : public Observer {
   void thread_reads(const Event& event);
   void thread_writes(const Event& event, std::uint32_t bytes);
   void thread_in_global(const Event& event, bool is_write);
+  // Where an access goes: in the shared memory of a CTA, or in global memory.
+  struct Spot {
+    Shadow& shadow;
+    Granule& granule;
+    std::uint32_t offset;
+    const CtaOrder* cta = nullptr;  // of shared memory
+    Memory* memory = nullptr;       // likewise
+    std::uint64_t global = 0;
+  };
+  Spot spot_of(const Home& target, std::uint32_t offset) {
+    Shadow& shadow = target.memory->shadow;
+    return {shadow, shadow.at(offset), offset, target.cta, target.memory, 0};
+  }
+  Spot spot_of(std::uint64_t global);
+  void strong_access(const Event& event, const Spot& spot);
+  // Two accesses that nothing orders, wherever they are: true if the run stops for them. Two writes of one value do no
+  // harm: `is_beside` is set.
+  bool stops_for(const Spot& spot, const Side& before, const Side& now, const View& view, bool& is_beside);
+  // A weak access, after it was compared with the weak ones: true if the run stops.
+  bool stops_for_strong(const Spot& spot, const Side& now, const View& view);
+  // A load that is not coherent, of bytes that were written in this launch.
+  bool stops_for_not_coherent(const Spot& spot, const Side& now);
   void async_copy(const Event& event);
   void write_shared(const Home& target, std::uint32_t offset, const ThreadOrder& thread, const Access& access);
   void copy_in_shared(const Event& event, bool is_write);
@@ -109,6 +130,7 @@ class RaceChecker final : public Observer {
   // Two accesses that nothing orders: true if the run stops for them.
   bool stops_for_conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
                           const Granule& granule);
+  static bool is_same_value(const Access& before, const Access& now);
   bool is_unfenced(const Access& before, std::uint16_t bytes, const View& view, const ClusterOrder& cluster,
                    std::uint32_t& lane) const;
 
@@ -122,7 +144,6 @@ class RaceChecker final : public Observer {
   Home home_;
   bool judges_uses_ = false;
   GlobalShadow global_;
-  bool has_global_atomics_ = false;
 };
 
 }  // namespace heddle::sim::check

@@ -23,8 +23,20 @@ std::string place(CallSite site) {
 
 // "a bulk load", "an st.shared"
 std::string some(const std::string& what) {
-  const bool is_spoken_as_vowel = what.starts_with("st.") || what.starts_with("ld.");
+  const bool is_spoken_as_vowel = what.starts_with("st.") || what.starts_with("ld.") || what.starts_with("atom");
   return (is_spoken_as_vowel ? "an " : "a ") + what;
+}
+
+// "st.shared", "strong ld.shared", "atom.shared"
+std::string verb_of(const Access& access, const char* space) {
+  if (!access.is_strong) return fmt::format("{}.{}", access.is_write ? "st" : "ld", space);
+  if (access.is_write && access.is_read) return fmt::format("atom.{}", space);
+  return fmt::format("strong {}.{}", access.is_write ? "st" : "ld", space);
+}
+
+const char* scope_name(MemoryScope scope) {
+  constexpr const char* kNames[] = {".cta", ".cluster", ".gpu", ".sys"};
+  return kNames[static_cast<std::size_t>(scope)];
 }
 
 constexpr const char* kNoMmaWait =
@@ -154,7 +166,7 @@ std::string RaceReport::deed(const Side& side) const {
   if (access.by == By::kAsyncCopy) return fmt::format("cp.async of {} bytes", std::popcount(access.bytes));
   if (access.by == By::kAlloc) return "tcgen05.alloc";
   const int bytes = access.width != 0 ? int{access.width} : std::popcount(access.bytes);
-  return fmt::format("{} of {} {}", access.is_write ? "st.shared" : "ld.shared", bytes, bytes == 1 ? "byte" : "bytes");
+  return fmt::format("{} of {} {}", verb_of(access, "shared"), bytes, bytes == 1 ? "byte" : "bytes");
 }
 
 std::string RaceReport::line(const ThreadOrder& thread, const std::string& what, CallSite site) const {
@@ -395,31 +407,77 @@ std::string RaceReport::likely_race(const Side& before, const Side& now, const C
   return std::string(kNoOrder) + "bar_sync(), or an mbarrier on which one arrives and for which the other waits";
 }
 
-Finding RaceReport::global_conflict(const GlobalShadow::Record& before, const Side& now, const Event& event) const {
+// The cluster may have ended.
+Departed RaceReport::who_made(const Side& side, std::uint32_t& lane) const {
+  lane = side.lane;
+  if (side.access.by != By::kCopy) return order_.who(side.access.cluster, side.access.who);
+  const IssuedCopy& copy = order_.copy(side.access.lanes);
+  lane = copy.self % 32;
+  return order_.who(copy.cluster_number, copy.self / 32);
+}
+
+std::string RaceReport::global_deed(const Side& side) const {
+  return side.access.by == By::kCopy ? machine::name_of(order_.copy(side.access.lanes).kind)
+                                     : verb_of(side.access, "global");
+}
+
+std::string RaceReport::global_line(const Side& side) const {
+  std::uint32_t lane = 0;
+  const Departed who = who_made(side, lane);
+  const std::string deed =
+      fmt::format("{}{}{}warp {}, lane {}: {}", machine_.has_one_cta() ? std::string() : block(who.cta) + ", ",
+                  who.role, *who.role == '\0' ? "" : ", ", who.first_thread / 32, lane, global_deed(side));
+  return fmt::format("{:<62} {}", deed, place(site_of(side)));
+}
+
+Finding RaceReport::global_conflict(const Side& before, const Side& now, const View& view,
+                                    std::uint64_t address) const {
   const auto both = static_cast<std::uint16_t>(before.access.bytes & now.access.bytes);
-  const std::uint64_t address =
-      event.global / kGranule * kGranule + static_cast<std::uint64_t>(std::countr_zero(both));
-  const auto verb = [](const Access& access) { return access.is_write ? "st.global" : "ld.global"; };
-  const std::uint32_t warps = (machine_.threads_per_cta() + 31) / 32;
-  const std::uint32_t lanes = before.access.lanes_at(now.access.bytes);
-  const bool is_self = before.cluster == order_.thread(event).warp->cta->cluster->number &&
-                       before.access.who == now.access.who;
-  const std::uint32_t others = is_self ? lanes & ~(1u << now.lane) : lanes;
-  const std::string who = fmt::format("{}{}{}warp {}, lane {}: {}",
-                                      machine_.has_one_cta() ? std::string() : block(before.cta) + ", ", before.role,
-                                      *before.role == '\0' ? "" : ", ", before.access.who % warps,
-                                      std::countr_zero(others == 0 ? lanes : others), verb(before.access));
+  const std::uint64_t first = address / kGranule * kGranule + static_cast<std::uint64_t>(std::countr_zero(both));
   Finding finding;
   finding.code = FaultCode::kGlobalRace;
-  finding.headline = fmt::format("{} and {} touch {}, and nothing orders them", some(verb(before.access)),
-                                 some(verb(now.access)), machine_.global().describe(address));
-  finding.details = {fmt::format("{:<62} {}", who, place(sites_.of(before.access.site))),
-                     line(order_.thread(event), verb(now.access), event.site),
-                     before.cta == event.cta
-                         ? std::string(kNoOrder) + "bar_sync() orders threads of a CTA"
-                         : "likely: two CTAs work on the same output; nothing orders CTAs of different clusters in "
-                           "one launch"};
+  finding.headline = fmt::format("{} and {} touch {}, and nothing orders them", some(global_deed(before)),
+                                 some(global_deed(now)), machine_.global().describe(first));
+  finding.details = {global_line(before), global_line(now), why_unordered(before, now, view)};
   return finding;
+}
+
+Finding RaceReport::not_coherent(const Side& write, const Side& read, std::uint64_t address) const {
+  const auto both = static_cast<std::uint16_t>(write.access.bytes & read.access.bytes);
+  const std::uint64_t first = address / kGranule * kGranule + static_cast<std::uint64_t>(std::countr_zero(both));
+  return {.code = FaultCode::kGlobalRace,
+          .headline = fmt::format("an ld.global.nc reads {}, which was written in this launch",
+                                  machine_.global().describe(first)),
+          .details = {global_line(write), global_line(read),
+                      "ld.global.nc (__ldg, or a const __restrict__ pointer) may give what was there before the launch, "
+                      "whatever orders the two"}};
+}
+
+// What is proven of two accesses that nothing orders.
+std::string RaceReport::why_unordered(const Side& before, const Side& now, const View& view) const {
+  if (before.access.is_strong && now.access.is_strong) {
+    return fmt::format("their scopes, {} and {}, do not include each other's thread",
+                       scope_name(before.access.scope), scope_name(now.access.scope));
+  }
+  std::uint32_t lane = 0;
+  const Departed was = who_made(before, lane);
+  if (before.access.by == By::kCopy) {
+    const IssuedCopy& copy = order_.copy(before.access.lanes);
+    if (view.knows(copy.cluster_number, copy.self, copy.issued)) {
+      return is_store(copy.kind) ? "the second knows that the copy was issued, and not that it is complete: "
+                                   "cp.async.bulk.wait_group in its thread, without .read, is not on the way"
+                                 : "the second knows that the copy was issued, and not that it is complete: no wait for "
+                                   "its barrier is on the way";
+    }
+  }
+  if (was.cta == who_made(now, lane).cta) return std::string(kNoOrder) + "bar_sync() orders threads of a CTA";
+  if (before.access.cluster == view.cluster) {
+    return std::string(kNoOrder) + "a cluster barrier orders threads of a cluster";
+  }
+  return view.known->world.of(before.access.cluster).is_null()
+             ? fmt::format("the second has acquired nothing that {} released at the scope of the GPU", block(was.cta))
+             : fmt::format("what the second has acquired of {} at the scope of the GPU does not include the first",
+                           block(was.cta));
 }
 
 Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, const CtaOrder& cta,

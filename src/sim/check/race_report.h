@@ -54,8 +54,11 @@ class RaceReport {
                              const Granule& granule) const;
   Finding conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
                    const Granule& granule) const;
-  Finding global_conflict(const GlobalShadow::Record& before, const Side& now, const Event& event) const;
-  Finding missing_proxy_fence(const Side& write, const Side& copy, const CtaOrder& cta, std::uint32_t offset) const;
+  // Two accesses to the granule at the global address; `view` is of who makes the second.
+  Finding not_coherent(const Side& write, const Side& read, std::uint64_t address) const;
+  Finding global_conflict(const Side& before, const Side& now, const View& view, std::uint64_t address) const;
+  Finding missing_proxy_fence(const Side& write, const Side& copy, const CtaOrder& cta,
+                              std::uint32_t offset) const;
   Finding read_too_early(const Side& reader, const Side& copy, const CtaOrder& cta, std::uint32_t offset) const;
   Finding unwritten(const Side& read, const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const;
   Finding init_not_visible(const BarrierOrder& barrier, const Event& use, bool met_relaxed) const;
@@ -83,6 +86,10 @@ class RaceReport {
   std::string likely_source_overwritten(const Side& write, const Side& reader, const CtaOrder& cta) const;
   std::string likely_overwritten(const Side& copy, const Side& reader, const CtaOrder& cta) const;
   std::string likely_too_early(const Side& reader, const Side& copy, const CtaOrder& cta) const;
+  Departed who_made(const Side& side, std::uint32_t& lane) const;
+  std::string global_deed(const Side& side) const;
+  std::string global_line(const Side& side) const;
+  std::string why_unordered(const Side& before, const Side& now, const View& view) const;
   std::string likely_race(const Side& before, const Side& now, const CtaOrder& cta) const;
 
   const ThreadOrder& thread_of(const Side& side, const ClusterOrder& cluster) const;

@@ -2,6 +2,7 @@
 #include "sim/check/shadow.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::sim::check {
 
@@ -11,11 +12,12 @@ namespace {
 void trim(Access& old, const Access& newer, const View& view) {
   if ((old.bytes & newer.bytes) == 0) return;
   // What one component counts completes in order.
-  const bool completes_first = old.is_async() && newer.is_async() && old.who == newer.who && old.epoch <= newer.epoch;
+  const bool completes_first = old.is_async() && newer.is_async() && old.cluster == newer.cluster &&
+                               old.who == newer.who && old.epoch <= newer.epoch;
   if (completes_first || !old.unknown_to(view, newer.bytes)) {
     old.bytes = static_cast<std::uint16_t>(old.bytes & ~newer.bytes);
-  } else if (old.width == 0 && !old.is_async() && !newer.is_async() && old.who == newer.who &&
-             (old.bytes & ~newer.bytes) == 0) {
+  } else if (old.width == 0 && !old.is_async() && !newer.is_async() && old.cluster == newer.cluster &&
+             old.who == newer.who && (old.bytes & ~newer.bytes) == 0) {
     old.lanes &= ~newer.lanes;
   }
 }
@@ -40,7 +42,7 @@ void Shadow::give_back(Granule& granule) {
   granule.more = 0;
 }
 
-void Shadow::record_read(Granule& granule, const Access& access, const View& view) {
+void Shadow::record_read(Granule& granule, const Access& access, const View& view, std::size_t most) {
   if (granule.more == 0) {
     if (granule.read.bytes == 0) {
       granule.read = access;
@@ -62,7 +64,11 @@ void Shadow::record_read(Granule& granule, const Access& access, const View& vie
   if (granule.read.bytes == 0) {
     granule.read = access;
   } else if (!granule.read.merge(access)) {
-    more_of(granule).push_back(access);
+    std::vector<Access>& rest = more_of(granule);
+    const auto reads_as_much = [&](const Access& old) { return !old.is_write && (access.bytes & ~old.bytes) == 0; };
+    if (rest.size() < most || static_cast<std::size_t>(std::count_if(rest.begin(), rest.end(), reads_as_much)) < most) {
+      rest.push_back(access);
+    }
   }
 }
 
@@ -76,48 +82,96 @@ void Shadow::record_write(Granule& granule, const Access& access) {
     std::erase_if(rest, [](const Access& old) { return old.bytes == 0; });
     if (rest.empty()) give_back(granule);
   }
+  if (granule.strong != 0) {
+    StrongAccesses& strong = strong_[granule.strong - 1];
+    for (Access& old : strong.accesses) old.bytes = rest_of(old.bytes);
+    for (StrongAccesses::Place& place : strong.places) place.bytes = rest_of(place.bytes);
+    std::erase_if(strong.accesses, [](const Access& old) { return old.bytes == 0; });
+    std::erase_if(strong.places, [](const StrongAccesses::Place& place) { return place.bytes == 0; });
+    if (strong.accesses.empty() && strong.places.empty()) {
+      free_strong_.push_back(std::exchange(granule.strong, 0));
+    }
+  }
   if (granule.write.bytes != 0 && granule.write.merge(access)) return;
   granule.write.bytes = rest_of(granule.write.bytes);
   if (granule.write.bytes != 0) more_of(granule).push_back(granule.write);
   granule.write = access;
 }
 
-GlobalShadow::Records& GlobalShadow::at(std::uint64_t address) {
-  const std::uint64_t number = address / kPage;
-  if (number != last_number_) {
-    Page& page = pages_[number];
-    if (page.empty()) page.resize(kPage / kGranule);
-    last_number_ = number;
-    last_ = &page;
+void Shadow::record_write_beside(Granule& granule, const Access& access) {
+  constexpr std::size_t kMost =
+      64;  // of writers of one value; a reader that knows none of them conflicts with any
+  granule.written |= access.bytes;
+  if (granule.write.merge(access)) return;
+  std::vector<Access>& rest = more_of(granule);
+  for (Access& old : rest) {
+    if (old.is_write && old.merge(access)) return;
   }
-  return (*last_)[address % kPage / kGranule];
+  if (rest.size() < kMost) rest.push_back(access);
 }
 
-void GlobalShadow::record(Records& records, const Record& fresh, const View& view) {
-  const Access& access = fresh.access;
-  std::uint64_t others[2] = {};
-  std::size_t other_count = 0;
-  for (Record& old : records) {
-    const bool is_same = old.cluster == fresh.cluster;
-    if (access.is_write) {
-      old.access.bytes = static_cast<std::uint16_t>(old.access.bytes & ~access.bytes);
-    } else if (is_same && !old.access.is_write) {
-      if (old.access.merge(access)) return;
-      trim(old.access, access, view);
-    } else if (!is_same && (access.bytes & ~old.access.bytes) == 0 && other_count < 2 &&
-               (other_count == 0 || others[0] != old.cluster)) {
-      others[other_count++] = old.cluster;
-    }
+bool StrongAccesses::all_include(const ThreadOrder& thread, MemoryScope scope) const {
+  const CtaOrder& home = *thread.warp->cta;
+  const MemoryScope least = std::min(scope, narrowest);
+  if (accesses.empty() || least >= MemoryScope::kGpu) return true;
+  if (has_several_clusters || cluster != home.cluster->number) return false;
+  return least == MemoryScope::kCluster || (!has_several_ctas && cta == home.linear);
+}
+
+bool StrongAccesses::is_observed(std::size_t index, std::uint16_t bytes, const View& view) const {
+  for (std::size_t later = accesses.size(); later-- > index + 1;) {
+    const Access& access = accesses[later];
+    if ((bytes & ~access.bytes) == 0 && !access.unknown_to(view, bytes)) return true;
   }
-  // Whoever writes here later conflicts with one of the two other clusters.
-  if (other_count == 2) return;
-  std::erase_if(records, [](const Record& old) { return old.access.bytes == 0; });
-  if (access.is_write) {
-    for (Record& old : records) {
-      if (old.cluster == fresh.cluster && old.access.merge(access)) return;
-    }
+  return false;
+}
+
+void StrongAccesses::add(const Access& access, const ThreadOrder& thread, const View& view) {
+  const CtaOrder& home = *thread.warp->cta;
+  if (accesses.empty()) {
+    narrowest = access.scope;
+    cta = home.linear;
+    cluster = access.cluster;
+    has_several_ctas = has_several_clusters = false;
+  } else {
+    narrowest = std::min<MemoryScope>(narrowest, access.scope);
+    has_several_ctas |= cta != home.linear;
+    has_several_clusters |= cluster != access.cluster;
+    // The lanes of an instruction come one after the other.
+    if (accesses.back().merge(access)) return;
   }
-  records.push_back(fresh);
+  if (accesses.size() >= trim_at) {
+    // Whoever must be ordered after the newer one, because one of the two is weak, is then ordered after the
+    // older.
+    std::erase_if(accesses, [&](const Access& old) {
+      const bool stands_for = access.is_write || !old.is_write;
+      return stands_for && (old.bytes & ~access.bytes) == 0 && old.scope == access.scope &&
+             !old.unknown_to(view, old.bytes);
+    });
+    trim_at = std::max<std::size_t>(16, 2 * accesses.size());
+  }
+  accesses.push_back(access);
+}
+
+StrongAccesses& Shadow::strong_of(Granule& granule) {
+  if (granule.strong == 0) {
+    if (free_strong_.empty()) {
+      strong_.emplace_back();
+      free_strong_.push_back(static_cast<std::uint32_t>(strong_.size()));
+    }
+    granule.strong = free_strong_.back();
+    free_strong_.pop_back();
+  }
+  return strong_[granule.strong - 1];
+}
+
+Shadow& GlobalShadow::at(std::uint64_t address) {
+  const std::uint64_t number = address / kPage;
+  if (number != last_number_) {
+    last_ = &pages_.try_emplace(number, static_cast<std::uint32_t>(kPage)).first->second;
+    last_number_ = number;
+  }
+  return *last_;
 }
 
 }  // namespace heddle::sim::check

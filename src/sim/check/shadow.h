@@ -2,13 +2,16 @@
 //
 // Who touched memory last: for every 16 bytes the accesses that a later one might conflict with. An access
 // that a later one by somebody who knows it has covered is forgotten: whoever is ordered after the later one
-// is ordered after both.
+// is ordered after both. Strong accesses are kept apart: they need not be ordered among themselves, so that none
+// of them stands for those before it.
 #pragma once
 
 #include "sim/check/order.h"
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -28,12 +31,17 @@ struct Access {
   std::uint32_t lanes = 0;   // threads: which lanes; cp.async and kAlloc: the thread's component; otherwise the number of the copy
                              // or the MMA
   std::uint32_t who = 0;     // threads: the warp's index; otherwise the component that counts its completion
+  std::uint32_t cluster = 0; // in whose time this is
   std::uint16_t bytes = 0;   // which of the 16; 0: no access
   std::uint16_t site = 0;
   std::int8_t first = 0;     // width not 0: byte b was touched by lane first + b / width alone
   std::uint8_t width = 0;    // 0: every lane touched all of the bytes
   By by = By::kThread;
   bool is_write = false;
+  bool is_read = false;      // strong: beside a write, of an atomic operation
+  bool is_strong = false;
+  bool keeps_value = false;  // it wrote what was there
+  MemoryScope scope = MemoryScope::kCta;  // strong
 
   bool is_async() const { return by != By::kThread; }
 
@@ -44,6 +52,7 @@ struct Access {
     return {.epoch = thread.warp->now,
             .lanes = 1u << thread.lane,
             .who = thread.warp->index,
+            .cluster = thread.warp->cluster,
             .bytes = static_cast<std::uint16_t>(((1u << bytes) - 1) << at),
             .site = site,
             .first = is_whole ? std::int8_t{0}
@@ -66,10 +75,10 @@ struct Access {
 
   // A lane that touched some of these bytes without `view` knowing (0 if it is no thread), if there is one.
   std::optional<std::uint32_t> unknown_to(const View& view, std::uint16_t some) const {
-    if (is_async()) return view.knows(who, epoch) ? std::nullopt : std::optional<std::uint32_t>(0);
+    if (is_async()) return view.knows(cluster, who, epoch) ? std::nullopt : std::optional<std::uint32_t>(0);
     for (std::uint32_t left = lanes_at(some); left != 0; left &= left - 1) {
       const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
-      if (!view.knows(32 * who + lane, epoch)) return lane;
+      if (!view.knows(cluster, 32 * who + lane, epoch)) return lane;
     }
     return std::nullopt;
   }
@@ -77,7 +86,8 @@ struct Access {
   // Takes in another access, if one record can stand for both exactly.
   bool merge(const Access& other) {
     if (who != other.who || epoch != other.epoch || is_write != other.is_write) return false;
-    if (is_async() || other.is_async()) return false;
+    if (is_async() || other.is_async() || cluster != other.cluster) return false;
+    if (is_strong != other.is_strong || is_read != other.is_read || scope != other.scope) return false;
     if (width == other.width && first == other.first && width != 0) {
       bytes |= other.bytes;
       lanes |= other.lanes;
@@ -89,13 +99,14 @@ struct Access {
       return false;
     }
     site = other.site;
+    keeps_value = other.keeps_value;
     return true;
   }
 
   // Whether it includes all of `other`, so that recording the other changes nothing.
   bool includes(const Access& other) const {
-    return who == other.who && epoch == other.epoch && !is_async() && !other.is_async() &&
-           (bytes & other.bytes) == other.bytes &&
+    return who == other.who && epoch == other.epoch && cluster == other.cluster && !is_async() &&
+           !other.is_async() && (bytes & other.bytes) == other.bytes &&
            (width == 0 ? (lanes & other.lanes) == other.lanes : width == other.width && first == other.first);
   }
 };
@@ -103,12 +114,36 @@ struct Access {
 struct Granule {
   Access write;  // the newest
   Access read;
-  std::uint32_t more = 0;           // 1 + the place of further accesses
-  std::uint16_t written = 0;        // bytes that somebody has written
-  std::uint16_t read_unwritten = 0; // bytes that were read before
+  std::uint32_t more = 0;            // 1 + the place of further accesses
+  std::uint32_t strong = 0;          // 1 + the place of strong ones
+  std::uint16_t written = 0;         // bytes that somebody has written
+  std::uint16_t read_unwritten = 0;  // bytes that were read before
 };
 
-// The shared memory of one CTA.
+// The strong accesses to a granule that no weak write has covered, in the order in which they came.
+struct StrongAccesses {
+  struct Place {
+    std::uint16_t bytes;
+    Released released;
+  };
+
+  std::vector<Access> accesses;
+  std::vector<Place> places;
+  std::size_t trim_at =
+      16;  // accesses; looking for those to forget each time would cost the square of their number
+  // Of all that were ever here: what is needed to see at once that none is out of the scope of another.
+  MemoryScope narrowest = MemoryScope::kSys;
+  std::uint32_t cta = 0, cluster = 0;
+  bool has_several_ctas = false, has_several_clusters = false;
+
+  // Whether each of them and an access of this thread at this scope include one another in their scopes.
+  bool all_include(const ThreadOrder& thread, MemoryScope scope) const;
+  // In the order of its bytes, the operation that the view knows comes after this one.
+  bool is_observed(std::size_t index, std::uint16_t bytes, const View& view) const;
+  void add(const Access& access, const ThreadOrder& thread, const View& view);
+};
+
+// The shared memory of one CTA, or a page of global memory.
 class Shadow {
  public:
   explicit Shadow(std::uint32_t bytes) : granules_((bytes + kGranule - 1) / kGranule) {}
@@ -131,9 +166,16 @@ class Shadow {
     return (granule.write.bytes & bytes) != 0 && found(granule.write);
   }
 
+  StrongAccesses* strong(const Granule& granule) {
+    return granule.strong == 0 ? nullptr : &strong_[granule.strong - 1];
+  }
+  StrongAccesses& strong_of(Granule& granule);
+
   // After the access was compared with those before it. `view` is of who makes it.
-  void record_read(Granule& granule, const Access& access, const View& view);
+  void record_read(Granule& granule, const Access& access, const View& view, std::size_t most = SIZE_MAX);
   void record_write(Granule& granule, const Access& access);
+  // Beside others that it is not ordered with.
+  void record_write_beside(Granule& granule, const Access& access);
 
  private:
   std::vector<Access>& more_of(Granule& granule);
@@ -142,31 +184,21 @@ class Shadow {
   std::vector<Granule> granules_;
   std::vector<std::vector<Access>> more_;
   std::vector<std::uint32_t> free_;
+  std::deque<StrongAccesses> strong_;
+  std::vector<std::uint32_t> free_strong_;
 };
 
-// Global memory, as far as threads touched it. Accesses of different clusters are never ordered.
+// Global memory, as far as it was touched.
 class GlobalShadow {
  public:
-  struct Record {
-    Access access;
-    std::uint64_t cluster;
-    std::uint32_t cta;
-    const char* role;
-  };
-  using Records = std::vector<Record>;
+  static constexpr std::uint64_t kPage = 4096;
 
-  Records& at(std::uint64_t address);
-
-  // After the access was compared with those before it.
-  static void record(Records& records, const Record& fresh, const View& view);
+  Shadow& at(std::uint64_t address);
 
  private:
-  static constexpr std::uint64_t kPage = 4096;
-  using Page = std::vector<Records>;
-
-  std::unordered_map<std::uint64_t, Page> pages_;
+  std::unordered_map<std::uint64_t, Shadow> pages_;
   std::uint64_t last_number_ = ~std::uint64_t{0};
-  Page* last_ = nullptr;
+  Shadow* last_ = nullptr;
 };
 
 }  // namespace heddle::sim::check

@@ -262,16 +262,17 @@ class Machine {
   // Memory and fences.
   void ld_shared(Thread& thread, SharedAddress address, void* registers, std::uint32_t bytes, CallSite site);
   void st_shared(Thread& thread, SharedAddress address, const void* registers, std::uint32_t bytes, CallSite site);
-  void ld_global(Thread& thread, std::uint64_t address, void* registers, std::uint32_t bytes, CallSite site);
+  void ld_global(Thread& thread, std::uint64_t address, void* registers, std::uint32_t bytes, CallSite site,
+                 bool is_coherent = true);
   void st_global(Thread& thread, std::uint64_t address, const void* registers, std::uint32_t bytes, CallSite site);
   void fence(Thread& thread, FenceKind kind, CallSite site);
   // Accesses that others may make at the same time: atom, red, and loads and stores that are volatile or have a
-  // memory order. `update` reads and writes the bytes in place.
-  using Update = std::function<void(std::byte*)>;
+  // memory order. `update` reads and writes the bytes in place, and says whether it did write.
+  using Update = std::function<bool(std::byte*)>;
   void atom_shared(Thread& thread, SharedAddress address, std::uint32_t bytes, const char* instruction,
-                   CallSite site, const Update& update);
-  void atom_global(Thread& thread, std::uint64_t address, std::uint32_t bytes, const char* instruction, bool writes,
-                   CallSite site, const Update& update);
+                   const Strong& how, CallSite site, const Update& update);
+  void atom_global(Thread& thread, std::uint64_t address, std::uint32_t bytes, const char* instruction,
+                   const Strong& how, CallSite site, const Update& update);
 
   // The copy engine.
   void tensor_load(Thread& thread, int cta_group, SharedAddress destination, const TensorMap& map,

@@ -61,20 +61,23 @@ void Machine::st_shared(Thread& thread, SharedAddress address, const void* regis
   check_not_barrier(thread, cta_of(thread, address, site, "st.shared"), address & kOffsetMask, bytes, site,
                     "st.shared");
   check_stored_value(thread, registers, bytes, site);
+  const bool is_watched = wants(EventKind::kSharedWrite);
+  const bool is_same = is_watched && std::memcmp(target, registers, bytes) == 0;
   std::memcpy(target, registers, bytes);
   changed();
-  if (wants(EventKind::kSharedWrite)) {
+  if (is_watched) {
     emit({.kind = EventKind::kSharedWrite,
           .cta = thread.cta->linear,
           .thread = thread.tid,
           .address = address,
           .bytes = bytes,
+          .value = is_same ? 1u : 0u,
           .site = site});
   }
 }
 
 void Machine::ld_global(Thread& thread, std::uint64_t address, void* registers, std::uint32_t bytes,
-                        CallSite site) {
+                        CallSite site, bool is_coherent) {
   const GlobalMemory::Region* region = global_->find(address, bytes);
   if (region == nullptr) {
     fault(&thread, site, FaultCode::kGlobalOutOfBounds,
@@ -91,6 +94,7 @@ void Machine::ld_global(Thread& thread, std::uint64_t address, void* registers, 
           .cta = thread.cta->linear,
           .thread = thread.tid,
           .bytes = bytes,
+          .value = is_coherent ? 0u : 1u,
           .global = address,
           .site = site});
   }
@@ -113,29 +117,35 @@ void Machine::st_global(Thread& thread, std::uint64_t address, const void* regis
                       global_->describe(address), bytes));
   }
   check_stored_value(thread, registers, bytes, site);
-  std::memcpy(region->host + (address - region->address), registers, bytes);
+  std::byte* target = region->host + (address - region->address);
+  const bool is_watched = wants(EventKind::kGlobalWrite);
+  const bool is_same = is_watched && std::memcmp(target, registers, bytes) == 0;
+  std::memcpy(target, registers, bytes);
   changed();
-  if (wants(EventKind::kGlobalWrite)) {
+  if (is_watched) {
     emit({.kind = EventKind::kGlobalWrite,
           .cta = thread.cta->linear,
           .thread = thread.tid,
           .bytes = bytes,
+          .value = is_same ? 1u : 0u,
           .global = address,
           .site = site});
   }
 }
 
 void Machine::atom_shared(Thread& thread, SharedAddress address, std::uint32_t bytes, const char* instruction,
-                          CallSite site, const Update& update) {
+                          const Strong& how, CallSite site, const Update& update) {
   std::byte* target = shared_bytes(thread, address, bytes, site, instruction);
   check_not_barrier(thread, cta_of(thread, address, site, instruction), address & kOffsetMask, bytes, site,
-                    instruction);
+                    instruction, how.writes);
   std::array<std::byte, 16> before;
   std::memcpy(before.data(), target, bytes);
-  update(target);
+  Strong done = how;
+  done.writes = update(target);
   if (std::memcmp(before.data(), target, bytes) != 0) changed();
-  if (wants(EventKind::kSharedAtomic)) {
-    emit({.kind = EventKind::kSharedAtomic,
+  if (wants(EventKind::kSharedStrong)) {
+    emit({.kind = EventKind::kSharedStrong,
+          .strong = done,
           .cta = thread.cta->linear,
           .thread = thread.tid,
           .address = address,
@@ -145,13 +155,13 @@ void Machine::atom_shared(Thread& thread, SharedAddress address, std::uint32_t b
 }
 
 void Machine::atom_global(Thread& thread, std::uint64_t address, std::uint32_t bytes, const char* instruction,
-                          bool writes, CallSite site, const Update& update) {
+                          const Strong& how, CallSite site, const Update& update) {
   const GlobalMemory::Region* region = global_->find(address, bytes);
   if (region == nullptr) {
     fault(&thread, site, FaultCode::kGlobalOutOfBounds,
           fmt::format("{} of {} bytes at {}", instruction, bytes, global_->describe(address)));
   }
-  if (writes && !region->writable) {
+  if (how.writes && !region->writable) {
     fault(
         &thread, site, FaultCode::kGlobalReadOnly,
         fmt::format("{} of {} bytes at {}, which is read-only", instruction, bytes, global_->describe(address)));
@@ -164,14 +174,15 @@ void Machine::atom_global(Thread& thread, std::uint64_t address, std::uint32_t b
   std::byte* target = region->host + (address - region->address);
   std::array<std::byte, 16> before;
   std::memcpy(before.data(), target, bytes);
-  update(target);
+  Strong done = how;
+  done.writes = update(target);
   if (std::memcmp(before.data(), target, bytes) != 0) changed();
-  if (wants(EventKind::kGlobalAtomic)) {
-    emit({.kind = EventKind::kGlobalAtomic,
+  if (wants(EventKind::kGlobalStrong)) {
+    emit({.kind = EventKind::kGlobalStrong,
+          .strong = done,
           .cta = thread.cta->linear,
           .thread = thread.tid,
           .bytes = bytes,
-          .value = writes ? 1u : 0u,
           .global = address,
           .site = site});
   }

@@ -19,6 +19,10 @@ constexpr std::string_view kOps[] = {".and", ".or", ".xor", ".exch", ".add", ".i
 // flags.
 constexpr std::uint32_t kSpaceMask = 7;
 constexpr std::uint32_t kOpShift = 3;
+constexpr std::uint32_t kOpMask = 15;
+constexpr std::uint32_t kStrongShift = 7;
+
+AtomOp op_of(const Instruction& i) { return static_cast<AtomOp>(i.flags >> kOpShift & kOpMask); }
 
 template <class T>
 T combine(AtomOp op, T old, T b, T c) {
@@ -82,6 +86,11 @@ struct AtomicUndefined {
 
 template <class F>
 void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint32_t bytes, F&& change) {
+  const std::uint64_t ones = bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
+  Strong strong = strong_of(i.flags >> kStrongShift, true, true);
+  strong.old = op_of(i) == AtomOp::kExch  ? Strong::Old::kIgnored
+               : op_of(i) == AtomOp::kCas ? Strong::Old::kTaken
+                                          : Strong::Old::kBuiltOn;
   for_lanes(mask, [&](std::uint32_t l) {
     std::uint64_t address = warp.rows[i.a][l] + i.value;
     const Space space = resolve(static_cast<Space>(i.flags & kSpaceMask), address);
@@ -90,22 +99,22 @@ void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint3
       std::memcpy(&old, at, bytes);
       const std::uint64_t next = change(old, warp.rows[i.b][l], warp.rows[i.c][l], space);
       std::memcpy(at, &next, bytes);
+      // PTX: a comparison that fails writes nothing.
+      return op_of(i) != AtomOp::kCas || ((old ^ warp.rows[i.b][l]) & ones) == 0;
     };
     machine::Thread& thread = warp.thread(l);
     const AtomicUndefined undefined(warp, i, l, space, address, bytes);
     if (space == Space::kShared) {
-      warp.machine->atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "atom.shared", i.site,
-                                update);
+      warp.machine->atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "atom.shared",
+                                strong, i.site, update);
     } else if (space == Space::kGlobal) {
-      warp.machine->atom_global(thread, address, bytes, "atom.global", true, i.site, update);
+      warp.machine->atom_global(thread, address, bytes, "atom.global", strong, i.site, update);
     } else {
       warp.machine->fault(&thread, i.site, FaultCode::kUnsupported,
                           "atom in memory that is neither shared nor global");
     }
     // A comparison that fails is mostly one of a loop that waits.
-    const bool is_cas = static_cast<AtomOp>(i.flags >> kOpShift) == AtomOp::kCas;
-    const std::uint64_t ones = bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
-    warp.gives_way |= is_cas && ((old ^ warp.rows[i.b][l]) & ones) != 0;
+    warp.gives_way |= op_of(i) == AtomOp::kCas && ((old ^ warp.rows[i.b][l]) & ones) != 0;
     if (i.d != kNone) warp.rows[i.d][l] = old;
     undefined.pass_on(warp, i, l);
   });
@@ -113,7 +122,7 @@ void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint3
 
 template <class T>
 std::uint32_t atom(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  const auto op = static_cast<AtomOp>(i.flags >> kOpShift);
+  const AtomOp op = op_of(i);
   update_all(warp, i, mask, sizeof(T), [op](std::uint64_t old, std::uint64_t b, std::uint64_t c, Space space) {
     // PTX: atom.add.f32 on global memory flushes subnormal numbers; on shared memory it does not.
     if constexpr (std::is_same_v<T, float>) {
@@ -167,14 +176,16 @@ MachineHandler handler_of(std::string_view type) {
 }
 
 std::uint32_t flags_of(Build& b, std::string_view space, std::string_view op, std::string_view type) {
+  // The order and the scope come first in every form.
+  const std::uint32_t strong = strong_flags(b.mod(0), b.mod(1));
   std::uint32_t number = 0;
   while (kOps[number] != op) ++number;
   const bool is_float = type[1] == 'f' || type.starts_with(".bf");
   if (is_float && op != ".add") b.fail(fmt::format("{} of floats; only .add is supported", op));
-  const Space where = space.empty()                   ? Space::kGeneric
-                      : space.starts_with(".shared")  ? Space::kShared
-                                                      : Space::kGlobal;
-  return static_cast<std::uint32_t>(where) | number << kOpShift;
+  const Space where = space.empty()                  ? Space::kGeneric
+                      : space.starts_with(".shared") ? Space::kShared
+                                                     : Space::kGlobal;
+  return static_cast<std::uint32_t>(where) | number << kOpShift | strong << kStrongShift;
 }
 
 void decode_atom(Build& b, bool returns, std::string_view space, std::string_view op, std::string_view type) {

@@ -103,11 +103,18 @@ void deliver_loads(Warp& warp, const Instruction& instruction, const Flow& flow)
 
 // What a thread sees of memory; handlers of several families use it. Throws machine::Fault.
 void load_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, void* to, std::uint32_t bytes,
-                const Instruction& instruction, bool is_strong = false);
+                const Instruction& instruction, const Strong* strong = nullptr, bool is_coherent = true);
 void store_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, const void* from,
-                 std::uint32_t bytes, const Instruction& instruction, bool is_strong = false);
+                 std::uint32_t bytes, const Instruction& instruction, const Strong* strong = nullptr);
 // Where a generic address points to, and the address in that space.
 Space resolve(Space space, std::uint64_t& address);
+// How `flags`, shifted by what the instruction's family says, has the memory order and the scope of a strong access.
+inline constexpr std::uint32_t kAcquires = 1;
+inline constexpr std::uint32_t kReleases = 2;
+inline constexpr std::uint32_t kScopeShift = 2;
+inline constexpr std::uint32_t kStrongBits = 4;
+std::uint32_t strong_flags(std::string_view semantics, std::string_view scope);
+Strong strong_of(std::uint32_t flags, bool reads, bool writes);
 // A shared address of an operand that may be generic.
 machine::SharedAddress shared_address(Warp& warp, std::uint32_t lane, std::uint64_t address, bool is_generic,
                                       const Instruction& instruction);

@@ -77,16 +77,20 @@ constexpr std::uint32_t kMachineBytes = 16;  // the widest access that the machi
 }  // namespace
 
 void load_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, void* to, std::uint32_t bytes,
-                const Instruction& i, bool is_strong) {
+                const Instruction& i, const Strong* strong, bool is_coherent) {
   machine::Machine& m = *warp.machine;
   machine::Thread& thread = warp.thread(lane);
   space = resolve(space, address);
   auto* out = static_cast<std::byte*>(to);
   switch (space) {
     case Space::kShared:
-      if (is_strong) {
-        m.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "ld.shared", i.site,
-                      [&](std::byte* at) { std::memcpy(out, at, bytes); });
+      if (strong != nullptr) {
+        const auto load = [&](std::byte* at) {
+          std::memcpy(out, at, bytes);
+          return false;
+        };
+        m.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "ld.shared", *strong, i.site,
+                      load);
       } else {
         m.ld_shared(thread, static_cast<machine::SharedAddress>(address), out, bytes, i.site);
       }
@@ -102,29 +106,37 @@ void load_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t addre
       std::memcpy(out, region->host + (address - region->address), bytes);
       return;
     }
-    default: break;
-  }
-  if (is_strong) {
-    m.atom_global(thread, address, bytes, "ld.global", false, i.site,
-                  [&](std::byte* at) { std::memcpy(out, at, bytes); });
-    return;
+    default:
+      break;
   }
   for (std::uint32_t done = 0; done < bytes; done += kMachineBytes) {
-    m.ld_global(thread, address + done, out + done, std::min(bytes - done, kMachineBytes), i.site);
+    const std::uint32_t now = std::min(bytes - done, kMachineBytes);
+    if (strong != nullptr) {
+      m.atom_global(thread, address + done, now, "ld.global", *strong, i.site, [&](std::byte* at) {
+        std::memcpy(out + done, at, now);
+        return false;
+      });
+    } else {
+      m.ld_global(thread, address + done, out + done, now, i.site, is_coherent);
+    }
   }
 }
 
 void store_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, const void* from,
-                 std::uint32_t bytes, const Instruction& i, bool is_strong) {
+                 std::uint32_t bytes, const Instruction& i, const Strong* strong) {
   machine::Machine& m = *warp.machine;
   machine::Thread& thread = warp.thread(lane);
   space = resolve(space, address);
   const auto* in = static_cast<const std::byte*>(from);
   switch (space) {
     case Space::kShared:
-      if (is_strong) {
-        m.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "st.shared", i.site,
-                      [&](std::byte* at) { std::memcpy(at, in, bytes); });
+      if (strong != nullptr) {
+        const auto store = [&](std::byte* at) {
+          std::memcpy(at, in, bytes);
+          return true;
+        };
+        m.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "st.shared", *strong, i.site,
+                      store);
       } else {
         m.st_shared(thread, static_cast<machine::SharedAddress>(address), in, bytes, i.site);
       }
@@ -139,16 +151,42 @@ void store_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t addr
     case Space::kConst:
       m.fault(&thread, i.site, FaultCode::kGlobalReadOnly,
               fmt::format("st of {} bytes to {} memory, which is read-only", bytes, name_of(space)));
-    default: break;
-  }
-  if (is_strong) {
-    m.atom_global(thread, address, bytes, "st.global", true, i.site,
-                  [&](std::byte* at) { std::memcpy(at, in, bytes); });
-    return;
+    default:
+      break;
   }
   for (std::uint32_t done = 0; done < bytes; done += kMachineBytes) {
-    m.st_global(thread, address + done, in + done, std::min(bytes - done, kMachineBytes), i.site);
+    const std::uint32_t now = std::min(bytes - done, kMachineBytes);
+    if (strong != nullptr) {
+      m.atom_global(thread, address + done, now, "st.global", *strong, i.site, [&](std::byte* at) {
+        std::memcpy(at, in + done, now);
+        return true;
+      });
+    } else {
+      m.st_global(thread, address + done, in + done, now, i.site);
+    }
   }
+}
+
+// PTX: volatile and mmio are relaxed at the scope of the system; an atom or red without a scope has that of the
+// GPU.
+std::uint32_t strong_flags(std::string_view semantics, std::string_view scope) {
+  const MemoryScope where = scope == ".cta"       ? MemoryScope::kCta
+                            : scope == ".cluster" ? MemoryScope::kCluster
+                            : scope == ".sys" || semantics == ".volatile" || semantics == ".mmio"
+                                ? MemoryScope::kSys
+                                : MemoryScope::kGpu;
+  const bool is_both = semantics == ".acq_rel";
+  return (is_both || semantics == ".acquire" ? kAcquires : 0) |
+         (is_both || semantics == ".release" ? kReleases : 0) | static_cast<std::uint32_t>(where) << kScopeShift;
+}
+
+Strong strong_of(std::uint32_t flags, bool reads, bool writes) {
+  return {.scope = static_cast<MemoryScope>(flags >> kScopeShift & 3),
+          .old = reads ? Strong::Old::kTaken : Strong::Old::kIgnored,
+          .reads = reads,
+          .writes = writes,
+          .acquires = (flags & kAcquires) != 0,
+          .releases = (flags & kReleases) != 0};
 }
 
 namespace {
@@ -159,6 +197,8 @@ constexpr std::uint32_t kBytesShift = 3;  // of an element: 1 to 16
 constexpr std::uint32_t kBytesMask = 31;
 constexpr std::uint32_t kSigned = 1u << 8;
 constexpr std::uint32_t kStrong = 1u << 9;
+constexpr std::uint32_t kNonCoherent = 1u << 10;
+constexpr std::uint32_t kStrongShift = 11;
 
 std::uint64_t extend(std::uint64_t word, std::uint32_t bytes, bool is_signed) {
   if (!is_signed || bytes == 8) return word;
@@ -171,12 +211,15 @@ void load(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const std::uint32_t bytes = i.flags >> kBytesShift & kBytesMask;
   const auto count = static_cast<std::uint32_t>(i.rows.size());
   const Row& a = warp.rows[i.a];
+  const Strong strong = strong_of(i.flags >> kStrongShift, true, false);
+  const bool is_strong = (i.flags & kStrong) != 0;
   const bool is_elsewhere = space == Space::kGlobal || space == Space::kConst;
   const bool follows = !is_elsewhere && (warp.interpreter->follows_values() || !warp.local_undefined.empty());
   for_lanes(mask, [&](std::uint32_t l) {
     alignas(32) std::array<std::byte, 32> buffer;
     const std::uint64_t address = a[l] + i.value;
-    load_bytes(warp, l, space, address, buffer.data(), bytes * count, i, (i.flags & kStrong) != 0);
+    load_bytes(warp, l, space, address, buffer.data(), bytes * count, i, is_strong ? &strong : nullptr,
+               (i.flags & kNonCoherent) == 0);
     for (std::uint32_t e = 0; e < count; ++e) {
       std::uint64_t word = 0;
       std::memcpy(&word, buffer.data() + std::size_t{e} * bytes, bytes);
@@ -191,12 +234,14 @@ void store(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const std::uint32_t bytes = i.flags >> kBytesShift & kBytesMask;
   const auto count = static_cast<std::uint32_t>(i.rows.size());
   const Row& a = warp.rows[i.a];
+  const Strong strong = strong_of(i.flags >> kStrongShift, false, true);
+  const bool is_strong = (i.flags & kStrong) != 0;
   for_lanes(mask, [&](std::uint32_t l) {
     alignas(32) std::array<std::byte, 32> buffer;
     for (std::uint32_t e = 0; e < count; ++e) {
       std::memcpy(buffer.data() + std::size_t{e} * bytes, &warp.rows[i.rows[e]][l], bytes);
     }
-    store_bytes(warp, l, space, a[l] + i.value, buffer.data(), bytes * count, i, (i.flags & kStrong) != 0);
+    store_bytes(warp, l, space, a[l] + i.value, buffer.data(), bytes * count, i, is_strong ? &strong : nullptr);
     if ((warp.undefined_rows != 0) | !warp.local_undefined.empty()) [[unlikely]] {
       store_undefined(warp, l, space, a[l] + i.value, bytes, i);
     }
@@ -244,8 +289,8 @@ std::vector<std::uint32_t> split_wide(Build& b, std::vector<std::uint32_t> rows)
   return halves;
 }
 
-void access(Build& b, bool is_load, std::string_view semantics, std::string_view space, std::string_view vector,
-            std::string_view type) {
+void access(Build& b, bool is_load, std::string_view semantics, std::string_view scope, std::string_view space,
+            std::string_view vector, std::string_view type, bool is_coherent = true) {
   b.want(2, 3);  // a cache policy may follow
   Instruction& out = b.out();
   const Operand& value = b.operand(is_load ? 0 : 1);
@@ -262,8 +307,10 @@ void access(Build& b, bool is_load, std::string_view semantics, std::string_view
   if (bytes * out.rows.size() > 32) b.fail("an access of more than 32 bytes");
   const bool is_strong = semantics == ".volatile" || semantics == ".relaxed" || semantics == ".acquire" ||
                          semantics == ".release" || semantics == ".mmio";
-  out.flags = static_cast<std::uint32_t>(space_of(space)) | bytes << kBytesShift | (type[1] == 's' ? kSigned : 0u) |
-              (is_strong ? kStrong : 0u);
+  out.flags = static_cast<std::uint32_t>(space_of(space)) | bytes << kBytesShift |
+              (type[1] == 's' ? kSigned : 0u) |
+              (is_strong ? kStrong | strong_flags(semantics, scope) << kStrongShift : 0u) |
+              (is_coherent ? 0u : kNonCoherent);
   if (is_strong) {
     b.machine(is_load ? load_strong : store_strong);
   } else {
@@ -281,18 +328,19 @@ constexpr const char* kTypes =
 }  // namespace
 
 void add_memory_forms(FormTable& table) {
-  table.add(std::string("ld[.weak,.volatile,.relaxed,.acquire,.mmio]") + kScope +
-                "[.const,.global,.local,.param,.param::entry,.param::func,.shared,.shared::cta,.shared::cluster]"
-                "[.nc][.ca,.cg,.cs,.lu,.cv]" +
-                kHints + kTypes,
-            [](Build& b) { access(b, true, b.mod(0), b.mod(2), b.mod(9), b.mod(10)); });
+  table.add(
+      std::string("ld[.weak,.volatile,.relaxed,.acquire,.mmio]") + kScope +
+          "[.const,.global,.local,.param,.param::entry,.param::func,.shared,.shared::cta,.shared::cluster]"
+          "[.nc][.ca,.cg,.cs,.lu,.cv]" +
+          kHints + kTypes,
+      [](Build& b) { access(b, true, b.mod(0), b.mod(1), b.mod(2), b.mod(9), b.mod(10), b.mod(3).empty()); });
   table.add(std::string("st[.weak,.volatile,.relaxed,.release,.mmio]") + kScope +
                 "[.global,.local,.param,.param::func,.shared,.shared::cta,.shared::cluster]"
                 "[.wb,.cg,.cs,.wt]" +
                 kHints + kTypes,
-            [](Build& b) { access(b, false, b.mod(0), b.mod(2), b.mod(8), b.mod(9)); });
+            [](Build& b) { access(b, false, b.mod(0), b.mod(1), b.mod(2), b.mod(8), b.mod(9)); });
   table.add(std::string("ldu[.global]") + kTypes,
-            [](Build& b) { access(b, true, {}, b.mod(0), b.mod(1), b.mod(2)); });
+            [](Build& b) { access(b, true, {}, {}, b.mod(0), b.mod(1), b.mod(2), false); });
   table.add("prefetch[.global,.local]{.L1,.L2,.L2::evict_last,.L2::evict_normal}",
             [](Build& b) { b.scalar(nothing); });
   table.add("prefetchu.L1", [](Build& b) { b.scalar(nothing); });

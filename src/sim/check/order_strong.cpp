@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order that accesses with a memory order make, and fences with relaxed ones.
+//
+// PTX: Memory Consistency Model: Release and Acquire Patterns; Synchronizes-With. A release pattern is an access
+// that releases, or a fence and a strong write after it; an acquire pattern one that acquires, or a strong read
+// and a fence after it. They synchronise if the read observes the write, or atomic operations that build on it,
+// and the scope of each takes in the other. Model: fence.sc orders no more than fence.acq_rel. That two of them
+// are ordered one way or the other is true of every execution, but which way is up to the schedule, and no
+// verdict hangs on that.
+#include "sim/check/order.h"
+
+#include <algorithm>
+
+namespace heddle::sim::check {
+
+void Order::fence_memory(ThreadOrder& by, MemoryScope scope) {
+  for (std::size_t s = 0; s <= index_of(scope); ++s) {
+    if (by.observed[s].is_null()) continue;
+    acquire(by, by.observed[s]);
+    by.observed[s] = {};
+  }
+  Gather gather;
+  release(by, gather);
+  const Clock released = gather.finish(pool_);
+  for (std::size_t s = 0; s <= index_of(scope); ++s) by.fenced[s] = released;
+}
+
+void Order::observe(ThreadOrder& thread, const Released& released, const Strong& how) {
+  const CtaOrder& cta = *thread.warp->cta;
+  const std::uint64_t cluster = cta.cluster->number;
+  const auto take = [&](MemoryScope scope, const Clock& clock) {
+    if (clock.is_null()) return;
+    if (how.acquires) return acquire(thread, clock);
+    Clock& seen = thread.observed[index_of(scope)];
+    if (!seen.is_same(clock)) seen = pool_.join(seen, clock);
+  };
+  if (released.cta == cta.linear) take(MemoryScope::kCta, released.to_cta);
+  if (how.scope == MemoryScope::kCta) return;
+  if (released.cluster == cluster) take(MemoryScope::kCluster, released.to_cluster);
+  if (how.scope == MemoryScope::kCluster || released.to_launch.is_null()) return;
+  take(MemoryScope::kGpu, {released.to_launch.of(cluster), released.to_launch, released.to_launch_fenced});
+}
+
+void Order::publish(ThreadOrder& thread, Released& released, const Strong& how, bool continues) {
+  const CtaOrder& cta = *thread.warp->cta;
+  const std::uint64_t cluster = cta.cluster->number;
+  const Component self = thread.warp->component(thread.lane);
+  // PTX: a strong write that follows a release of the same thread on the same place is one of its pattern.
+  if (!continues && (released.cluster != cluster || released.by != self)) released = {};
+  std::array<Clock, kScopes> handed = thread.fenced;
+  if (how.releases) {
+    Gather gather;
+    release(thread, gather);
+    handed.fill(gather.finish(pool_));
+  }
+  if (handed[0].is_null()) return;
+  released.by = self;
+  if (released.cta != cta.linear) released.to_cta = {};
+  if (released.cluster != cluster) released.to_cluster = {};
+  released.cta = cta.linear;
+  released.cluster = cluster;
+  released.to_cta = pool_.join(released.to_cta, handed[0]);
+  if (how.scope == MemoryScope::kCta || handed[1].is_null()) return;
+  released.to_cluster = pool_.join(released.to_cluster, handed[1]);
+  if (how.scope == MemoryScope::kCluster || handed[2].is_null()) return;
+  released.to_launch = pool_.join(released.to_launch, pool_.tell(cluster, handed[2]));
+  released.to_launch_fenced = pool_.join(released.to_launch_fenced, handed[2].fenced_world);
+}
+
+bool Order::include_each_other(std::uint64_t cluster, std::uint32_t warp, MemoryScope scope,
+                               const ThreadOrder& thread, MemoryScope thread_scope) const {
+  const MemoryScope narrowest = std::min(scope, thread_scope);
+  if (narrowest >= MemoryScope::kGpu) return true;
+  const ClusterOrder& home = *thread.warp->cta->cluster;
+  if (cluster != home.number) return false;
+  return narrowest == MemoryScope::kCluster || home.warps[warp]->cta == thread.warp->cta;
+}
+
+Departed Order::who(std::uint64_t cluster, std::uint32_t warp) const {
+  if (const auto running = clusters_.find(cluster); running != clusters_.end()) {
+    const WarpOrder& found = *running->second->warps[warp];
+    return {found.cta->linear, found.first_thread, found.cta->threads[found.first_thread].role};
+  }
+  return departed_.at(cluster)[warp];
+}
+
+}  // namespace heddle::sim::check

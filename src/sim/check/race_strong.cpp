@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Accesses with a memory order, wherever they go, and all of threads in global memory.
+#include "sim/check/race.h"
+
+#include <bit>
+
+namespace heddle::sim::check {
+
+RaceChecker::Spot RaceChecker::spot_of(std::uint64_t global) {
+  Shadow& page = global_.at(global);
+  const auto offset = static_cast<std::uint32_t>(global % GlobalShadow::kPage);
+  return {page, page.at(offset), offset, nullptr, nullptr, global};
+}
+
+// Two weak writes of one value: whichever comes last, the bytes are the same. What was there is what the other wrote,
+// or what others wrote who agree with it.
+bool RaceChecker::is_same_value(const Access& before, const Access& now) {
+  return now.keeps_value && before.is_write && !before.is_strong && before.by == By::kThread;
+}
+
+bool RaceChecker::stops_for(const Spot& spot, const Side& before, const Side& now, const View& view,
+                            bool& is_beside) {
+  const bool is_same = is_same_value(before.access, now.access);
+  is_beside |= is_same;
+  // Lanes of one instruction: whichever of them wins.
+  if (is_same && before.access.who == now.access.who && before.access.cluster == now.access.cluster &&
+      before.access.site == now.access.site) {
+    return false;
+  }
+  const Places places{report_.site_of(before), report_.site_of(now)};
+  if (spot.cta == nullptr) {
+    return sink_.stops(FaultCode::kGlobalRace, is_same ? Verdict::kFormal : Verdict::kWrong, places,
+                       [&] { return report_.global_conflict(before, now, view, spot.global); });
+  }
+  if (!is_same) return stops_for_conflict(before, now, *spot.cta, spot.offset, spot.granule);
+  return sink_.stops(FaultCode::kRace, Verdict::kFormal, places,
+                     [&] { return report_.conflict(before, now, *spot.cta, spot.offset, spot.granule); });
+}
+
+void RaceChecker::thread_in_global(const Event& event, bool is_write) {
+  constexpr std::size_t kMostReaders = 6;  // who writes later conflicts with one of them, or knows them all
+  const ThreadOrder& thread = order_.thread(event);
+  const Spot spot = spot_of(event.global);
+  Access access = Access::of(thread, spot.offset, event.bytes, is_write, sites_.number(event.site));
+  access.keeps_value = is_write && event.value != 0;
+  const Side now{access, thread.lane};
+  if (!is_write && event.value != 0 && stops_for_not_coherent(spot, now)) return;
+  if (!is_write && spot.granule.read.includes(access)) return;
+  const View view = View::of(thread);
+  bool is_beside = false;
+  const bool stops = spot.shadow.find(spot.granule, access.bytes, !is_write, [&](const Access& before) {
+    const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
+    return lane && stops_for(spot, {before, *lane}, now, view, is_beside);
+  });
+  if (stops || stops_for_strong(spot, now, view)) return;
+  if (!is_write) {
+    spot.shadow.record_read(spot.granule, access, view, kMostReaders);
+  } else if (is_beside) {
+    spot.shadow.record_write_beside(spot.granule, access);
+  } else {
+    spot.shadow.record_write(spot.granule, access);
+  }
+}
+
+// PTX: ld.global.nc: the memory must be read-only for the duration of the kernel.
+bool RaceChecker::stops_for_not_coherent(const Spot& spot, const Side& now) {
+  const auto stops = [&](const Access& write) {
+    const Side before{write, static_cast<std::uint32_t>(std::countr_zero(write.lanes_at(now.access.bytes)))};
+    return sink_.stops(FaultCode::kGlobalRace, {report_.site_of(before), report_.site_of(now)},
+                       [&] { return report_.not_coherent(before, now, spot.global); });
+  };
+  if (spot.shadow.find(spot.granule, now.access.bytes, true, stops)) return true;
+  const StrongAccesses* strong = spot.shadow.strong(spot.granule);
+  if (strong == nullptr) return false;
+  for (const Access& write : strong->accesses) {
+    if (write.is_write && (write.bytes & now.access.bytes) != 0 && stops(write)) return true;
+  }
+  return false;
+}
+
+// PTX: Conflict and Data-races: a weak access conflicts with strong ones that it is not ordered with.
+// Model: who has observed a strong access by one of its own to the same place does not conflict with it: every chip
+// keeps the order of one place, and the counter that the last block sets back depends on that.
+bool RaceChecker::stops_for_strong(const Spot& spot, const Side& now, const View& view) {
+  const StrongAccesses* strong = spot.shadow.strong(spot.granule);
+  if (strong == nullptr) return false;
+  bool is_beside = false;
+  for (std::size_t i = 0; i < strong->accesses.size(); ++i) {
+    const Access& before = strong->accesses[i];
+    const auto both = static_cast<std::uint16_t>(before.bytes & now.access.bytes);
+    if (both == 0 || !(before.is_write || now.access.is_write)) continue;
+    const std::optional<std::uint32_t> lane = before.unknown_to(view, both);
+    if (!lane || strong->is_observed(i, both, view)) continue;
+    if (stops_for(spot, {before, *lane}, now, view, is_beside)) return true;
+  }
+  return false;
+}
+
+// PTX: Memory Consistency Model: Morally Strong Operations; Release and Acquire Patterns.
+void RaceChecker::strong_access(const Event& event, const Spot& spot) {
+  const Strong& how = event.strong;
+  ThreadOrder& thread = order_.thread(event);
+  Granule& granule = spot.granule;
+  Access access = Access::of(thread, spot.offset, event.bytes, how.writes, sites_.number(event.site));
+  access.is_strong = true;
+  access.is_read = how.reads;
+  access.scope = how.scope;
+  const View view = View::of(thread);
+  const Side now{access, thread.lane};
+  bool is_beside = false;
+  const bool stops = spot.shadow.find(granule, access.bytes, !how.writes, [&](const Access& before) {
+    const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
+    return lane && stops_for(spot, {before, *lane}, now, view, is_beside);
+  });
+  if (stops) return;
+  StrongAccesses& strong = spot.shadow.strong_of(granule);
+  if (!strong.all_include(thread, how.scope)) {
+    for (const Access& before : strong.accesses) {
+      const auto both = static_cast<std::uint16_t>(before.bytes & access.bytes);
+      if (both == 0 || !(before.is_write || how.writes)) continue;
+      if (order_.include_each_other(before.cluster, before.who, before.scope, thread, how.scope)) continue;
+      const std::optional<std::uint32_t> lane = before.unknown_to(view, both);
+      if (lane && stops_for(spot, {before, *lane}, now, view, is_beside)) return;
+    }
+  }
+  if (spot.memory != nullptr && how.old == Strong::Old::kTaken && (access.bytes & ~granule.written) != 0) {
+    note_unwritten(*spot.memory, granule, spot.offset, access.bytes, now);
+  } else if (spot.memory != nullptr && how.writes && (granule.read_unwritten & access.bytes) != 0 &&
+             stops_for_unwritten(*spot.cta, spot.offset / kGranule)) {
+    return;
+  }
+  if (how.reads) {
+    for (const StrongAccesses::Place& place : strong.places) {
+      if ((place.bytes & access.bytes) != 0) order_.observe(thread, place.released, how);
+    }
+  }
+  strong.add(access, thread, view);
+  if (!how.writes) return;
+  // What is built on bytes that nobody has written is no better than they.
+  if (how.old != Strong::Old::kBuiltOn) granule.written |= access.bytes;
+  StrongAccesses::Place* written = nullptr;
+  for (StrongAccesses::Place& place : strong.places) {
+    if (place.bytes == access.bytes) {
+      written = &place;
+    } else {
+      place.bytes = static_cast<std::uint16_t>(place.bytes & ~access.bytes);
+    }
+  }
+  if (written == nullptr) {
+    if (!how.releases && thread.fenced[0].is_null()) return;
+    written = &strong.places.emplace_back(StrongAccesses::Place{access.bytes, {}});
+  }
+  order_.publish(thread, written->released, how, how.reads);
+}
+
+}  // namespace heddle::sim::check

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Strong accesses: what they conflict with, and the order that they make. Each mistake has a twin that differs in one
+// instruction and is silent; no verdict depends on the schedule.
+#include "../support/ptx_run.h"
+
+#include <string>
+
+namespace heddle::test {
+namespace {
+
+const char* const kShared = ".shared .align 16 .b32 flag; .shared .align 16 .b32 data[64];";
+const std::vector<const char*> kSchedules = {"rr", "1", "2", "3", "4", "5", "6", "7"};
+
+struct Case {
+  const char* name;
+  std::string body;
+  const char* code;  // "" if it is right
+  PtxRun run = {};
+};
+
+// %rd1: out; %r1: the thread; %r2: the block; %p1: not thread 0; %p2: not warp 0; %p3: not block 0; %p4: not lane 0.
+const std::string kHead =
+    "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; setp.ne.u32 %p1, %r1, 0;\n"
+    "setp.gt.u32 %p2, %r1, 31; setp.ne.u32 %p3, %r2, 0; mov.u32 %r30, %laneid; setp.ne.u32 %p4, %r30, 0;\n";
+
+void expect(const Case& test, const char* code) {
+  for (const char* schedule : kSchedules) {
+    PtxRun run = test.run;
+    run.schedule = sim::Schedule::parse(schedule);
+    run.max_steps = 1 << 20;
+    std::vector<std::uint32_t> out(256, 0);
+    const sim::Report report = run_ptx(ptx_module(kHead + test.body + "\nret;", kShared), out, {0}, run);
+    const std::string_view wanted(code);
+    if (wanted.empty() || wanted.starts_with("formal ")) {
+      EXPECT_TRUE(report.ok()) << test.name << ", schedule " << schedule << "\n" << report.text();
+      ASSERT_EQ(report.formal.empty(), wanted.empty()) << test.name << ", schedule " << schedule;
+      if (!wanted.empty()) {
+        EXPECT_EQ(name_of(report.formal.front().code), wanted.substr(7)) << test.name;
+      }
+    } else {
+      EXPECT_TRUE(report.has(code)) << test.name << ", schedule " << schedule << "\n" << report.text();
+    }
+  }
+}
+
+class RaceStrong : public testing::TestWithParam<Case> {};
+
+TEST_P(RaceStrong, IsJudgedAlikeUnderEverySchedule) { expect(GetParam(), GetParam().code); }
+
+std::string replace(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) throw std::logic_error("no '" + from + "' in the body");
+  return text.replace(at, from.size(), to);
+}
+
+// Two warps of one CTA: thread 0 sets the flag, a thread of warp 1 waits for it and reads.
+const std::string kFlag =
+    "@!%p1 st.relaxed.cta.shared.u32 [flag], 0; bar.sync 0; @%p2 bra READER; @%p1 bra END;\n"
+    "st.shared.u32 [data], 7; fence.acq_rel.cta; st.relaxed.cta.shared.u32 [flag], 1; bra END;\n"
+    "READER: @%p4 bra END;\n"
+    "SPIN: ld.relaxed.cta.shared.u32 %r3, [flag]; setp.eq.u32 %p5, %r3, 0; @%p5 bra SPIN;\n"
+    "fence.acq_rel.cta ; ld.shared.u32 %r4, [data]; st.global.u32 [%rd1], %r4;\n"
+    "END:";
+
+// Two blocks: block 0 hands data over to block 1 through a flag in global memory; all threads write and read.
+const std::string kBlocks =
+    "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; @%p3 bra READER;\n"
+    "st.global.u32 [%rd3+256], %r1; bar.sync 0; @%p1 bra END;\n"
+    "fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%rd1], 1; bra END;\n"
+    "READER: @%p1 bra MEET;\n"
+    "SPIN: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p5, %r3, 0; @%p5 bra SPIN; fence.acq_rel.gpu ;\n"
+    "MEET: bar.sync 1; ld.global.u32 %r4, [%rd3+256]; st.global.u32 [%rd3+512], %r4;\n"
+    "END:";
+
+// Every block adds to a sum under a lock.
+const std::string kLock =
+    "@%p1 bra END;\n"
+    "TAKE: atom.global.cas.b32 %r3, [%rd1], 0, 1; setp.ne.u32 %p5, %r3, 0; @%p5 bra TAKE; fence.acq_rel.gpu ;\n"
+    "ld.global.u32 %r4, [%rd1+4]; add.u32 %r4, %r4, 1; st.global.u32 [%rd1+4], %r4;\n"
+    "fence.acq_rel.gpu; atom.global.exch.b32 %r5, [%rd1], 0;\n"
+    "END:";
+
+// The last block sums what all have left, and sets the counter back.
+const std::string kLastBlock =
+    "mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2; mov.u32 %r9, %nctaid.x; sub.u32 %r9, %r9, 1;\n"
+    "@%p1 bra MEET; st.global.u32 [%rd3+256], %r2; fence.acq_rel.gpu;\n"
+    "atom.global.inc.u32 %r3, [%rd1], 1000; fence.acq_rel.gpu ; st.shared.u32 [flag], %r3;\n"
+    "MEET: bar.sync 0; ld.shared.u32 %r3, [flag]; setp.ne.u32 %p5, %r3, %r9; @%p5 bra END;\n"
+    "mul.wide.u32 %rd4, %r1, 4; add.s64 %rd5, %rd1, %rd4; setp.gt.u32 %p6, %r1, %r9; @%p6 bra END;\n"
+    "ld.global.u32 %r4, [%rd5+256]; st.global.u32 [%rd5+512], %r4; @%p1 bra END; st.global.u32 [%rd1], 0;\n"
+    "END:";
+
+// All blocks meet twice at a barrier in global memory, and read what their neighbour has written.
+const std::string kGridBarrier =
+    "mov.u32 %r9, %nctaid.x; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2; mov.u32 %r10, 0; mov.u32 %r8, 0;\n"
+    "ROUND: add.u32 %r8, %r8, %r9; @%p1 bra MEET; st.global.u32 [%rd3+256], %r10; MEET: bar.sync 0; @%p1 bra PASS;\n"
+    "fence.acq_rel.gpu; red.relaxed.gpu.global.add.u32 [%rd1], 1;\n"
+    "SPIN: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.lt.u32 %p5, %r3, %r8; @%p5 bra SPIN; fence.acq_rel.gpu ;\n"
+    "PASS: bar.sync 0; add.u32 %r5, %r2, 1; rem.u32 %r5, %r5, %r9; mul.wide.u32 %rd4, %r5, 4;\n"
+    "add.s64 %rd5, %rd1, %rd4; @!%p4 ld.global.u32 %r6, [%rd5+256];\n"
+    "add.u32 %r8, %r8, %r9; bar.sync 0; @%p1 bra PASS2; fence.acq_rel.gpu; red.relaxed.gpu.global.add.u32 [%rd1], 1;\n"
+    "SPIN2: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.lt.u32 %p5, %r3, %r8; @%p5 bra SPIN2; fence.acq_rel.gpu  ;\n"
+    "PASS2: bar.sync 0; add.u32 %r10, %r10, 1; setp.lt.u32 %p6, %r10, 2; @%p6 bra ROUND;\n"
+    "END:";
+
+// A histogram of the threads' numbers in shared memory.
+const std::string kHistogram =
+    "mul.lo.u32 %r5, %r1, 4; rem.u32 %r6, %r5, 32; mov.u32 %r7, data; add.u32 %r8, %r7, %r5; add.u32 %r9, %r7, %r6;\n"
+    "st.shared.u32 [%r8], 0; bar.sync 0; red.shared.add.u32 [%r9], 1; bar.sync 0 ; ld.shared.u32 %r4, [%r8];\n"
+    "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r4;";
+
+// Each block takes the prefix of the one before it, adds its own, and hands on: value and state in one word, or apart.
+const std::string kLookBack =
+    "mul.wide.u32 %rd2, %r2, 8; add.s64 %rd3, %rd1, %rd2; @%p1 bra END; mov.u32 %r4, 0; @!%p3 bra FIRST;\n"
+    "SPIN: ld.relaxed.gpu.global.u32 %r3, [%rd3+-8]; setp.eq.u32 %p5, %r3, 0; @%p5 bra SPIN;\n"
+    "fence.acq_rel.gpu ; ld.global.u32 %r4, [%rd3+-4];\n"
+    "FIRST: add.u32 %r4, %r4, %r2; st.global.u32 [%rd3+4], %r4; fence.acq_rel.gpu;\n"
+    "st.relaxed.gpu.global.u32 [%rd3], 1;\n"
+    "END:";
+
+const PtxRun kTwoWarps{.threads = 64};
+const PtxRun kTwoBlocks{.threads = 64, .grid = {2, 1, 1}};
+const PtxRun kFiveBlocks{.threads = 64, .grid = {5, 1, 1}};
+const PtxRun kFourBlocks{.threads = 64, .grid = {4, 1, 1}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Flags, RaceStrong,
+    testing::Values(
+        Case{"fences", kFlag, "", kTwoWarps},
+        Case{"release and acquire",
+             replace(replace(replace(replace(kFlag, "fence.acq_rel.cta;", ""), "fence.acq_rel.cta ;", ""),
+                             "st.relaxed.cta.shared.u32 [flag], 1", "st.release.cta.shared.u32 [flag], 1"),
+                     "ld.relaxed", "ld.acquire"),
+             "", kTwoWarps},
+        Case{"volatile with fences",
+             replace(replace(kFlag, "ld.relaxed.cta", "ld.volatile"), "st.relaxed.cta.shared.u32 [flag], 1",
+                     "st.volatile.shared.u32 [flag], 1"),
+             "", kTwoWarps},
+        Case{"no fence in the writer", replace(kFlag, "fence.acq_rel.cta;", ""), "race", kTwoWarps},
+        Case{"no fence in the reader", replace(kFlag, "fence.acq_rel.cta ;", ""), "race", kTwoWarps},
+        Case{"a flag that is read weakly", replace(kFlag, "ld.relaxed.cta", "ld"), "race", kTwoWarps},
+        Case{"a flag that is set weakly", replace(kFlag, "st.relaxed.cta.shared.u32 [flag], 1", "st.shared.u32 [flag], 1"),
+             "race", kTwoWarps},
+        Case{"two blocks", kBlocks, "", kTwoBlocks},
+        Case{"two blocks of a cluster, and the scope of the GPU", kBlocks, "",
+             {.threads = 64, .grid = {2, 1, 1}, .cluster = {2, 1, 1}}},
+        Case{"two blocks of a cluster, and its scope",
+             replace(replace(replace(replace(kBlocks, "fence.acq_rel.gpu;", "fence.acq_rel.cluster;"), "fence.acq_rel.gpu ;",
+                                     "fence.acq_rel.cluster ;"),
+                             "st.relaxed.gpu", "st.relaxed.cluster"),
+                     "ld.relaxed.gpu", "ld.relaxed.cluster"),
+             "", {.threads = 64, .grid = {2, 1, 1}, .cluster = {2, 1, 1}}},
+        Case{"the scope of the cluster between clusters", replace(kBlocks, "fence.acq_rel.gpu;", "fence.acq_rel.cluster;"),
+             "global_race", kTwoBlocks},
+        Case{"the scope of the CTA between blocks", replace(kBlocks, "fence.acq_rel.gpu ;", "fence.acq_rel.cta ;"),
+             "global_race", kTwoBlocks},
+        Case{"a flag of the scope of the CTA between blocks", replace(kBlocks, "st.relaxed.gpu", "st.relaxed.cta"),
+             "global_race", kTwoBlocks},
+        Case{"no barrier before the flag", replace(kBlocks, "bar.sync 0;", ""), "global_race", kTwoBlocks},
+        Case{"no barrier after it", replace(kBlocks, "bar.sync 1;", ""), "global_race", kTwoBlocks},
+        Case{"no fence before the flag", replace(kBlocks, "fence.acq_rel.gpu;", ""), "global_race", kTwoBlocks},
+        Case{"no fence after it", replace(kBlocks, "fence.acq_rel.gpu ;", ""), "global_race", kTwoBlocks},
+        Case{"membar", replace(replace(kBlocks, "fence.acq_rel.gpu;", "membar.gl;"), "fence.acq_rel.gpu ;", "membar.gl ;"),
+             "", kTwoBlocks},
+        Case{"membar.cta", replace(kBlocks, "fence.acq_rel.gpu;", "membar.cta;"), "global_race", kTwoBlocks}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Atomics, RaceStrong,
+    testing::Values(
+        Case{"a lock", kLock, "", kFiveBlocks},
+        Case{"a lock with release and acquire",
+             replace(replace(replace(replace(kLock, "fence.acq_rel.gpu ;", ""), "fence.acq_rel.gpu;", ""), "atom.global.cas",
+                             "atom.acquire.gpu.global.cas"),
+                     "atom.global.exch", "atom.release.gpu.global.exch"),
+             "", kFiveBlocks},
+        Case{"a lock without a fence when it is taken", replace(kLock, "fence.acq_rel.gpu ;", ""), "global_race",
+             kFiveBlocks},
+        Case{"a lock without a fence when it is given back", replace(kLock, "fence.acq_rel.gpu;", ""), "global_race",
+             kFiveBlocks},
+        Case{"a lock that is given back weakly",
+             replace(kLock, "atom.global.exch.b32 %r5, [%rd1], 0", "st.global.u32 [%rd1], 0"), "global_race", kFiveBlocks},
+        Case{"the last block", kLastBlock, "", kFiveBlocks},
+        Case{"the last of many blocks", kLastBlock, "", {.threads = 64, .grid = {60, 1, 1}}},
+        Case{"the last block without the first fence", replace(kLastBlock, "fence.acq_rel.gpu;", ""), "global_race",
+             kFiveBlocks},
+        Case{"the last block without the second", replace(kLastBlock, "fence.acq_rel.gpu ;", ""), "global_race",
+             kFiveBlocks},
+        Case{"a barrier of the grid", kGridBarrier, "", kFourBlocks},
+        Case{"a barrier of the grid without the first fence", replace(kGridBarrier, "fence.acq_rel.gpu;", ""),
+             "global_race", kFourBlocks},
+        Case{"a barrier of the grid without the second", replace(kGridBarrier, "fence.acq_rel.gpu ;", ""), "global_race",
+             kFourBlocks},
+        Case{"a barrier of the grid without the last",
+             replace(kGridBarrier, "fence.acq_rel.gpu  ;", ""), "global_race", kFourBlocks},
+        Case{"a histogram", kHistogram, "", kTwoWarps},
+        Case{"a histogram that is read at once", replace(kHistogram, "bar.sync 0 ;", ""), "race", kTwoWarps},
+        Case{"a histogram that is cleared too late", replace(kHistogram, "bar.sync 0;", ""), "race", kTwoWarps},
+        Case{"look back", kLookBack, "", kFiveBlocks},
+        Case{"look back without the first fence", replace(kLookBack, "fence.acq_rel.gpu ;", ""), "global_race", kFiveBlocks},
+        Case{"look back without the second", replace(kLookBack, "fence.acq_rel.gpu;", ""), "global_race", kFiveBlocks},
+        // A counter that has nothing to do with it.
+        Case{"two blocks write one word beside a counter",
+             "red.global.add.u32 [%rd1], 1; @%p1 bra END; st.global.u32 [%rd1+4], %r2; END:", "global_race", kTwoBlocks},
+        Case{"two blocks write words of their own beside a counter",
+             "red.global.add.u32 [%rd1], 1; @%p1 bra END; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2;\n"
+             "st.global.u32 [%rd3+4], %r2; END:",
+             "", kTwoBlocks},
+        // A ticket: atomics build on one another, and what the first released reaches the last through all of them.
+        Case{"a release that atomics hand on",
+             "@%p1 bra END; @%p3 bra REST; st.global.u32 [%rd1+4], 5; fence.acq_rel.gpu;\n"
+             "REST: atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1;\n"
+             "SPIN: ld.acquire.gpu.global.u32 %r3, [%rd1]; setp.lt.u32 %p5, %r3, 4; @%p5 bra SPIN;\n"
+             "ld.global.u32 %r4, [%rd1+4]; END:",
+             "", kFourBlocks},
+        Case{"a release that a store cuts off",
+             "@%p1 bra END; @%p3 bra REST; st.global.u32 [%rd1+4], 5; fence.acq_rel.gpu;\n"
+             "atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1; bra END;\n"
+             "REST: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p5, %r3, 0; @%p5 bra REST;\n"
+             "st.relaxed.gpu.global.u32 [%rd1], 9; ld.acquire.gpu.global.u32 %r3, [%rd1]; ld.global.u32 %r4, [%rd1+4]; END:",
+             "global_race", kTwoBlocks}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Bytes, RaceStrong,
+    testing::Values(
+        Case{"a strong store initialises", "@%p1 bra END; st.volatile.shared.u32 [flag], 1; ld.shared.u32 %r3, [flag]; END:",
+             ""},
+        Case{"an exchange initialises",
+             "@%p1 bra END; atom.shared.exch.b32 %r4, [flag], 1; ld.shared.u32 %r3, [flag]; END:", ""},
+        Case{"an addition does not", "@%p1 bra END; red.shared.add.u32 [flag], 1; ld.shared.u32 %r3, [flag]; END:",
+             "uninitialised_read"},
+        // Stores of one value.
+        Case{"lanes of one instruction, one value", "@%p2 bra END; st.shared.u32 [flag], 3; st.global.u32 [%rd1], 3; END:",
+             "", kTwoWarps},
+        Case{"lanes of one instruction, values of their own", "@%p2 bra END; st.shared.u32 [flag], %r1; END:", "race",
+             kTwoWarps},
+        Case{"lanes of one instruction, values of their own in global memory", "@%p2 bra END; st.global.u32 [%rd1], %r1; END:",
+             "global_race", kTwoWarps},
+        Case{"two warps, one value", "st.shared.u32 [flag], 3;", "formal race", kTwoWarps},
+        Case{"two warps, one value in global memory", "st.global.u32 [%rd1], 3;", "formal global_race", kTwoWarps},
+        Case{"two warps, one value each", "selp.u32 %r5, 3, 4, %p2; st.shared.u32 [flag], %r5;", "race", kTwoWarps},
+        Case{"one value, then a read of one of the writers", "st.shared.u32 [flag], 3; bar.warp.sync -1; ld.shared.u32 %r5, [flag];",
+             "race", kTwoWarps},
+        Case{"one value, then a barrier and a read", "st.shared.u32 [flag], 3; bar.sync 0; ld.shared.u32 %r5, [flag];",
+             "formal race", kTwoWarps},
+        // Loads that are not coherent.
+        Case{"ld.global.nc of what was written",
+             "@!%p1 st.global.u32 [%rd1], 3; bar.sync 0; ld.global.nc.u32 %r5, [%rd1];", "global_race", kTwoWarps},
+        Case{"ld.global of what was written", "@!%p1 st.global.u32 [%rd1], 3; bar.sync 0; ld.global.u32 %r5, [%rd1];", "",
+             kTwoWarps},
+        Case{"ld.global.nc beside it", "@!%p1 st.global.u32 [%rd1], 3; bar.sync 0; ld.global.nc.u32 %r5, [%rd1+4];", "",
+             kTwoWarps},
+        Case{"a strong load of nothing", "@%p1 bra END; ld.volatile.shared.u32 %r3, [flag]; END:", "uninitialised_read"},
+        Case{"a strong store to a peer, and a cluster barrier",
+             "mapa.shared::cluster.u32 %r5, flag, 1; @%p3 bra MEET; @%p1 bra MEET;\n"
+             "st.relaxed.cluster.shared::cluster.u32 [%r5], 3;\n"
+             "MEET: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; @!%p3 bra END;\n"
+             "ld.shared.u32 %r4, [flag]; END: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
+             "", {.threads = 32, .grid = {2, 1, 1}, .cluster = {2, 1, 1}}}));
+
+}  // namespace
+}  // namespace heddle::test
