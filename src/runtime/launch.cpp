@@ -116,6 +116,7 @@ void tell(State& card, const sim::Report& report) {
       const bool is_formal = list == &report.formal;
       Told& told = is_formal ? card.formal : card.accepted;
       told.times += one.times;
+      if (!is_formal) card.used_rules.insert(one.accepted_by);
       if (!told.places.emplace(one.code, fmt::format("{}", fmt::join(one.places, " "))).second) continue;
       say((is_formal ? "" : "accepted: ") + one.text);
     }
@@ -183,6 +184,7 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   how.check_races = asked.check_races;
   how.strict = asked.strict;
   how.accepted = asked.accepted;
+  how.accepted.insert(how.accepted.end(), asked.suppressed.begin(), asked.suppressed.end());
   sim::PtxLaunch shape;
   shape.grid = request.grid;
   shape.block = request.block;

@@ -2,6 +2,7 @@
 #include "runtime/options.h"
 
 #include <heddle/host/error.h>
+#include <heddle/sim/accept.h>
 
 #include <fmt/format.h>
 
@@ -45,8 +46,12 @@ Options read() {
   }
   result.check_races = variable(kRacesVariable) != "0";
   result.strict = variable(kStrictVariable) == "1";
-  std::istringstream codes{std::string(variable(kAcceptVariable))};
-  for (std::string code; std::getline(codes, code, ',');) result.accepted.push_back(code);
+  const auto read_rules = [](const char* name, std::vector<std::string>& rules) {
+    std::istringstream lines{std::string(variable(name))};
+    for (std::string line; std::getline(lines, line);) rules.push_back(sim::AcceptRule::parse(line).text());
+  };
+  read_rules(kAcceptVariable, result.accepted);
+  read_rules(kSuppressVariable, result.suppressed);
   result.stats = variable(kStatsVariable) == "1";
   result.says_calls = variable(kCallsVariable) == "1";
   result.again = variable(kAgainVariable);

@@ -19,7 +19,10 @@ struct Options {
   std::uint64_t budget = std::uint64_t{1} << 40;  // instructions of a launch
   bool check_races = true;
   bool strict = false;                // formal findings end a launch
-  std::vector<std::string> accepted;  // codes of mistakes that do not end a launch
+  // Mistakes that do not end a launch, as sim::AcceptRule has them: those that were asked for one by one, and
+  // those of suppression files, which need not match anything.
+  std::vector<std::string> accepted;
+  std::vector<std::string> suppressed;
   bool stats = false;  // print what was executed when the program ends
   bool says_calls = false;  // that a program looks up and that are not there
   std::string again;   // the command that shows a run again
@@ -34,6 +37,7 @@ inline constexpr const char* kBudgetVariable = "HEDDLE_EXEC_BUDGET";
 inline constexpr const char* kRacesVariable = "HEDDLE_EXEC_RACES";
 inline constexpr const char* kStrictVariable = "HEDDLE_EXEC_STRICT";
 inline constexpr const char* kAcceptVariable = "HEDDLE_EXEC_ACCEPT";
+inline constexpr const char* kSuppressVariable = "HEDDLE_EXEC_SUPPRESS";
 inline constexpr const char* kStatsVariable = "HEDDLE_EXEC_STATS";
 inline constexpr const char* kCallsVariable = "HEDDLE_EXEC_CALLS";
 inline constexpr const char* kAgainVariable = "HEDDLE_EXEC_AGAIN";

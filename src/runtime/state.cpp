@@ -4,6 +4,7 @@
 #include "runtime/options.h"
 
 #include <heddle/host/error.h>
+#include <heddle/sim/accept.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,12 +24,20 @@ void summarise(const Told& told, const char* kind, const char* hint) {
                static_cast<unsigned long long>(told.places.size()), hint);
 }
 
-void at_exit() {
-  State& card = state();
-  show_printed(card);
-  summarise(card.formal, "formal", "; --strict makes them stop");
-  summarise(card.accepted, "accepted", "");
-  if (!options().stats) return;
+// A place that nothing was accepted at is a mistake in the command, if the program came to its end.
+void check_rules(const State& card, int status) {
+  bool is_unused = false;
+  for (const std::string& rule : options().accepted) {
+    if (!sim::AcceptRule::parse(rule).has_place() || card.used_rules.contains(rule)) continue;
+    std::fprintf(stderr, "heddle exec: --accept %s matches nothing that was found\n", rule.c_str());
+    is_unused = true;
+  }
+  if (!is_unused || status != 0) return;
+  std::fflush(nullptr);
+  std::_Exit(2);
+}
+
+void show_stats(const State& card) {
   std::fflush(stdout);
   const double rate = card.seconds > 0 ? static_cast<double>(card.instructions) / card.seconds / 1e6 : 0;
   std::fprintf(stderr,
@@ -37,12 +46,21 @@ void at_exit() {
                card.seconds, rate);
 }
 
+void at_exit(int status, void* /*unused*/) {
+  State& card = state();
+  show_printed(card);
+  summarise(card.formal, "formal", "; --strict makes them stop");
+  summarise(card.accepted, "accepted", "");
+  if (options().stats) show_stats(card);
+  check_rules(card, status);
+}
+
 }  // namespace
 
 State& state() {
   static State& card = *[] {
     auto* made = new State;
-    std::atexit(at_exit);
+    on_exit(at_exit, nullptr);
     return made;
   }();
   return card;

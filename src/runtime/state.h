@@ -39,6 +39,7 @@ struct State {
   std::uint64_t instructions = 0;
   Told formal;
   Told accepted;
+  std::set<std::string> used_rules;  // that accepted something
   double seconds = 0;  // in launches
 };
 

@@ -68,12 +68,17 @@ int check(const CheckOptions& options) {
   if (options.cluster != 1) again += fmt::format(" --cluster {}", options.cluster);
   if (options.seed != 1) again += fmt::format(" --seed {}", options.seed);
   if (options.strict) again += " --strict";
+  for (const std::string& rule : options.accept) again += " --accept " + rule;
 
   Tally tally;
   for (const std::string& schedule : schedules) {
-    const TileCopyResult result = run_tile_copy(
-        device, problem, {.kernel = "tile_copy", .schedule = schedule, .again = again, .strict = options.strict},
-        source);
+    const TileCopyResult result = run_tile_copy(device, problem,
+                                                {.kernel = "tile_copy",
+                                                 .schedule = schedule,
+                                                 .again = again,
+                                                 .strict = options.strict,
+                                                 .accepted = options.accept},
+                                                source);
     if (tally.runs++ == 0) tally.remarks = result.outcome.remarks;
     if (!result.outcome.ok()) {
       if (tally.reports++ == 0) tally.first = result.outcome.report;

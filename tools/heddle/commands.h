@@ -40,6 +40,7 @@ struct CheckOptions {
   std::uint32_t consumer_warps = 4;
   std::uint32_t cluster = 1;
   bool strict = false;
+  std::vector<std::string> accept;
   bool json = false;
 };
 int check(const CheckOptions& options);
@@ -70,6 +71,7 @@ struct MatmulOptions {
   std::string schedule;         // one only
   std::uint32_t sms = 8;
   bool strict = false;
+  std::vector<std::string> accept;
   bool json = false;
 };
 CLI::App* add_matmul(CLI::App& app, MatmulOptions& options);
@@ -88,7 +90,8 @@ struct ExecOptions {
   std::uint64_t budget = 0;        // instructions of a launch; 0: as many as it takes
   bool no_races = false;
   bool strict = false;              // formal findings end a launch
-  std::vector<std::string> accept;  // codes of mistakes that do not end a launch
+  std::vector<std::string> accept;  // mistakes that do not end a launch, as sim::AcceptRule has them
+  std::vector<std::string> suppressions;  // files of them
   bool stats = false;
   std::vector<std::string> command;  // the program and its arguments
 };

@@ -5,6 +5,7 @@
 #include "runtime/options.h"
 
 #include <heddle/host/error.h>
+#include <heddle/sim/accept.h>
 #include <heddle/sim/schedule.h>
 
 #include <fmt/format.h>
@@ -120,7 +121,13 @@ void set_options(const ExecOptions& options) {
   if (options.budget != 0) set_number(runtime::kBudgetVariable, options.budget);
   setenv(runtime::kRacesVariable, options.no_races ? "0" : "1", 1);
   setenv(runtime::kStrictVariable, options.strict ? "1" : "0", 1);
-  setenv(runtime::kAcceptVariable, fmt::format("{}", fmt::join(options.accept, ",")).c_str(), 1);
+  for (const std::string& rule : options.accept) sim::AcceptRule::parse(rule);
+  setenv(runtime::kAcceptVariable, fmt::format("{}", fmt::join(options.accept, "\n")).c_str(), 1);
+  std::vector<std::string> suppressed;
+  for (const std::string& file : options.suppressions) {
+    for (std::string& rule : sim::read_suppressions(file)) suppressed.push_back(std::move(rule));
+  }
+  setenv(runtime::kSuppressVariable, fmt::format("{}", fmt::join(suppressed, "\n")).c_str(), 1);
   setenv(runtime::kStatsVariable, options.stats ? "1" : "0", 1);
   std::string again = "heddle exec";
   if (options.arch != "sm90") again += " --arch " + options.arch;
@@ -129,6 +136,7 @@ void set_options(const ExecOptions& options) {
   if (options.no_races) again += " --no-races";
   if (options.strict) again += " --strict";
   for (const std::string& code : options.accept) again += " --accept " + quoted(code);
+  for (const std::string& file : options.suppressions) again += " --suppressions " + quoted(file);
   again += " --schedule {}";
   for (const std::string& word : options.command) again += " " + quoted(word);
   setenv(runtime::kAgainVariable, again.c_str(), 1);
@@ -198,10 +206,17 @@ CLI::App* add_exec(CLI::App& app, ExecOptions& options) {
                       "Instructions after which a launch is stopped with a report of where each warp is");
   command->add_flag("--no-races", options.no_races, "Do not look for races: faster");
   command->add_flag("--strict", options.strict, "Formal findings end a launch, too");
-  command->add_option("--accept", options.accept, "A mistake, by its code, that is told and does not end a launch")
+  command
+      ->add_option("--accept", options.accept,
+                   "A mistake that is told and does not end a launch: a code, or CODE@FILE:LINE for one place")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("CODE");
+  command
+      ->add_option("--suppressions", options.suppressions,
+                   "A file of such mistakes, with a line code:pattern for each")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   command->add_flag("--stats", options.stats, "Say at the end how much was executed, and how fast");
   return command;
 }

@@ -88,6 +88,9 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   check_command->add_option("--cluster", check_options.cluster, "CTAs in a cluster, 1 or 2")->capture_default_str();
   check_command->add_flag("--strict", check_options.strict, "Formal findings count as reports");
+  check_command->add_option("--accept", check_options.accept, "A mistake that does not end a run, as for exec")
+      ->allow_extra_args(false)
+      ->type_name("CODE");
   check_command->add_flag("--json", check_options.json, "Print JSON");
 
   MatmulOptions matmul_options;

@@ -240,6 +240,7 @@ std::string again_of(const MatmulOptions& o, const DeviceId& device) {
   add("--seed", o.seed, plain.seed);
   add("--sms", o.sms, plain.sms);
   flag("--strict", o.strict);
+  for (const std::string& rule : o.accept) text += " --accept " + rule;
   return text;
 }
 
@@ -256,8 +257,11 @@ struct Tally {
 template <class Kind>
 Tally run_all(Kind& kind, const DeviceId& device, const MatmulOptions& options) {
   const std::vector<std::string> schedules = schedules_of(options, device);
-  RunOptions run{
-      .kernel = "matmul", .again = again_of(options, device), .sms = options.sms, .strict = options.strict};
+  RunOptions run{.kernel = "matmul",
+                 .again = again_of(options, device),
+                 .sms = options.sms,
+                 .strict = options.strict,
+                 .accepted = options.accept};
   Tally tally;
   for (const std::string& schedule : schedules) {
     run.schedule = schedule;
@@ -402,6 +406,9 @@ CLI::App* add_matmul(CLI::App& app, MatmulOptions& o) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command->add_flag("--strict", o.strict, "Simulated SM: formal findings end the run, too");
+  command->add_option("--accept", o.accept, "Simulated SM: a mistake that does not end the run, as for exec")
+      ->allow_extra_args(false)
+      ->type_name("CODE");
   command->add_flag("--json", o.json, "Print JSON");
   return command;
 }

@@ -34,7 +34,8 @@ struct LaunchOptions {
   std::uint64_t max_steps = std::uint64_t{1} << 40;  // instructions before the run is stopped with a report
   bool check_races = true;           // judge accesses by what happens before what, not by luck of the schedule
   bool strict = false;               // formal findings end the run, too
-  // Codes of mistakes that are told, but do not end the run: those that rule_of(code) says are acceptable.
+  // Mistakes that are told, but do not end the run: "race", "race@copy.cu", "race@copy.cu:87", as AcceptRule has
+  // it.
   std::vector<std::string> accepted = {};
   std::vector<Observer*> observers = {};
   // Of each thread of a C++ kernel, for its local variables; 0: 128 KiB. One that needs more is told so when it ends the

@@ -20,6 +20,7 @@ struct Diagnosis {
   Verdict verdict = Verdict::kWrong;
   std::vector<std::string> places = {};  // "copy.cu:87": the one or two that it is told for
   std::uint64_t times = 1;               // found there
+  std::string accepted_by = {};          // the rule of LaunchOptions::accepted that lets it pass
 };
 
 struct Stats {

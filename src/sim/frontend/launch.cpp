@@ -4,14 +4,10 @@
 
 #include <heddle/host/error.h>
 #include <heddle/isa/cluster.h>
+#include <heddle/sim/accept.h>
 #include <heddle/sim/launch.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <optional>
-#include <string_view>
-#include <vector>
 
 namespace heddle::sim {
 
@@ -65,14 +61,12 @@ void check_launch(const LaunchOptions& options, const LaunchShape& shape, const 
     refuse(fmt::format("stack_bytes of {}; {} to {}, or 0 for {}", options.stack_bytes, frontend::kMinStackBytes,
                        frontend::kMaxStackBytes, frontend::kStackBytes));
   }
-  for (const std::string& name : options.accepted) {
-    const std::optional<FaultCode> code = find_fault_code(name);
-    if (code && rule_of(*code).is_acceptable) continue;
-    std::vector<std::string_view> acceptable;
-    for (const FaultRule& rule : kFaultRules) {
-      if (rule.is_acceptable) acceptable.push_back(rule.name);
+  for (const std::string& text : options.accepted) {
+    try {
+      AcceptRule::parse(text);
+    } catch (const InputError& error) {
+      refuse(error.what());
     }
-    refuse(fmt::format("the mistake '{}' cannot be accepted; {} can", name, fmt::join(acceptable, ", ")));
   }
 }
 
@@ -84,7 +78,10 @@ Report launch_entry(const LaunchOptions& options, const LaunchShape& shape, cons
   return executor.run();
 }
 
-void check_run(const RunOptions& options) { Schedule::parse(options.schedule); }
+void check_run(const RunOptions& options) {
+  Schedule::parse(options.schedule);
+  for (const std::string& text : options.accepted) AcceptRule::parse(text);
+}
 
 RunOutcome run_entry(const RunOptions& options, const GlobalMemory& memory, const LaunchShape& shape,
                      const KernelEntry& entry, const void* params) {

@@ -112,9 +112,10 @@ Report Run::make_report() {
   Report report;
   if (diagnosis_) report.diagnoses.push_back(std::move(*diagnosis_));
   for (const machine::Findings::Told& one : machine_.findings().told()) {
-    std::vector<Diagnosis>& told = one.is_accepted ? report.accepted : report.formal;
+    std::vector<Diagnosis>& told = one.accepted_by.empty() ? report.formal : report.accepted;
     told.push_back(check::make_diagnosis(one.fault, options_));
     told.back().times = one.times;
+    told.back().accepted_by = one.accepted_by;
   }
   report.stats = machine_.stats();
   report.schedule = options_.schedule.name();

@@ -8,7 +8,9 @@
 
 namespace heddle::sim::machine {
 
-Findings::Findings(const LaunchOptions& options) : options_(options) {}
+Findings::Findings(const LaunchOptions& options) : is_strict_(options.strict) {
+  for (const std::string& text : options.accepted) accepted_.push_back(AcceptRule::parse(text));
+}
 
 std::size_t Findings::Hash::operator()(const Key& key) const {
   std::size_t hash = static_cast<std::size_t>(key.code) << 8 | static_cast<std::size_t>(key.verdict);
@@ -31,19 +33,20 @@ bool Findings::has_told(FaultCode code, Verdict verdict, const Places& places) {
   return true;
 }
 
-bool Findings::is_accepted(const Fault& fault) const {
-  if (!rule_of(fault.code).is_acceptable) return false;
-  const std::vector<std::string>& codes = options_.accepted;
-  return std::find(codes.begin(), codes.end(), name_of(fault.code)) != codes.end();
+const AcceptRule* Findings::find_rule(const Fault& fault) const {
+  const auto rule = std::find_if(accepted_.begin(), accepted_.end(), [&](const AcceptRule& one) {
+    return one.code == fault.code && (one.matches(fault.places.first) || one.matches(fault.places.second));
+  });
+  return rule == accepted_.end() ? nullptr : &*rule;
 }
 
 bool Findings::allows(const Fault& fault) {
   const Verdict verdict = fault.level();
   if (has_told(fault.code, verdict, fault.places)) return true;
-  const bool accepted = is_accepted(fault);
-  if (!accepted && (verdict != Verdict::kFormal || options_.strict)) return false;
+  const AcceptRule* rule = find_rule(fault);
+  if (rule == nullptr && (verdict != Verdict::kFormal || is_strict_)) return false;
   index_.emplace(key_of(fault.code, verdict, fault.places), told_.size());
-  told_.push_back({fault, accepted, 1});
+  told_.push_back({fault, rule == nullptr ? std::string() : rule->text(), 1});
   return true;
 }
 

@@ -6,9 +6,11 @@
 
 #include "sim/machine/fault.h"
 
+#include <heddle/sim/accept.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -23,7 +25,7 @@ class Findings {
   // Told once for its places, and counted.
   struct Told {
     Fault fault;
-    bool is_accepted;
+    std::string accepted_by;  // the rule, as the launch gives it; empty: it is formal
     std::uint64_t times;
   };
 
@@ -50,9 +52,10 @@ class Findings {
   };
 
   static Key key_of(FaultCode code, Verdict verdict, const Places& places);
-  bool is_accepted(const Fault& fault) const;
+  const AcceptRule* find_rule(const Fault& fault) const;
 
-  const LaunchOptions& options_;
+  bool is_strict_;
+  std::vector<AcceptRule> accepted_;
   std::vector<Told> told_;
   std::unordered_map<Key, std::size_t, Hash> index_;
 };

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <heddle/host/error.h>
+#include <heddle/sim/accept.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fnmatch.h>
+
+#include <charconv>
+#include <fstream>
+#include <optional>
+
+namespace heddle::sim {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+FaultCode acceptable_code(std::string_view name) {
+  const std::optional<FaultCode> code = find_fault_code(name);
+  if (code && rule_of(*code).is_acceptable) return *code;
+  std::vector<std::string_view> names;
+  for (const FaultRule& rule : kFaultRules) {
+    if (rule.is_acceptable) names.push_back(rule.name);
+  }
+  throw InputError(fmt::format("{} '{}' {}; {} can be accepted", code ? "the mistake" : "there is no mistake",
+                               name, code ? "ends a launch whatever is accepted" : "to accept",
+                               fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+AcceptRule AcceptRule::parse(std::string_view text) {
+  const std::size_t at = text.find('@');
+  AcceptRule rule{.code = acceptable_code(text.substr(0, at)), .file = {}};
+  if (at == std::string_view::npos) return rule;
+  std::string_view file = text.substr(at + 1);
+  if (const std::size_t colon = file.rfind(':'); colon != std::string_view::npos) {
+    const std::string_view line = file.substr(colon + 1);
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), rule.line);
+    if (error != std::errc{} || end != line.data() + line.size() || rule.line == 0) {
+      throw InputError(fmt::format("'{}': '{}' is no line; {}@FILE, or {}@FILE:LINE with a number from 1 on",
+                                   text, line, name_of(rule.code), name_of(rule.code)));
+    }
+    file = file.substr(0, colon);
+  }
+  if (file.empty()) {
+    throw InputError(fmt::format("'{}': no file behind the @; {}@FILE or {}@FILE:LINE, or {} for all places",
+                                 text, name_of(rule.code), name_of(rule.code), name_of(rule.code)));
+  }
+  rule.file = file;
+  return rule;
+}
+
+std::string AcceptRule::text() const {
+  std::string text(name_of(code));
+  if (!file.empty()) text += "@" + file;
+  if (line != 0) text += fmt::format(":{}", line);
+  return text;
+}
+
+bool AcceptRule::matches(CallSite site) const {
+  if (file.empty()) return true;
+  if (line != 0 && site.line != line) return false;
+  // The name, and the path from each of its folders on.
+  const std::string path = site.file;
+  for (std::size_t begin = 0; begin != std::string::npos;) {
+    if (fnmatch(file.c_str(), path.c_str() + begin, 0) == 0) return true;
+    const std::size_t slash = path.find('/', begin);
+    begin = slash == std::string::npos ? slash : slash + 1;
+  }
+  return false;
+}
+
+std::vector<std::string> read_suppressions(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> rules;
+  std::string text;
+  for (std::uint32_t number = 1; std::getline(file, text); ++number) {
+    const std::string_view line = trimmed(std::string_view(text).substr(0, text.find('#')));
+    if (line.empty()) continue;
+    const std::size_t colon = line.find(':');
+    const std::string_view pattern = colon == std::string_view::npos ? "" : trimmed(line.substr(colon + 1));
+    if (pattern.empty()) {
+      throw InputError(
+          fmt::format("{}:{}: '{}' is no suppression; a line is code:pattern, such as race:copy.cu:87 or "
+                      "race:*",
+                      path, number, line));
+    }
+    try {
+      rules.push_back(AcceptRule::parse(fmt::format("{}@{}", trimmed(line.substr(0, colon)), pattern)).text());
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}:{}: {}", path, number, error.what()));
+    }
+  }
+  if (!file.eof()) throw InputError(fmt::format("the suppression file '{}' cannot be read", path));
+  return rules;
+}
+
+}  // namespace heddle::sim
