@@ -98,8 +98,8 @@ std::string two_roles(const std::string& load, const std::string& load_has, cons
                       const std::string& use_has, const std::string& likely) {
   return "[deadlock] 2 roles are blocked and nothing in flight can wake them\n" +
          at("load, warp 0, lane 0: waits for " + load, line_of.acquire_producer) + "    " + load_has + "\n" +
-         at("use, warps 1-2: waits for " + use, line_of.acquire_consumer) + "    " + use_has + "\n" +
-         "  likely: " + likely + "\n" + "  again: ring with schedule rr\n";
+         at("use, warps 1-2: waits for " + use, line_of.acquire_consumer) + "    " + use_has + "\n" + "  " +
+         likely + "\n" + "  again: ring with schedule rr\n";
 }
 
 std::string place(std::uint32_t line) { return "deadlock_test.cpp:" + std::to_string(line); }
@@ -147,7 +147,7 @@ TEST(Deadlock, LargeCountNamesWhereItWasInitialised) {
   EXPECT_EQ(report.text(), two_roles("empty of ring[0], phase 0", "arrivals 2 of 3", "full of ring[0], phase 1",
                                      "arrivals 0 of 1; not yet: warp 0",
                                      "empty of ring[0] was initialised with a count of 3 at " +
-                                         place(line_of.init) + ", but only 2 arrive"));
+                                         place(line_of.init) + ", and has 2 arrivals of warps 1-2"));
 }
 
 TEST(Deadlock, SwappedConsumerWaitNamesTheBarrierThatNobodyWaitsFor) {
@@ -247,8 +247,8 @@ TEST(Deadlock, ThreadsWithoutARoleAreCounted) {
             "[deadlock] 64 threads are blocked and nothing in flight can wake them\n" +
                 at("warps 0-1: waits for the barrier at shared address 0x400, phase 0", wait_line) +
                 "    arrivals 64 of 65\n"
-                "  likely: the barrier at shared address 0x400 was initialised with a count of 65 at " +
-                place(init_line) + ", but only 64 arrive\n" + "  again: tiny with schedule rr\n");
+                "  the barrier at shared address 0x400 was initialised with a count of 65 at " +
+                place(init_line) + ", and has 64 arrivals of warps 0-1\n" + "  again: tiny with schedule rr\n");
   EXPECT_TRUE(is_silent(run(64)));
 }
 
@@ -274,10 +274,11 @@ TEST(Deadlock, WaitForAPhaseThatHasGoneRoundSaysSo) {
   EXPECT_EQ(report.text(), "[deadlock] 1 thread is blocked and nothing in flight can wake them\n" +
                                at("warp 1, lane 0: waits for " + bar + ", phase 0", wait_line) +
                                "    arrivals 0 of 1; not yet: warp 0\n"
-                               "  likely: the phase for which warp 1, lane 0 waits is over, and so is the one after "
+                               "  exited: warp 0\n"
+                               "  the phase for which warp 1, lane 0 waits is over, and so is the one after "
                                "it, whose parity differs: " +
-                               bar + " ended 2 phases since the last wait; its count of 1, set at " +
-                               place(init_line) + ", is too small, or somebody arrives twice or without a wait\n" +
+                               bar + " ended 2 phases since the last wait; its count is 1, set at " +
+                               place(init_line) + ", and the last phase was completed by 1 arrival of warp 0\n" +
                                "  again: tiny with schedule rr\n");
   EXPECT_TRUE(is_silent(run(1)));
 }

@@ -159,6 +159,36 @@ TEST(PtxReport, AnAcceptedRaceDoesNotHideAnother) {
   EXPECT_EQ(report.accepted[0].code, "race");
 }
 
+TEST(PtxReport, AHangNamesTheWordThatIsPolledAndWhoHasExited) {
+  const std::string text = ptx_module(
+      "ld.param.u64 %rd1, [out]; mov.u32 %r2, %tid.x; setp.ge.u32 %p1, %r2, 32; @%p1 ret;\n"
+      "LOOP: ld.volatile.global.u32 %r1, [%rd1+4];\nsetp.eq.u32 %p1, %r1, 0; @%p1 bra LOOP;\nret;");
+  std::vector<std::uint32_t> out(2);
+  const sim::Report report = run_ptx(text, out, {0}, {.threads = 64});
+  ASSERT_TRUE(report.has("deadlock")) << report.text();
+  const std::size_t polls = report.text().find("  warp 0: polls out + 4 ");
+  ASSERT_NE(polls, std::string::npos) << report.text();
+  EXPECT_NE(report.text().find("test.ptx:", polls), std::string::npos) << report.text();
+  EXPECT_NE(report.text().find("  exited: warp 1\n"), std::string::npos) << report.text();
+  out[1] = 1;
+  EXPECT_TRUE(run_ptx(text, out, {0}, {.threads = 64}).ok());
+}
+
+// The first block waits for the second, which has no SM.
+TEST(PtxReport, AHangNamesCtasThatHaveNotStarted) {
+  const std::string text = ptx_module(
+      "ld.param.u64 %rd1, [out]; mov.u32 %r2, %ctaid.x; setp.eq.u32 %p1, %r2, 4; @%p1 bra SET;\n"
+      "LOOP: ld.volatile.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 0; @%p1 bra LOOP; ret;\n"
+      "SET: st.volatile.global.u32 [%rd1], %r2; ret;");
+  std::vector<std::uint32_t> out(1);
+  const sim::Report report = run_ptx(text, out, {0}, {.threads = 1, .grid = {5, 1, 1}});
+  ASSERT_TRUE(report.has("deadlock")) << report.text();
+  EXPECT_NE(report.text().find("  1 of 5 CTAs have not started; each waits for an SM\n"), std::string::npos)
+      << report.text();
+  out[0] = 1;
+  EXPECT_TRUE(run_ptx(text, out, {0}, {.threads = 1, .grid = {5, 1, 1}}).ok());
+}
+
 TEST(PtxReport, TheBudgetsReportSaysWhereEachWarpIs) {
   const sim::Report report = report_of(
       "mov.u32 %r2, %tid.x; setp.lt.u32 %p1, %r2, 32; @%p1 bra LOOP;\nbar.sync 1, 64;\nret;\n"

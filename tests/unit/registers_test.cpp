@@ -127,6 +127,22 @@ TEST(Setmaxnreg, AWarpThatLeavesItOutIsReported) {
   EXPECT_TRUE(by_warps(4).ok());
 }
 
+// One warp of four gives its registers back, and the others wait for the rest.
+TEST(Setmaxnreg, AWarpThatLeavesItOutIsReportedThoughOthersWaitForItsRegisters) {
+  const auto by_warps = [](std::uint32_t warps) {
+    return run(384, 168, [&] {
+      if (isa::tid_x() >= 128) {
+        isa::setmaxnreg_inc<240>();
+      } else if (isa::tid_x() / 32 < warps) {
+        isa::setmaxnreg_dec<24>();
+      }
+    });
+  };
+  EXPECT_EQ(first_line(by_warps(1)),
+            "[divergence] warp 1 has executed 0 setmaxnreg, but its warpgroup 1; all four warps execute each");
+  EXPECT_TRUE(by_warps(4).ok());
+}
+
 TEST(Setmaxnreg, DifferentCountsWithinAWarpgroupAreReported) {
   const sim::Report report = run(128, 0, [] {
     if (isa::tid_x() < 32) {

@@ -58,8 +58,9 @@ struct Group {
 class Explainer {
  public:
   // `knows_places`: threads that run say where they are, as if they waited there.
-  Explainer(Machine& machine, const BarrierHistory& history, bool knows_places = false)
-      : machine_(machine), history_(history), knows_places_(knows_places) {
+  Explainer(Machine& machine, const BarrierHistory& history, bool knows_places = false,
+            const PollWatch* polls = nullptr)
+      : machine_(machine), history_(history), knows_places_(knows_places), polls_(polls) {
     collect();
   }
 
@@ -83,26 +84,72 @@ class Explainer {
     std::vector<std::string> text;
     for (std::size_t g = 0; g < std::min(groups_.size(), kMostGroups); ++g) {
       const Group& group = groups_[g];
+      const PollWatch::Poll* poll = poll_of(*group.first);
       text.push_back(fmt::format("{:<62} {}", fmt::format("{}: {}", who(group), waits_for(group)),
-                                 group.polls() && !knows_places_ ? std::string() : place(group.wait().site)));
+                                 poll != nullptr                   ? place(poll->site)
+                                 : group.polls() && !knows_places_ ? std::string()
+                                                                   : place(group.wait().site)));
       if (group.wait().kind == WaitKind::kMbarrier) text.push_back("  " + present(*group.wait().barrier));
       if (group.wait().kind == WaitKind::kNamedBarrier) text.push_back("  " + present(group));
       if (group.wait().kind == WaitKind::kWarp) text.push_back("  " + present_lanes(group));
       if (group.wait().kind == WaitKind::kTmemColumns) text.push_back("  " + present_columns(*group.first->cta));
     }
     if (groups_.size() > kMostGroups) text.push_back(fmt::format("and {} more", groups_.size() - kMostGroups));
-    if (const std::string cause = likely(); !cause.empty()) text.push_back("likely: " + cause);
+    if (const std::string gone = exited(); !gone.empty()) text.push_back("exited: " + gone);
+    if (const std::uint64_t waiting = not_started(); waiting != 0) {
+      text.push_back(fmt::format("{} of {} CTAs have not started; each waits for an SM", waiting, volume()));
+    }
+    if (const std::string cause = known_cause(); !cause.empty()) text.push_back(cause);
     return text;
   }
 
  private:
+  std::uint64_t volume() const {
+    const isa::Dim3 grid = machine_.grid();
+    return std::uint64_t{grid.x} * grid.y * grid.z;
+  }
+
+  // CTAs that wait for a place on an SM.
+  std::uint64_t not_started() const {
+    if (groups_.empty()) return 0;
+    const std::uint64_t cluster = groups_.front().first->cta->cluster->ctas.size();
+    const std::uint64_t started = machine_.stats().ctas + machine_.stats().cancelled_clusters * cluster;
+    return machine_.all_done() || started >= volume() ? 0 : volume() - started;
+  }
+
+  // Roles, or warps without one, that are done in CTAs where others wait.
+  std::string exited() const {
+    std::map<std::pair<const Cta*, std::string>, std::set<std::uint32_t>> gone;
+    std::set<const Cta*> ctas;
+    for (const Group& group : groups_) ctas.insert(group.first->cta);
+    for (const Cta* cta : ctas) {
+      for (std::uint32_t w = 0; w < cta->warps.size(); ++w) {
+        if (cta->warps[w].live == 0) gone[{cta, cta->threads[32 * w].role}].insert(w);
+      }
+    }
+    std::string text;
+    for (const auto& [key, numbers] : gone) {
+      const auto& [cta, role] = key;
+      if (!text.empty()) text += "; ";
+      if (!machine_.has_one_cta()) text += machine_.describe(*cta) + ", ";
+      text += role.empty() ? warps(numbers) : role + ", " + warps(numbers);
+    }
+    return text;
+  }
+
+  const PollWatch::Poll* poll_of(const Thread& thread) const {
+    if (polls_ == nullptr || thread.state != ThreadState::kReady) return nullptr;
+    return polls_->of(thread.cta->linear, thread.tid);
+  }
+
   void collect() {
     using Key = std::tuple<std::uint32_t, std::string, int, const Barrier*, std::uint64_t, std::uint32_t,
                            std::string, std::uint32_t>;
     std::map<Key, std::size_t> index;
     for (const Thread* thread : machine_.resident_threads()) {
       // Mostly, a thread that runs keeps the place of its last wait, which says nothing.
-      const Wait wait = thread->state == ThreadState::kBlocked || knows_places_ ? thread->wait : Wait{};
+      Wait wait = thread->state == ThreadState::kBlocked || knows_places_ ? thread->wait : Wait{};
+      if (const PollWatch::Poll* poll = poll_of(*thread)) wait = {.phase = poll->address, .site = poll->site};
       const Key key{thread->cta->linear, thread->role,      static_cast<int>(wait.kind),
                     wait.barrier,        wait.phase,        wait.id,
                     wait.site.file,      wait.site.line};
@@ -143,7 +190,16 @@ class Explainer {
       case WaitKind::kTmemStores: return "waits for its tcgen05.st";
       case WaitKind::kNone: break;
     }
+    if (const PollWatch::Poll* poll = poll_of(*group.first)) {
+      return "polls " +
+             (poll->is_global ? machine_.global().describe(poll->address) : shared_word(poll->address));
+    }
     return knows_places_ ? "runs" : "runs, but nothing it looks at changes";
+  }
+
+  std::string shared_word(std::uint64_t address) const {
+    const auto offset = static_cast<std::uint32_t>(address) & machine::kOffsetMask;
+    return fmt::format("byte {} of the shared memory", offset - machine::kSharedBase);
   }
 
   std::string present(const Barrier& barrier) const {
@@ -258,8 +314,8 @@ class Explainer {
     return *name.pipeline == '\0' ? machine_.describe(barrier) : fmt::format("{}[{}]", name.pipeline, name.stage);
   }
 
-  // One cause, the most telling one.
-  std::string likely() const {
+  // What the state proves, the most telling of it: nothing here is a guess.
+  std::string known_cause() const {
     for (auto cause : {&Explainer::bytes_differ, &Explainer::waits_on_wrong_side, &Explainer::wrong_first_phase,
                        &Explainer::phase_went_round, &Explainer::phases_were_lost,
                        &Explainer::count_too_large, &Explainer::not_released, &Explainer::not_filled}) {
@@ -335,9 +391,19 @@ class Explainer {
     const std::uint64_t wanted = thread < record.passed.size() ? record.passed[thread] : 0;
     if (group.wait().phase < wanted + 2) return {};
     return fmt::format(
-        "the phase for which {} waits is over, and so is the one after it, whose parity differs: {} ended {} phases "
-        "since the last wait; its count of {}, set at {}, is too small, or somebody arrives twice or without a wait",
-        who(group), machine_.describe(barrier), group.wait().phase - wanted, record.init_count, place(record.init));
+        "the phase for which {} waits is over, and so is the one after it, whose parity differs: {} ended {} "
+        "phases "
+        "since the last wait; its count is {}, set at {}, and the last phase was completed by {}",
+        who(group), machine_.describe(barrier), group.wait().phase - wanted, record.init_count,
+        place(record.init), arrivals(record.arrived_before, *barrier.cta));
+  }
+
+  // "3 arrivals of warps 1-2"
+  std::string arrivals(const std::vector<Actor>& threads, const Cta& home) const {
+    std::vector<Actor> arrived;
+    for (const Actor& thread : threads) arrived.push_back({thread.cta, thread.index / 32});
+    return fmt::format("{} {} of {}", threads.size(), threads.size() == 1 ? "arrival" : "arrivals",
+                       list(arrived, home));
   }
 
   // The same, noticed when a wait had passed before.
@@ -357,8 +423,8 @@ class Explainer {
     const Barrier& barrier = *group.wait().barrier;
     const BarrierRecord& record = history_.of(barrier.id);
     if (barrier.state.pending == 0 || record.arrived.empty() || !missing_warps(barrier).empty()) return {};
-    return fmt::format("{} was initialised with a count of {} at {}, but only {} arrive", machine_.describe(barrier),
-                       record.init_count, place(record.init), barrier.state.expected - barrier.state.pending);
+    return fmt::format("{} was initialised with a count of {} at {}, and has {}", machine_.describe(barrier),
+                       record.init_count, place(record.init), arrivals(record.arrived, *barrier.cta));
   }
 
   std::string not_released(const Group& group) const {
@@ -381,6 +447,7 @@ class Explainer {
   Machine& machine_;
   const BarrierHistory& history_;
   bool knows_places_;
+  const PollWatch* polls_;
   std::vector<Group> groups_;
 };
 
@@ -408,8 +475,9 @@ Diagnosis make_diagnosis(const machine::Fault& fault, const LaunchOptions& optio
   return diagnosis;
 }
 
-Diagnosis explain_deadlock(Machine& machine, const BarrierHistory& history, const LaunchOptions& options) {
-  const Explainer explainer(machine, history);
+Diagnosis explain_deadlock(Machine& machine, const BarrierHistory& history, const LaunchOptions& options,
+                           const PollWatch* polls) {
+  const Explainer explainer(machine, history, false, polls);
   const std::size_t roles = explainer.roles();
   const std::string subject = explainer.has_roles()
                                   ? fmt::format("{} {}", roles, roles == 1 ? "role is" : "roles are")

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/check/barrier_history.h"
+#include "sim/check/poll_watch.h"
 #include "sim/machine/fault.h"
 
 #include <heddle/sim/launch.h>
@@ -18,7 +19,9 @@ class Machine;
 
 namespace heddle::sim::check {
 
-Diagnosis explain_deadlock(machine::Machine& machine, const BarrierHistory& history, const LaunchOptions& options);
+// `polls`, if not null, has watched the threads that run.
+Diagnosis explain_deadlock(machine::Machine& machine, const BarrierHistory& history, const LaunchOptions& options,
+                           const PollWatch* polls = nullptr);
 
 // The same picture for a run that was stopped because it took too long. With `knows_places`, the wait of a thread that
 // runs says where it is.

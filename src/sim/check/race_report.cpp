@@ -45,7 +45,7 @@ constexpr const char* kNoCommit =
     "likely: the operands are handed on without a tcgen05_commit() to the barrier that is waited for";
 constexpr const char* kNoOrder = "likely: nothing is between the two; ";
 constexpr const char* kCtaScope =
-    "likely: the issuer waits at CTA scope, and the readers are in another CTA; arrive and wait at cluster scope "
+    "the readers are in another CTA than the issuer, and no arrival of theirs reaches it at cluster scope: "
     "(mbarrier_arrive_cluster, mbarrier_try_wait_parity_cluster)";
 
 }  // namespace

@@ -16,6 +16,9 @@ namespace {
 // every thread that can run only polls.
 constexpr std::uint64_t kQuietDecisions = 100'000;
 
+// So many more are watched, to see what is polled.
+constexpr std::uint64_t kWatchedDecisions = 10'000;
+
 // After so many, threads that sleep in a mbarrier.try_wait may give it up.
 constexpr std::uint64_t kQuietTry = 2'000;
 
@@ -42,10 +45,11 @@ Thread* Run::next_thread() {
     }
     if (copies == 0) {
       if (ready == 0 && machine_.end_tries()) continue;
-      if (ready == 0 || ++quiet_ > kQuietDecisions) {
+      if (ready == 0 || ++quiet_ > kQuietDecisions + kWatchedDecisions) {
         explain_stop();
         return nullptr;
       }
+      if (quiet_ > kQuietDecisions && !polls_) machine_.add_observer(polls_.emplace());
       if (quiet_ % kQuietTry == 0) machine_.end_tries();
     }
     const explore::Choice choice = strategy_->choose(ready, copies);
@@ -85,7 +89,7 @@ void Run::explain_stop() {
   if (take_last_finding()) return;
   try {
     machine_.check_register_waits();
-    diagnosis_ = check::explain_deadlock(machine_, history_, options_);
+    diagnosis_ = check::explain_deadlock(machine_, history_, options_, polls_ ? &*polls_ : nullptr);
   } catch (const Fault& fault) {
     record(fault);
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "sim/check/barrier_history.h"
+#include "sim/check/poll_watch.h"
 #include "sim/check/race.h"
 #include "sim/explore/strategy.h"
 #include "sim/machine/machine.h"
@@ -46,6 +47,7 @@ class Run {
   machine::Machine machine_;
   check::BarrierHistory history_;
   std::optional<check::RaceChecker> races_;
+  std::optional<check::PollWatch> polls_;  // once nothing changes any more
   std::unique_ptr<explore::Strategy> strategy_;
   machine::Thread* running_ = nullptr;
   std::uint64_t quiet_ = 0;  // decisions since the state last changed

@@ -103,7 +103,7 @@ void Machine::check_register_waits() const {
               "setmaxnreg.inc {} waits for registers that nobody gives back: the warpgroups ask for {} = {}, "
               "but the CTA has {} * {} = {}",
               thread.wait.groups, held, asked, groups, registers_, groups * registers_),
-          {fmt::format("likely: let the sum of all setmaxnreg be {} or less", groups * registers_)});
+          {fmt::format("the sum of all setmaxnreg must be {} or less", groups * registers_)});
   }
 }
 
