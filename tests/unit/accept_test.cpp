@@ -57,6 +57,18 @@ TEST(AcceptRule, MatchesANameOrTheEndOfAPath) {
   }
 }
 
+// As the PTX front end has it.
+TEST(AcceptRule, MatchesEachPlaceThatALineWasInlinedThrough) {
+  const CallSite site{"/home/me/copy.h:7, /home/me/saxpy.cu:41, saxpy.ptx", 120};
+  EXPECT_EQ(sim::place_text(site), "copy.h:7, saxpy.cu:41, saxpy.ptx:120");
+  for (const char* text : {"race@copy.h:7", "race@saxpy.cu:41", "race@saxpy.ptx:120", "race@me/saxpy.cu"}) {
+    EXPECT_TRUE(AcceptRule::parse(text).matches(site)) << text;
+  }
+  for (const char* text : {"race@copy.h:41", "race@saxpy.cu:120", "race@axpy.cu"}) {
+    EXPECT_FALSE(AcceptRule::parse(text).matches(site)) << text;
+  }
+}
+
 struct SuppressionFile {
   explicit SuppressionFile(const std::string& text) : path(::testing::TempDir() + "heddle_suppressions") {
     std::ofstream(path) << text;

@@ -29,6 +29,14 @@ TEST(PtxReport, NamesTheLineOfTheSource) {
   EXPECT_TRUE(says(report, "saxpy.cu:41, test.ptx:14")) << report.text();
 }
 
+TEST(PtxReport, NamesTheCallersOfAHelperThatWasInlined) {
+  const sim::Report report = report_of(
+      "ld.param.u64 %rd1, [out];\n.loc 1 41 3\n.loc 2 7 5, function_name $L__info_string0, inlined_at 1 41 3\n"
+      "st.global.u32 [%rd1+256], 1;\nret;",
+      ".file 1 \"/home/me/saxpy.cu\"\n.file 2 \"/home/me/helper.h\"\n");
+  EXPECT_TRUE(says(report, "helper.h:7, saxpy.cu:41, test.ptx:")) << report.text();
+}
+
 TEST(PtxReport, NamesTheLineOfThePtxAlone) {
   const sim::Report report = report_of("ld.param.u64 %rd1, [in];\nst.global.u32 [%rd1], 1;\nret;");
   ASSERT_TRUE(report.has("global_read_only")) << report.text();

@@ -27,10 +27,22 @@ struct AcceptRule {
   std::string text() const;
 
   bool has_place() const { return !file.empty(); }
+  // One of the places that the site stands for.
   bool matches(CallSite site) const;
 
   friend bool operator==(const AcceptRule&, const AcceptRule&) = default;
 };
+
+// The places that a site stands for, as it was inlined, innermost first. That of a kernel in PTX names lines of
+// its source, if it has them, and then of the PTX: "/home/me/copy.h:7, /home/me/saxpy.cu:41, saxpy.ptx" and a
+// line.
+struct Place {
+  std::string_view file;
+  std::uint32_t line;
+};
+std::vector<Place> places_of(CallSite site);
+// "copy.h:7, saxpy.cu:41, saxpy.ptx:120"
+std::string place_text(CallSite site);
 
 // The rules of a suppression file, each as AcceptRule::parse() takes it: lines `code:pattern`, as sanitizers have
 // them, with a pattern as above; # begins a comment. Throws InputError, with the line, for a file that cannot be read

@@ -13,13 +13,9 @@ namespace heddle::sim::check {
 
 using machine::kSharedBase;
 using machine::Machine;
+using machine::place;
 
 namespace {
-
-std::string place(CallSite site) {
-  const char* slash = std::strrchr(site.file, '/');
-  return fmt::format("{}:{}", slash == nullptr ? site.file : slash + 1, site.line);
-}
 
 // "a bulk load", "an st.shared"
 std::string some(const std::string& what) {

@@ -18,10 +18,7 @@ constexpr std::align_val_t kArenaAlignment{4096};
 
 }  // namespace
 
-std::string place(CallSite site) {
-  const char* slash = std::strrchr(site.file, '/');
-  return fmt::format("{}:{}", slash == nullptr ? site.file : slash + 1, site.line);
-}
+std::string place(CallSite site) { return place_text(site); }
 
 Machine::Machine(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t threads_per_cta,
                  std::size_t shared_bytes, std::uint32_t registers)

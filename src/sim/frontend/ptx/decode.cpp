@@ -256,20 +256,23 @@ const char* kept(Strings& strings, const std::string& text) {
   return place->c_str();
 }
 
-// Of the places that a line was inlined through, the innermost that is not in somebody's include folder; that
-// is where a reader looks first.
-const Location* reader_location(const ModuleText& module, const FunctionText& text, std::uint32_t index) {
-  if (index == kNone) return nullptr;
-  const Location* innermost = nullptr;
+// The places that a line was inlined through, innermost first, but for those in somebody's include folder:
+// "copy.h:7, saxpy.cu:41, ". If all are there, the innermost.
+std::string reader_places(const ModuleText& module, const FunctionText& text, std::uint32_t index) {
+  constexpr std::size_t kMostPlaces = 4;
+  std::string innermost;
+  std::string places;
+  std::size_t count = 0;
   std::uint32_t steps = 0;
   for (std::uint32_t at = index; at != kNone && steps < 1000; at = text.locations[at].outer, ++steps) {
     const Location& here = text.locations[at];
     const auto file = module.files.find(here.file);
     if (file == module.files.end() || here.line == 0) continue;
-    if (innermost == nullptr) innermost = &here;
-    if (file->second.find("/include/") == std::string::npos) return &here;
+    const std::string place = fmt::format("{}:{}, ", file->second, here.line);
+    if (innermost.empty()) innermost = place;
+    if (file->second.find("/include/") == std::string::npos && count++ < kMostPlaces) places += place;
   }
-  return innermost;
+  return places.empty() ? innermost : places;
 }
 
 }  // namespace
@@ -305,7 +308,7 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
   std::vector<std::string_view> chosen;
   function.code.reserve(text.statements.size() + 1);
   const std::string ptx_name(base_name(module.name));
-  const Location* last = nullptr;
+  std::string places;
   std::uint32_t last_index = kNone;
   for (const Statement& statement : text.statements) {
     Instruction& out = function.code.emplace_back();
@@ -313,13 +316,10 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
     out.line = statement.line;
     if (statement.location != last_index) {
       last_index = statement.location;
-      last = reader_location(module, text, last_index);
+      places = reader_places(module, text, last_index);
     }
     out.site.line = statement.line;
-    out.site.file = last == nullptr
-                        ? kept(strings, ptx_name)
-                        : kept(strings, fmt::format("{}:{}, {}", base_name(module.files.at(last->file)), last->line,
-                                                    ptx_name));
+    out.site.file = kept(strings, places + ptx_name);
     out.guard = statement.guard;
     out.guard_negated = statement.guard_negated;
     const Form* form = FormTable::get().find(statement.mnemonic, chosen);

@@ -67,15 +67,44 @@ std::string AcceptRule::text() const {
 
 bool AcceptRule::matches(CallSite site) const {
   if (file.empty()) return true;
-  if (line != 0 && site.line != line) return false;
-  // The name, and the path from each of its folders on.
-  const std::string path = site.file;
-  for (std::size_t begin = 0; begin != std::string::npos;) {
-    if (fnmatch(file.c_str(), path.c_str() + begin, 0) == 0) return true;
-    const std::size_t slash = path.find('/', begin);
-    begin = slash == std::string::npos ? slash : slash + 1;
+  for (const Place& place : places_of(site)) {
+    if (line != 0 && place.line != line) continue;
+    // The name, and the path from each of its folders on.
+    const std::string path(place.file);
+    for (std::size_t begin = 0; begin != std::string::npos;) {
+      if (fnmatch(file.c_str(), path.c_str() + begin, 0) == 0) return true;
+      const std::size_t slash = path.find('/', begin);
+      begin = slash == std::string::npos ? slash : slash + 1;
+    }
   }
   return false;
+}
+
+std::vector<Place> places_of(CallSite site) {
+  constexpr std::string_view kComma = ", ";
+  std::vector<Place> places;
+  std::string_view rest = site.file;
+  for (std::size_t comma = rest.find(kComma); comma != std::string_view::npos; comma = rest.find(kComma)) {
+    const std::string_view one = rest.substr(0, comma);
+    const std::size_t colon = one.rfind(':');
+    if (colon == std::string_view::npos) break;
+    std::uint32_t number = 0;
+    std::from_chars(one.data() + colon + 1, one.data() + one.size(), number);
+    places.push_back({one.substr(0, colon), number});
+    rest.remove_prefix(comma + kComma.size());
+  }
+  places.push_back({rest, site.line});
+  return places;
+}
+
+std::string place_text(CallSite site) {
+  std::string text;
+  for (const Place& place : places_of(site)) {
+    const std::size_t slash = place.file.rfind('/');
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ", ",
+                        slash == std::string_view::npos ? place.file : place.file.substr(slash + 1), place.line);
+  }
+  return text;
 }
 
 std::vector<std::string> read_suppressions(const std::string& path) {
