@@ -61,9 +61,10 @@ Options read() {
 }  // namespace
 
 const Options& options() {
-  static const Options result = [] {
+  // Lives until the process ends, as the state does: it is asked for at exit.
+  static const Options& result = *[] {
     try {
-      return read();
+      return new Options(read());
     } catch (const InputError& error) {
       std::fprintf(stderr, "heddle exec: %s\n", error.what());
       std::_Exit(2);

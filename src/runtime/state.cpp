@@ -49,6 +49,7 @@ void show_stats(const State& card) {
 void at_exit(int status, void* /*unused*/) {
   State& card = state();
   show_printed(card);
+  std::fflush(stdout);
   summarise(card.formal, "formal", "; --strict makes them stop");
   summarise(card.accepted, "accepted", "");
   if (options().stats) show_stats(card);

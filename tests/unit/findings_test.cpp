@@ -5,6 +5,7 @@
 
 #include "sim/machine/findings.h"
 
+#include <heddle/host/error.h>
 #include <heddle/sim/launch.h>
 
 #include <gtest/gtest.h>
@@ -65,8 +66,9 @@ TEST(Findings, StrictLaunchesStopForFormalOnes) {
 
 TEST(Findings, NothingIsAcceptedThatTheMachineCannotGoOnAfter) {
   const sim::LaunchOptions options{.accepted = {"misaligned"}};
-  Findings findings(options);
-  EXPECT_FALSE(findings.allows({.code = FaultCode::kMisaligned}));
+  EXPECT_THROW(Findings{options}, InputError);
+  const sim::LaunchOptions none;
+  EXPECT_FALSE(Findings(none).allows({.code = FaultCode::kMisaligned}));
 }
 
 TEST(FaultCode, NamesAreFoundAgain) {

@@ -22,10 +22,10 @@ class PollWatch final : public Observer {
   };
 
   EventMask wants() const override {
-    return mask_of({EventKind::kSharedRead, EventKind::kSharedAtomic, EventKind::kGlobalRead, EventKind::kGlobalAtomic});
+    return mask_of({EventKind::kSharedRead, EventKind::kSharedStrong, EventKind::kGlobalRead, EventKind::kGlobalStrong});
   }
   void on_event(const Event& event) override {
-    const bool is_global = event.kind == EventKind::kGlobalRead || event.kind == EventKind::kGlobalAtomic;
+    const bool is_global = event.kind == EventKind::kGlobalRead || event.kind == EventKind::kGlobalStrong;
     polls_[{event.cta, event.thread}] = {is_global, is_global ? event.global : event.address, event.site};
   }
 
