@@ -223,11 +223,14 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Bytes, RaceStrong,
     testing::Values(
-        Case{"a strong store initialises", "@%p1 bra END; st.volatile.shared.u32 [flag], 1; ld.shared.u32 %r3, [flag]; END:",
+        Case{"a strong store initialises", "@%p1 bra END; st.volatile.shared.u32 [flag], 1; ld.shared.u32 %r3, [flag];\n"
+             "st.global.u32 [%rd1], %r3; END:",
              ""},
         Case{"an exchange initialises",
-             "@%p1 bra END; atom.shared.exch.b32 %r4, [flag], 1; ld.shared.u32 %r3, [flag]; END:", ""},
-        Case{"an addition does not", "@%p1 bra END; red.shared.add.u32 [flag], 1; ld.shared.u32 %r3, [flag]; END:",
+             "@%p1 bra END; atom.shared.exch.b32 %r4, [flag], 1; ld.shared.u32 %r3, [flag];\n"
+             "st.global.u32 [%rd1], %r3; END:", ""},
+        Case{"an addition does not", "@%p1 bra END; red.shared.add.u32 [flag], 1; ld.shared.u32 %r3, [flag];\n"
+             "st.global.u32 [%rd1], %r3; END:",
              "uninitialised_read"},
         // Stores of one value.
         Case{"lanes of one instruction, one value", "@%p2 bra END; st.shared.u32 [flag], 3; st.global.u32 [%rd1], 3; END:",
@@ -250,8 +253,10 @@ INSTANTIATE_TEST_SUITE_P(
              kTwoWarps},
         Case{"ld.global.nc beside it", "@!%p1 st.global.u32 [%rd1], 3; bar.sync 0; ld.global.nc.u32 %r5, [%rd1+4];", "",
              kTwoWarps},
-        Case{"a strong load of nothing", "@%p1 bra END; ld.volatile.shared.u32 %r3, [flag]; END:", "uninitialised_read"},
+        Case{"a strong load of nothing", "@%p1 bra END; ld.volatile.shared.u32 %r3, [flag]; st.global.u32 [%rd1], %r3; END:",
+             "uninitialised_read"},
         Case{"a strong store to a peer, and a cluster barrier",
+             "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
              "mapa.shared::cluster.u32 %r5, flag, 1; @%p3 bra MEET; @%p1 bra MEET;\n"
              "st.relaxed.cluster.shared::cluster.u32 [%r5], 3;\n"
              "MEET: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; @!%p3 bra END;\n"

@@ -4,6 +4,8 @@
 // Every fault has a twin that differs in one line and must stay silent.
 #include "race_kernels.h"
 
+#include <algorithm>
+
 namespace heddle::race_test {
 namespace {
 
@@ -230,8 +232,9 @@ TEST(RaceChecker, FindsTwoCtasThatWriteTheSameSums) {
   const sim::Report report = sim::launch<R>({.memory = &host.memory}, {.grid = {2}},
                                             {host.source_map(), host.words.data(), 3});
   ASSERT_TRUE(report.ok()) << report.text();
-  ASSERT_FALSE(report.formal.empty());
-  EXPECT_EQ(report.formal.front().code, sim::FaultCode::kGlobalRace);
+  EXPECT_TRUE(std::any_of(report.formal.begin(), report.formal.end(), [](const sim::Diagnosis& one) {
+    return one.code == sim::FaultCode::kGlobalRace;
+  })) << report.remarks();
 }
 
 // Two warps and one word, with whatever stands between them.

@@ -72,7 +72,7 @@ struct AtomicUndefined {
       return use_undefined(warp, lane, i, operand.origin, "goes to global memory");
     }
     if (old != 0 && i.d != kNone) set_undefined(warp, *warp.frame, i.d, lane, undefined_word(warp, lane, address, old, i));
-    const bool is_exchange = static_cast<AtomOp>(i.flags >> kOpShift) == AtomOp::kExch;
+    const bool is_exchange = op_of(i) == AtomOp::kExch;
     if (operand.bits == 0 && (old == 0 || is_exchange)) return;
     warp.interpreter->unwrite(warp.thread(lane), static_cast<machine::SharedAddress>(address), (1u << size) - 1);
   }
