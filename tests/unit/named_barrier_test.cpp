@@ -214,6 +214,7 @@ TEST(NamedBarrier, HangNamesTheBarrierAndWhoIsThere) {
             "[deadlock] 1 role is blocked and nothing in flight can wake them\n" +
                 line_at("store, warps 0, 2: waits on named barrier 5", "named_barrier_test.cpp", line) +
                 "    64 of 96 threads are here: warps 0, 2\n"
+                "  exited: store, warp 1\n"
                 "  again: tiny with schedule rr\n");
   EXPECT_TRUE(is_silent(with_threads(64)));
 }

@@ -4,6 +4,8 @@
 // instruction and is silent; no verdict depends on the schedule.
 #include "../support/ptx_run.h"
 
+#include <cctype>
+#include <ostream>
 #include <string>
 
 namespace heddle::test {
@@ -18,6 +20,16 @@ struct Case {
   const char* code;  // "" if it is right
   PtxRun run = {};
 };
+
+// What a test is called, and what a failure prints.
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.name;
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name;
+}
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 
 // %rd1: out; %r1: the thread; %r2: the block; %p1: not thread 0; %p2: not warp 0; %p3: not block 0; %p4: not lane 0.
 const std::string kHead =
@@ -163,7 +175,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"no fence after it", replace(kBlocks, "fence.acq_rel.gpu ;", ""), "global_race", kTwoBlocks},
         Case{"membar", replace(replace(kBlocks, "fence.acq_rel.gpu;", "membar.gl;"), "fence.acq_rel.gpu ;", "membar.gl ;"),
              "", kTwoBlocks},
-        Case{"membar.cta", replace(kBlocks, "fence.acq_rel.gpu;", "membar.cta;"), "global_race", kTwoBlocks}));
+        Case{"membar.cta", replace(kBlocks, "fence.acq_rel.gpu;", "membar.cta;"), "global_race", kTwoBlocks}),
+    name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     Atomics, RaceStrong,
@@ -218,7 +231,8 @@ INSTANTIATE_TEST_SUITE_P(
              "atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1; bra END;\n"
              "REST: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p5, %r3, 0; @%p5 bra REST;\n"
              "st.relaxed.gpu.global.u32 [%rd1], 9; ld.acquire.gpu.global.u32 %r3, [%rd1]; ld.global.u32 %r4, [%rd1+4]; END:",
-             "global_race", kTwoBlocks}));
+             "global_race", kTwoBlocks}),
+    name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     Bytes, RaceStrong,
@@ -261,7 +275,8 @@ INSTANTIATE_TEST_SUITE_P(
              "st.relaxed.cluster.shared::cluster.u32 [%r5], 3;\n"
              "MEET: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; @!%p3 bra END;\n"
              "ld.shared.u32 %r4, [flag]; END: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
-             "", {.threads = 32, .grid = {2, 1, 1}, .cluster = {2, 1, 1}}}));
+             "", {.threads = 32, .grid = {2, 1, 1}, .cluster = {2, 1, 1}}}),
+    name_of);
 
 }  // namespace
 }  // namespace heddle::test
