@@ -175,6 +175,20 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"no fence after it", replace(kBlocks, "fence.acq_rel.gpu ;", ""), "global_race", kTwoBlocks},
         Case{"membar", replace(replace(kBlocks, "fence.acq_rel.gpu;", "membar.gl;"), "fence.acq_rel.gpu ;", "membar.gl ;"),
              "", kTwoBlocks},
+        // Every writer fences, then they meet: enough, though the one that sets the flag has no fence behind the barrier.
+        Case{"fences before the barrier",
+             replace(replace(kBlocks, "bar.sync 0;", "membar.gl ; bar.sync 0;"), "fence.acq_rel.gpu;", ""), "", kTwoBlocks},
+        Case{"fences before the barrier, of the CTA",
+             replace(replace(kBlocks, "bar.sync 0;", "membar.cta ; bar.sync 0;"), "fence.acq_rel.gpu;", ""), "global_race",
+             kTwoBlocks},
+        Case{"a fence before the barrier in one writer",
+             replace(replace(kBlocks, "bar.sync 0;", "@!%p1 membar.gl ; bar.sync 0;"), "fence.acq_rel.gpu;", ""),
+             "global_race", kTwoBlocks},
+        Case{"fences behind the barrier of the readers",
+             replace(replace(kBlocks, "fence.acq_rel.gpu ;", ""), "bar.sync 1;", "bar.sync 1; membar.gl ;"), "", kTwoBlocks},
+        Case{"fences of the CTA behind the barrier of the readers",
+             replace(replace(kBlocks, "fence.acq_rel.gpu ;", ""), "bar.sync 1;", "bar.sync 1; membar.cta ;"), "global_race",
+             kTwoBlocks},
         Case{"membar.cta", replace(kBlocks, "fence.acq_rel.gpu;", "membar.cta;"), "global_race", kTwoBlocks}),
     name_of);
 

@@ -91,7 +91,7 @@ Dense ClockPool::join(const Dense& a, const Dense& b) {
   return Dense(block);
 }
 
-Dense ClockPool::fence(const Dense& clock, bool shared, bool global) {
+Dense ClockPool::fence(const Dense& clock, bool shared, bool global, bool memory) {
   if (clock.is_null()) return clock;
   const auto copy = [&] {
     Dense::Block* block = make(clock.block_->size);
@@ -100,7 +100,7 @@ Dense ClockPool::fence(const Dense& clock, bool shared, bool global) {
   };
   const Dense all(copy());
   Dense::Block* block = copy();
-  const std::array<bool, kFencedKinds> is_fenced = {shared, global, false};
+  const std::array<bool, kFencedKinds> is_fenced = {shared, global, false, memory};
   for (std::size_t kind = 0; kind < kFencedKinds; ++kind) set_part(*block, kind, is_fenced[kind] ? all : part(clock, kind));
   return Dense(block);
 }
@@ -186,6 +186,7 @@ World ClockPool::tell(std::uint64_t cluster, const Clock& clock) {
 
 void Gather::add(ClockPool& pool, const Clock& clock) {
   if (!clock.world.is_null()) world_ = pool.join(world_, clock.world);
+  if (!clock.seen.is_null()) seen_ = pool.join(seen_, clock.seen);
   if (!clock.fenced_world.is_null()) fenced_world_ = pool.join(fenced_world_, clock.fenced_world);
   Dense::Block* block = clock.own.block_;
   if (block == nullptr) return;
@@ -200,7 +201,7 @@ void Gather::clear() {
   times_.clear();
   for (std::vector<Time>& times : fenced_times_) times.clear();
   met_.clear();
-  world_ = fenced_world_ = {};
+  world_ = fenced_world_ = seen_ = {};
 }
 
 void Gather::put(Dense::Block& block, const Dense* clocks, std::size_t count, const std::vector<Time>& times) {
@@ -237,7 +238,7 @@ Dense Gather::finish_fenced(ClockPool& pool, std::size_t kind) const {
 Clock Gather::finish(ClockPool& pool) {
   if (times_.empty() && met_.empty() && clocks_.size() <= 1) {
     Clock only{clocks_.empty() ? Dense() : std::move(clocks_.front()), std::move(world_),
-               std::move(fenced_world_)};
+               std::move(fenced_world_), std::move(seen_)};
     clear();
     return only;
   }
@@ -248,7 +249,7 @@ Clock Gather::finish(ClockPool& pool) {
   put(*block, clocks_.data(), clocks_.size(), times_);
   for (std::size_t kind = 0; kind < kFencedKinds; ++kind)
     ClockPool::set_part(*block, kind, finish_fenced(pool, kind));
-  Clock all{Dense(block), std::move(world_), std::move(fenced_world_)};
+  Clock all{Dense(block), std::move(world_), std::move(fenced_world_), std::move(seen_)};
   clear();
   return all;
 }

@@ -26,9 +26,10 @@ using Epoch = std::uint32_t;
 
 class ClockPool;
 
-// What a clock says of its components besides: known through a proxy fence for shared or for global memory; or met.
-enum class Fenced : std::uint8_t { kShared, kGlobal, kMet };
-inline constexpr std::size_t kFencedKinds = 3;
+// What a clock says of its components besides: known through a proxy fence for shared or for global memory; met;
+// or known through a fence of memory at the scope of the GPU.
+enum class Fenced : std::uint8_t { kShared, kGlobal, kMet, kMemory };
+inline constexpr std::size_t kFencedKinds = 4;
 
 // Null knows nothing. Must not outlive its pool.
 class Dense {
@@ -140,14 +141,16 @@ struct Clock {
   Dense own;
   World world;
   World fenced_world;  // what of it has passed a proxy fence for global memory in another cluster than its own
+  World seen;          // what relaxed reads have observed, for a fence to acquire
 
   Epoch operator[](Component component) const { return own[component]; }
   Epoch fenced(Fenced kind, Component component) const { return own.fenced(kind, component); }
   Epoch met(Component component) const { return own.met(component); }
   bool is_same(const Clock& other) const {
-    return own.is_same(other.own) && world.is_same(other.world) && fenced_world.is_same(other.fenced_world);
+    return own.is_same(other.own) && world.is_same(other.world) && fenced_world.is_same(other.fenced_world) &&
+           seen.is_same(other.seen);
   }
-  bool is_null() const { return own.is_null() && world.is_null(); }
+  bool is_null() const { return own.is_null() && world.is_null() && seen.is_null(); }
 };
 
 // Makes clocks, and keeps their memory for the next ones.
@@ -162,11 +165,21 @@ class ClockPool {
   Dense join(const Dense& a, const Dense& b);
   World join(const World& a, const World& b);
   Clock join(const Clock& a, const Clock& b) {
-    return {join(a.own, b.own), join(a.world, b.world), join(a.fenced_world, b.fenced_world)};
+    return {join(a.own, b.own), join(a.world, b.world), join(a.fenced_world, b.fenced_world),
+            join(a.seen, b.seen)};
   }
   // The same, all of it known through a proxy fence.
   Clock fence(const Clock& clock, bool shared, bool global) {
-    return {fence(clock.own, shared, global), clock.world, global ? clock.world : clock.fenced_world};
+    return {fence(clock.own, shared, global), clock.world, global ? clock.world : clock.fenced_world,
+            clock.seen};
+  }
+
+  // The same, all of it known through a fence of memory at the scope of the GPU; and what of a clock is.
+  Clock fence_memory(const Clock& clock) {
+    return {fence(clock.own, false, false, true), clock.world, clock.fenced_world, {}};
+  }
+  Clock fenced_memory(const Clock& clock) const {
+    return {part(clock.own, static_cast<std::size_t>(Fenced::kMemory)), {}, {}, {}};
   }
 
   // What somebody of the cluster knows, for others to know.
@@ -178,7 +191,7 @@ class ClockPool {
 
   static constexpr std::uint32_t kStep = 64;  // components by which sizes grow
 
-  Dense fence(const Dense& clock, bool shared, bool global);
+  Dense fence(const Dense& clock, bool shared, bool global, bool memory = false);
   Dense::Block* make(std::uint32_t size);
   World::Node* join(World::Node* a, World::Node* b);
   World::Node* raise_to(World::Node* node, std::uint32_t level);
@@ -211,7 +224,7 @@ class Gather {
   }
   void add_met(Component component, Epoch epoch) { add_fenced(Fenced::kMet, component, epoch); }
 
-  bool is_empty() const { return clocks_.empty() && times_.empty() && met_.empty() && world_.is_null(); }  // what is fenced comes beside a time
+  bool is_empty() const { return clocks_.empty() && times_.empty() && met_.empty() && world_.is_null() && seen_.is_null(); }  // what is fenced comes beside a time
   void clear();
 
   // All of it in one clock; nothing is left to gather.
@@ -231,7 +244,7 @@ class Gather {
   std::vector<Time> times_;
   std::array<std::vector<Time>, kFencedKinds> fenced_times_;
   std::vector<Dense> met_;
-  World world_, fenced_world_;
+  World world_, fenced_world_, seen_;
 };
 
 }  // namespace heddle::sim::check

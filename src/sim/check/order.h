@@ -317,6 +317,10 @@ class Order {
   void observe(ThreadOrder& thread, const Released& released, const Strong& how);
   void publish(ThreadOrder& thread, Released& released, const Strong& how, bool continues);
 
+  // Whether a relaxed write of the thread hands anything on.
+  bool has_fenced(const ThreadOrder& thread) const {
+    return !thread.fenced[0].is_null() || !pool_.fenced_memory(thread.known).is_null();
+  }
   // Whether the scopes of two accesses take in the thread that makes the other.
   bool include_each_other(std::uint64_t cluster, std::uint32_t warp, MemoryScope scope, const ThreadOrder& thread,
                           MemoryScope thread_scope) const;

@@ -2,12 +2,18 @@
 //
 // The order that accesses with a memory order make, and fences with relaxed ones.
 //
-// PTX: Memory Consistency Model: Release and Acquire Patterns; Synchronizes-With. A release pattern is an access
-// that releases, or a fence and a strong write after it; an acquire pattern one that acquires, or a strong read
-// and a fence after it. They synchronise if the read observes the write, or atomic operations that build on it,
-// and the scope of each takes in the other. Model: fence.sc orders no more than fence.acq_rel. That two of them
-// are ordered one way or the other is true of every execution, but which way is up to the schedule, and no
-// verdict hangs on that.
+// PTX: Memory Consistency Model: Release and Acquire Patterns; Synchronizes-With. A release pattern is an access that
+// releases, or a fence and a strong write after it; an acquire pattern one that acquires, or a strong read and a fence
+// after it. They synchronise if the read observes the write, or atomic operations that build on it, and the scope of
+// each takes in the other.
+//
+// PTX: Fence-SC Order. If every thread of a CTA fences what it wrote, they meet, and one of them counts the CTA in, then
+// whoever is told of the count and fences knows what all of them wrote, though no fence stands beside the count itself:
+// the fences of the writers and of the reader cannot come the other way round. So what has passed a fence of the scope
+// of the GPU is handed on by relaxed writes of whoever knows it, and what a relaxed read has observed goes on through
+// barriers until a fence acquires it.
+// Model: fence.acq_rel is taken for fence.sc there. Apart from that fence.sc orders no more than fence.acq_rel: that two
+// of them are ordered one way or the other is true of every execution, but which way is up to the schedule.
 #include "sim/check/order.h"
 
 #include <algorithm>
@@ -19,6 +25,13 @@ void Order::fence_memory(ThreadOrder& by, MemoryScope scope) {
     if (by.observed[s].is_null()) continue;
     acquire(by, by.observed[s]);
     by.observed[s] = {};
+  }
+  if (index_of(scope) == index_of(MemoryScope::kGpu)) {
+    if (const World seen = by.known.seen; !seen.is_null()) {
+      acquire(by, {seen.of(by.warp->cluster), seen, {}, {}});
+    }
+    by.proxy_fences[static_cast<std::size_t>(Fenced::kMemory)] = by.warp->now;
+    by.known = pool_.fence_memory(by.known);
   }
   Gather gather;
   release(by, gather);
@@ -39,7 +52,8 @@ void Order::observe(ThreadOrder& thread, const Released& released, const Strong&
   if (how.scope == MemoryScope::kCta) return;
   if (released.cluster == cluster) take(MemoryScope::kCluster, released.to_cluster);
   if (how.scope == MemoryScope::kCluster || released.to_launch.is_null()) return;
-  take(MemoryScope::kGpu, {released.to_launch.of(cluster), released.to_launch, released.to_launch_fenced});
+  if (!how.acquires) thread.known.seen = pool_.join(thread.known.seen, released.to_launch);
+  take(MemoryScope::kGpu, {released.to_launch.of(cluster), released.to_launch, released.to_launch_fenced, {}});
 }
 
 void Order::publish(ThreadOrder& thread, Released& released, const Strong& how, bool continues) {
@@ -53,6 +67,9 @@ void Order::publish(ThreadOrder& thread, Released& released, const Strong& how, 
     Gather gather;
     release(thread, gather);
     handed.fill(gather.finish(pool_));
+  }
+  if (const Clock fenced = pool_.fenced_memory(thread.known); !fenced.is_null()) {
+    for (Clock& clock : handed) clock = pool_.join(clock, fenced);
   }
   if (handed[0].is_null()) return;
   released.by = self;

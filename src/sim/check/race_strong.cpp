@@ -148,7 +148,7 @@ void RaceChecker::strong_access(const Event& event, const Spot& spot) {
     }
   }
   if (written == nullptr) {
-    if (!how.releases && thread.fenced[0].is_null()) return;
+    if (!how.releases && !order_.has_fenced(thread)) return;
     written = &strong.places.emplace_back(StrongAccesses::Place{access.bytes, {}});
   }
   order_.publish(thread, written->released, how, how.reads);
