@@ -80,8 +80,9 @@ bool RaceChecker::stops_for_not_coherent(const Spot& spot, const Side& now) {
 }
 
 // PTX: Conflict and Data-races: a weak access conflicts with strong ones that it is not ordered with.
-// Model: who has observed a strong access by one of its own to the same place does not conflict with it: every chip
-// keeps the order of one place, and the counter that the last block sets back depends on that.
+// Model: who has observed a strong access by one of its own to the same place, an atomic whose result it gets or a load,
+// does not conflict with it: every chip keeps the order of one place, and the counter that the last block sets back
+// depends on that.
 bool RaceChecker::stops_for_strong(const Spot& spot, const Side& now, const View& view) {
   const StrongAccesses* strong = spot.shadow.strong(spot.granule);
   if (strong == nullptr) return false;
@@ -104,7 +105,9 @@ void RaceChecker::strong_access(const Event& event, const Spot& spot) {
   Granule& granule = spot.granule;
   Access access = Access::of(thread, spot.offset, event.bytes, how.writes, sites_.number(event.site));
   access.is_strong = true;
-  access.is_read = how.reads;
+  const bool builds_on_old = how.reads || how.old == Strong::Old::kBuiltOn;
+  access.is_read = builds_on_old;
+  access.returns = how.reads;
   access.scope = how.scope;
   const View view = View::of(thread);
   const Side now{access, thread.lane};
@@ -151,7 +154,7 @@ void RaceChecker::strong_access(const Event& event, const Spot& spot) {
     if (!how.releases && !order_.has_fenced(thread)) return;
     written = &strong.places.emplace_back(StrongAccesses::Place{access.bytes, {}});
   }
-  order_.publish(thread, written->released, how, how.reads);
+  order_.publish(thread, written->released, how, builds_on_old);
 }
 
 }  // namespace heddle::sim::check

@@ -121,7 +121,7 @@ bool StrongAccesses::all_include(const ThreadOrder& thread, MemoryScope scope) c
 bool StrongAccesses::is_observed(std::size_t index, std::uint16_t bytes, const View& view) const {
   for (std::size_t later = accesses.size(); later-- > index + 1;) {
     const Access& access = accesses[later];
-    if ((bytes & ~access.bytes) == 0 && !access.unknown_to(view, bytes)) return true;
+    if (access.returns && (bytes & ~access.bytes) == 0 && !access.unknown_to(view, bytes)) return true;
   }
   return false;
 }

@@ -40,6 +40,7 @@ struct Access {
   bool is_write = false;
   bool is_read = false;      // strong: beside a write, of an atomic operation
   bool is_strong = false;
+  bool returns = false;      // strong: the thread gets what was there
   bool keeps_value = false;  // it wrote what was there
   MemoryScope scope = MemoryScope::kCta;  // strong
 
@@ -87,7 +88,7 @@ struct Access {
   bool merge(const Access& other) {
     if (who != other.who || epoch != other.epoch || is_write != other.is_write) return false;
     if (is_async() || other.is_async() || cluster != other.cluster) return false;
-    if (is_strong != other.is_strong || is_read != other.is_read || scope != other.scope) return false;
+    if (is_strong != other.is_strong || is_read != other.is_read || returns != other.returns || scope != other.scope) return false;
     if (width == other.width && first == other.first && width != 0) {
       bytes |= other.bytes;
       lanes |= other.lanes;

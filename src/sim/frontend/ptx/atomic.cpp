@@ -87,7 +87,7 @@ struct AtomicUndefined {
 template <class F>
 void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint32_t bytes, F&& change) {
   const std::uint64_t ones = bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
-  Strong strong = strong_of(i.flags >> kStrongShift, true, true);
+  Strong strong = strong_of(i.flags >> kStrongShift, i.d != kNone, true);
   strong.old = op_of(i) == AtomOp::kExch  ? Strong::Old::kIgnored
                : op_of(i) == AtomOp::kCas ? Strong::Old::kTaken
                                           : Strong::Old::kBuiltOn;
