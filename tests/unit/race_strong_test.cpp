@@ -223,6 +223,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"a histogram", kHistogram, "", kTwoWarps},
         Case{"a histogram that is read at once", replace(kHistogram, "bar.sync 0 ;", ""), "race", kTwoWarps},
         Case{"a histogram that is cleared too late", replace(kHistogram, "bar.sync 0;", ""), "race", kTwoWarps},
+        Case{"a counter that is set back by who has seen it",
+             "@%p1 bra END; atom.global.add.u32 %r3, [%rd1], 1; setp.ne.u32 %p5, %r3, 4; @%p5 bra END;\n"
+             "st.global.u32 [%rd1], 0; END:",
+             "", kFiveBlocks},
+        Case{"a counter that is read by who has not",
+             "@%p1 bra END; red.global.add.u32 [%rd1], 1; ld.global.u32 %r3, [%rd1]; END:", "global_race", kFiveBlocks},
         Case{"look back", kLookBack, "", kFiveBlocks},
         Case{"look back without the first fence", replace(kLookBack, "fence.acq_rel.gpu ;", ""), "global_race", kFiveBlocks},
         Case{"look back without the second", replace(kLookBack, "fence.acq_rel.gpu;", ""), "global_race", kFiveBlocks},

@@ -80,9 +80,9 @@ bool RaceChecker::stops_for_not_coherent(const Spot& spot, const Side& now) {
 }
 
 // PTX: Conflict and Data-races: a weak access conflicts with strong ones that it is not ordered with.
-// Model: who has observed a strong access by one of its own to the same place, an atomic whose result it gets or a load,
-// does not conflict with it: every chip keeps the order of one place, and the counter that the last block sets back
-// depends on that.
+// Model: a weak write does not conflict with strong accesses that its thread has observed, by a load or an atomic whose
+// result it gets, to the same place: every chip keeps the order of one place, and the counter that the last block sets
+// back depends on that.
 bool RaceChecker::stops_for_strong(const Spot& spot, const Side& now, const View& view) {
   const StrongAccesses* strong = spot.shadow.strong(spot.granule);
   if (strong == nullptr) return false;
@@ -92,7 +92,7 @@ bool RaceChecker::stops_for_strong(const Spot& spot, const Side& now, const View
     const auto both = static_cast<std::uint16_t>(before.bytes & now.access.bytes);
     if (both == 0 || !(before.is_write || now.access.is_write)) continue;
     const std::optional<std::uint32_t> lane = before.unknown_to(view, both);
-    if (!lane || strong->is_observed(i, both, view)) continue;
+    if (!lane || (now.access.is_write && strong->is_observed(i, both, view))) continue;
     if (stops_for(spot, {before, *lane}, now, view, is_beside)) return true;
   }
   return false;
