@@ -185,7 +185,7 @@ bool Lifetime::stops_for_exit(const CtaOrder& cta) {
     if (reach.epoch != ~Epoch{0} && last.met(component) >= reach.epoch) continue;
     const bool is_own = reach.copy != 0 && reach.by->warp->cta == &cta;
     const FaultCode code = is_own ? FaultCode::kExitInFlight : FaultCode::kExitedCta;
-    const bool stops = sink_.stops(code, {reach.site}, [&] {
+    const bool stops = sink_.stops(code, {reach.site}, [&, &reach = reach] {
       const std::string block = report_.has_one_cta() ? "the CTA" : report_.block(cta.linear);
       return Finding{
           .headline = is_own ? fmt::format("{} exits, and none of its threads knows that a {} on its shared memory is "
