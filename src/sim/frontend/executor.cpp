@@ -95,6 +95,7 @@ void Executor::thread_main(void* argument) {
     executor.record(fault);
     found_mistake = true;
   }
+  thrown.reset();  // this stack is never unwound
   if (found_mistake) executor.abandon();
   // The stack of this fiber may be given to a thread of the next cluster, so nobody starts one on it.
   if (executor.machine_.has_free_sms()) {
