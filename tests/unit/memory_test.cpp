@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+
 #include <thread>
 
 #include <array>
@@ -25,7 +27,7 @@ struct Shared {
 
 template <class T>
 T* at(Shared& shared, std::ptrdiff_t offset) {
-  return reinterpret_cast<T*>(shared.bytes + offset);
+  return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(&shared) + offset);  // also where there is nothing
 }
 
 void clear(Shared& shared) {
