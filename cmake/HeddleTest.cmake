@@ -23,6 +23,10 @@ function(heddle_add_test name)
     heddle_warnings)
   # A test spends its time in the simulated SM, which is optimised; optimising the test too doubles its compilation.
   target_compile_options(${name} PRIVATE -O0)
+  # Tests of what is reported leave their arrays on purpose.
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_compile_options(${name} PRIVATE -fno-sanitize=bounds)
+  endif()
   heddle_test_program(${name} ${arg_LABELS})
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_LIST ${name}_names
     PROPERTIES TIMEOUT ${arg_TIMEOUT})
