@@ -51,7 +51,8 @@ class CublasLt {
     check(set_preference_(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes));
     p.algorithms.resize(static_cast<std::size_t>(most));
     int found = 0;
-    check(find_algorithms_(handle_, p.operation, p.b, p.a, p.c, p.c, preference, most, p.algorithms.data(), &found));
+    check(find_algorithms_(handle_, p.operation, p.b, p.a, p.c, p.c, preference, most, p.algorithms.data(),
+                           &found));
     destroy_preference_(preference);
     p.algorithms.resize(static_cast<std::size_t>(found));
     return p;

@@ -19,7 +19,9 @@ class GpuSensors {
   explicit GpuSensors(unsigned ordinal) {
     void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
     if (library == nullptr) return;
-    const auto find = [&]<class F>(F*& function, const char* name) { function = reinterpret_cast<F*>(dlsym(library, name)); };
+    const auto find = [&]<class F>(F*& function, const char* name) {
+      function = reinterpret_cast<F*>(dlsym(library, name));
+    };
     int (*init)() = nullptr;
     int (*get_device)(unsigned, void**) = nullptr;
     find(init, "nvmlInit_v2");
@@ -27,7 +29,8 @@ class GpuSensors {
     find(clock_, "nvmlDeviceGetClockInfo");
     find(power_, "nvmlDeviceGetPowerUsage");
     find(temperature_, "nvmlDeviceGetTemperature");
-    if (init == nullptr || get_device == nullptr || init() != 0 || get_device(ordinal, &device_) != 0) device_ = nullptr;
+    if (init == nullptr || get_device == nullptr || init() != 0 || get_device(ordinal, &device_) != 0)
+      device_ = nullptr;
   }
 
   // Zeros where the library or a sensor is missing.

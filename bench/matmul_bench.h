@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// heddle's matmul against cublasLt on one GPU, in one process: cublasLt's first choice, and the best of all that its
-// heuristic returns. Two regimes. Burst: about two milliseconds of work, then six times as long without, the kernels
-// in random order, medians. Sustained: each kernel alone for a while, at the power limit. Launches are in CUDA graphs,
-// buffers are rotated so that nothing stays in L2, data are normal, and every output is checked. Where cublasLt cannot
-// be loaded, heddle is timed alone.
+// heddle's matmul against cublasLt on one GPU, in one process: cublasLt's first choice, and the best of all that
+// its heuristic returns. Two regimes. Burst: about two milliseconds of work, then six times as long without, the
+// kernels in random order, medians. Sustained: each kernel alone for a while, at the power limit. Launches are in
+// CUDA graphs, buffers are rotated so that nothing stays in L2, data are normal, and every output is checked.
+// Where cublasLt cannot be loaded, heddle is timed alone.
 #pragma once
 
 #include <heddle/host/error.h>
@@ -31,7 +31,7 @@ struct MatmulBenchOptions {
   double search_rest = 6;
   std::vector<int> groups = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
   double sustained_s = 0.5;
-  bool is_alone = false;            // no kernel starts before the one ahead of it has ended
+  bool is_alone = false;  // no kernel starts before the one ahead of it has ended
 };
 
 // Thrown where there is nothing to measure on.
@@ -40,8 +40,8 @@ class NoGpu : public InputError {
   using InputError::InputError;
 };
 
-// Throws InputError for a shape or a configuration that is none, NoGpu where there is no GPU of the right kind, and
-// std::runtime_error where an output is wrong.
+// Throws InputError for a shape or a configuration that is none, NoGpu where there is no GPU of the right kind,
+// and std::runtime_error where an output is wrong.
 int run_matmul_bench(const MatmulBenchOptions& options);
 
 }  // namespace heddle::bench

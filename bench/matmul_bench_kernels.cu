@@ -42,12 +42,13 @@ __global__ void fill_integers_kernel(__nv_bfloat16* data, std::uint64_t count, s
 
 // One warp for each element.
 __global__ void check_rows_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, const __nv_bfloat16* out,
-                                  std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t rows, float* errors,
-                                  double* squares) {
+                                  std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t rows,
+                                  float* errors, double* squares) {
   const std::uint32_t col = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
   if (col >= n) return;
   const std::uint32_t lane = threadIdx.x % 32;
-  const std::uint32_t row = static_cast<std::uint32_t>(std::uint64_t{blockIdx.y} * (m - 1) / (rows > 1 ? rows - 1 : 1));
+  const std::uint32_t row =
+      static_cast<std::uint32_t>(std::uint64_t{blockIdx.y} * (m - 1) / (rows > 1 ? rows - 1 : 1));
   double sum = 0;
   for (std::uint32_t from = 0; from < k; from += 256) {
     float part = 0;
@@ -64,7 +65,8 @@ __global__ void check_rows_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b
   }
 }
 
-__global__ void compare_kernel(const __nv_bfloat16* out, const __nv_bfloat16* other, std::uint64_t count, double* result) {
+__global__ void compare_kernel(const __nv_bfloat16* out, const __nv_bfloat16* other, std::uint64_t count,
+                               double* result) {
   double largest = 0;
   double squares = 0;
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
@@ -102,17 +104,17 @@ void fill_integers(void* data, std::uint64_t count, std::uint64_t seed, cudaStre
   check(cudaGetLastError());
 }
 
-CheckResult check_rows(const void* a, const void* b, const void* out, std::uint32_t m, std::uint32_t n, std::uint32_t k,
-                       std::uint32_t rows) {
+CheckResult check_rows(const void* a, const void* b, const void* out, std::uint32_t m, std::uint32_t n,
+                       std::uint32_t k, std::uint32_t rows) {
   rows = rows < m ? rows : m;
   const std::size_t count = std::size_t{rows} * n;
   float* errors = nullptr;
   double* squares = nullptr;
   check(cudaMalloc(&errors, count * sizeof(float)));
   check(cudaMalloc(&squares, count * sizeof(double)));
-  check_rows_kernel<<<dim3((n + 7) / 8, rows), 256>>>(static_cast<const __nv_bfloat16*>(a),
-                                                      static_cast<const __nv_bfloat16*>(b),
-                                                      static_cast<const __nv_bfloat16*>(out), m, n, k, rows, errors, squares);
+  check_rows_kernel<<<dim3((n + 7) / 8, rows), 256>>>(
+      static_cast<const __nv_bfloat16*>(a), static_cast<const __nv_bfloat16*>(b),
+      static_cast<const __nv_bfloat16*>(out), m, n, k, rows, errors, squares);
   check(cudaGetLastError());
   const std::vector<float> all_errors = take(errors, count);
   const std::vector<double> all_squares = take(squares, count);
@@ -127,7 +129,8 @@ CheckResult compare(const void* out, const void* other, std::uint64_t count) {
   constexpr std::size_t kThreads = 256 * 256;
   double* result = nullptr;
   check(cudaMalloc(&result, 2 * kThreads * sizeof(double)));
-  compare_kernel<<<256, 256>>>(static_cast<const __nv_bfloat16*>(out), static_cast<const __nv_bfloat16*>(other), count, result);
+  compare_kernel<<<256, 256>>>(static_cast<const __nv_bfloat16*>(out), static_cast<const __nv_bfloat16*>(other),
+                               count, result);
   check(cudaGetLastError());
   const std::vector<double> all = take(result, 2 * kThreads);
   double largest = 0;

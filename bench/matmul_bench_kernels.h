@@ -20,9 +20,10 @@ struct CheckResult {
   std::uint64_t compared = 0;
 };
 
-// Compares `rows` rows of out [m, n], evenly spread, with sums in float over k in blocks that are added in double.
-CheckResult check_rows(const void* a, const void* b, const void* out, std::uint32_t m, std::uint32_t n, std::uint32_t k,
-                       std::uint32_t rows);
+// Compares `rows` rows of out [m, n], evenly spread, with sums in float over k in blocks that are added in
+// double.
+CheckResult check_rows(const void* a, const void* b, const void* out, std::uint32_t m, std::uint32_t n,
+                       std::uint32_t k, std::uint32_t rows);
 
 // Compares two whole outputs.
 CheckResult compare(const void* out, const void* other, std::uint64_t count);

@@ -63,13 +63,14 @@ void multiply_scaled(benchmark::State& state, const MatmulScaledProblem& problem
   std::vector<unsigned char> out(static_cast<std::size_t>(problem.m * problem.n * 4));
   std::uint64_t instructions = 0;
   for (auto _ : state) {
-    const RunOutcome outcome = matmul_scaled_sm100<Target::kSim>(problem,
-                                                           {.a = a.data(),
-                                                            .b = b.data(),
-                                                            .a_scales = {scale_bytes.data(), problem.m, scales},
-                                                            .b_scales = {scale_bytes.data(), b_rows, scales},
-                                                            .out = out.data()},
-                                                           {.sms = sms});
+    const RunOutcome outcome =
+        matmul_scaled_sm100<Target::kSim>(problem,
+                                          {.a = a.data(),
+                                           .b = b.data(),
+                                           .a_scales = {scale_bytes.data(), problem.m, scales},
+                                           .b_scales = {scale_bytes.data(), b_rows, scales},
+                                           .out = out.data()},
+                                          {.sms = sms});
     if (!outcome.ok()) return state.SkipWithError(outcome.report.c_str());
     instructions += outcome.instructions;
   }

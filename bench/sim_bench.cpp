@@ -76,12 +76,8 @@ void simulate(benchmark::State& state, sim::Schedule schedule, std::uint32_t rou
 }
 
 void copy_tiles(benchmark::State& state, const std::string& schedule) {
-  const TileCopyProblem problem{.rank = 2,
-                                .element_bytes = 2,
-                                .dims = {2048, 2048},
-                                .box = {64, 64},
-                                .swizzle_bytes = 128,
-                                .ctas = 4};
+  const TileCopyProblem problem{
+      .rank = 2, .element_bytes = 2, .dims = {2048, 2048}, .box = {64, 64}, .swizzle_bytes = 128, .ctas = 4};
   const std::vector<unsigned char> source(plan_tile_copy(problem).tensor_bytes, 1);
   std::uint64_t bytes = 0;
   std::uint64_t switches = 0;
@@ -148,7 +144,8 @@ int main(int argc, char** argv) {
   add("meet_in_warps/round_robin", [](auto& s) { simulate<MeetInWarps>(s, sim::Schedule::round_robin(), 1000); });
   add("meet_in_warps/random", [](auto& s) { simulate<MeetInWarps>(s, sim::Schedule::random(1), 1000); });
   add("meet_in_cta/round_robin", [](auto& s) { simulate<MeetInCta>(s, sim::Schedule::round_robin(), 1000); });
-  add("load_and_store/round_robin", [](auto& s) { simulate<LoadAndStore>(s, sim::Schedule::round_robin(), 1000); });
+  add("load_and_store/round_robin",
+      [](auto& s) { simulate<LoadAndStore>(s, sim::Schedule::round_robin(), 1000); });
   add("load_tiles", load_tiles);
   add("tile_copy/round_robin", [](auto& s) { copy_tiles(s, "rr"); });
   add("tile_copy/random", [](auto& s) { copy_tiles(s, "1"); });

@@ -49,7 +49,8 @@ struct Sum {
     for (std::int32_t tile = 0; tile < params.tiles; ++tile) {
       auto stage = pipeline.acquire_producer();
       stage.expect_bytes(sizeof(std::uint32_t) * 32 * 32);
-      isa::cp_async_bulk_tensor_load(shared.tiles[stage.index()].data(), &params.source, {0, tile * 32}, stage.mbar());
+      isa::cp_async_bulk_tensor_load(shared.tiles[stage.index()].data(), &params.source, {0, tile * 32},
+                                     stage.mbar());
       std::move(stage).release();
     }
   }

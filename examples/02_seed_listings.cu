@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the kernel of seed_listings.h: C = A * B^T on one simulated SM of Blackwell, with a load warp, an MMA warp and
-// four epilogue warps, once with one accumulator for each tile and once with one for every step of K.
+// Runs the kernel of seed_listings.h: C = A * B^T on one simulated SM of Blackwell, with a load warp, an MMA warp
+// and four epilogue warps, once with one accumulator for each tile and once with one for every step of K.
 #include <heddle/host/tensor_map.h>
 #include <heddle/isa/device.h>
 #include <heddle/isa/gpu_list.h>

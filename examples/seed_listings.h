@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The listings of the seeds, in C++, as one kernel for Blackwell: C = A * B^T for a row of tiles. A load warp in
-// scopes, an MMA warp with linear handles, an epilogue in scopes; and the same with an accumulator for every step of
-// K, which the epilogue scales and adds up in registers. 02_seed_listings.cu runs it.
+// scopes, an MMA warp with linear handles, an epilogue in scopes; and the same with an accumulator for every step
+// of K, which the epilogue scales and adds up in registers. 02_seed_listings.cu runs it.
 #pragma once
 
 #include <heddle/isa/arch.h>
@@ -16,7 +16,6 @@
 #include <heddle/kernel/warp_context.h>
 #include <heddle/pipeline/tile_pipeline.h>
 #include <heddle/tile/element.h>
-
 
 namespace heddle::inline HEDDLE_TARGET::seed_listings {
 
@@ -52,12 +51,8 @@ using Input = InputTilePipeline<Payload, kStages, 1, MmaInputBackend<kStages>>;
 // By one thread, for all of a stage.
 template <class Tiles>
 HEDDLE_DEVICE void multiply(const Tiles& tiles, std::uint32_t d, bool accumulate) {
-  constexpr std::uint32_t descriptor =
-      instruction_descriptor(InstructionDescriptor{.kind = MmaKind::kF16,
-                                                   .m = kM,
-                                                   .n = kN,
-                                                   .a_type = OperandType::kBf16,
-                                                   .b_type = OperandType::kBf16});
+  constexpr std::uint32_t descriptor = instruction_descriptor(InstructionDescriptor{
+      .kind = MmaKind::kF16, .m = kM, .n = kN, .a_type = OperandType::kBf16, .b_type = OperandType::kBf16});
   for (std::uint32_t k = 0; k < kK; k += 16) {
     isa::tcgen05_mma<MmaKind::kF16, 1>(d, tiles.a_tile().tcgen05_descriptor(0, k),
                                        tiles.b_tile().tcgen05_descriptor(0, k), descriptor, accumulate || k != 0);
@@ -91,7 +86,8 @@ struct Listings {
     const KernelScope<kCluster> scope([&] {
       const std::uint32_t empty = form == Form::kPerK ? Counts::input_empty_blockwise : Counts::input_empty;
       Input::init_barriers(smem.input_pipeline.barriers.ptr(), Counts::input_full, empty);
-      Context::Output::init_barriers(smem.output_pipeline.barriers.ptr(), Counts::output_full, Counts::output_empty);
+      Context::Output::init_barriers(smem.output_pipeline.barriers.ptr(), Counts::output_full,
+                                     Counts::output_empty);
       smem.tmem.init(Counts::tmem_dealloc);
     });
     if (Roles::enter<Load>()) {
@@ -112,8 +108,8 @@ struct Listings {
         auto tiles = producer.acquire();
         const auto k = static_cast<std::int32_t>(i * kK);
         isa::cp_async_bulk_tensor_load(tiles.a_tile().data(), &params.a, {k, 0}, tiles.barrier());
-        isa::cp_async_bulk_tensor_load(tiles.b_tile().data(), &params.b, {k, static_cast<std::int32_t>(tile * kN)},
-                                       tiles.barrier());
+        isa::cp_async_bulk_tensor_load(tiles.b_tile().data(), &params.b,
+                                       {k, static_cast<std::int32_t>(tile * kN)}, tiles.barrier());
       }
     }
     producer.drain();

@@ -25,18 +25,12 @@ struct FloatFormat {
 
 inline FloatFormat format_of(MatmulElement type) {
   switch (type) {
-    case MatmulElement::kBf16:
-      return {8, 7, true};
-    case MatmulElement::kFp16:
-      return {5, 10, true};
-    case MatmulElement::kFp32:
-      return {8, 23, true};
-    case MatmulElement::kTf32:
-      return {8, 10, true};
-    case MatmulElement::kE4m3:
-      return {4, 3, false};
-    case MatmulElement::kE5m2:
-      return {5, 2, true};
+    case MatmulElement::kBf16: return {8, 7, true};
+    case MatmulElement::kFp16: return {5, 10, true};
+    case MatmulElement::kFp32: return {8, 23, true};
+    case MatmulElement::kTf32: return {8, 10, true};
+    case MatmulElement::kE4m3: return {4, 3, false};
+    case MatmulElement::kE5m2: return {5, 2, true};
   }
   return {0, 0, false};
 }

@@ -96,8 +96,9 @@ void check_matmul_gpu(const GpuList& list, int ordinal, int major) {
   if (list.gpus.empty()) throw DriverError("matmul: there is no GPU: " + list.why, 0);
   for (const GpuDescription& gpu : list.gpus) {
     if (gpu.ordinal != ordinal) continue;
-    require(gpu.major == major, fmt::format("GPU {} ({}) has compute capability {}.{}; these kernels are for {}.0", ordinal,
-                                            gpu.name, gpu.major, gpu.minor, major));
+    require(gpu.major == major,
+            fmt::format("GPU {} ({}) has compute capability {}.{}; these kernels are for {}.0", ordinal, gpu.name,
+                        gpu.major, gpu.minor, major));
     return;
   }
   throw DriverError(fmt::format("matmul: there is no GPU {}; 0 to {}", ordinal, list.gpus.size() - 1), 0);
@@ -121,32 +122,23 @@ void check_alignment(const MatmulProblem& problem, const MatmulTensors& tensors)
 std::uint32_t element_bytes_of(MatmulElement type) {
   switch (type) {
     case MatmulElement::kBf16:
-    case MatmulElement::kFp16:
-      return 2;
+    case MatmulElement::kFp16: return 2;
     case MatmulElement::kFp32:
-    case MatmulElement::kTf32:
-      return 4;
+    case MatmulElement::kTf32: return 4;
     case MatmulElement::kE4m3:
-    case MatmulElement::kE5m2:
-      return 1;
+    case MatmulElement::kE5m2: return 1;
   }
   return 0;
 }
 
 const char* name_of(MatmulElement type) {
   switch (type) {
-    case MatmulElement::kBf16:
-      return "bf16";
-    case MatmulElement::kFp16:
-      return "fp16";
-    case MatmulElement::kFp32:
-      return "fp32";
-    case MatmulElement::kTf32:
-      return "tf32";
-    case MatmulElement::kE4m3:
-      return "e4m3";
-    case MatmulElement::kE5m2:
-      return "e5m2";
+    case MatmulElement::kBf16: return "bf16";
+    case MatmulElement::kFp16: return "fp16";
+    case MatmulElement::kFp32: return "fp32";
+    case MatmulElement::kTf32: return "tf32";
+    case MatmulElement::kE4m3: return "e4m3";
+    case MatmulElement::kE5m2: return "e5m2";
   }
   return "unknown";
 }

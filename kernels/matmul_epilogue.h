@@ -57,13 +57,13 @@ struct FusedEpilogue {
   struct Params {
     float alpha = 1;
     float beta = 0;
-    const void* c = nullptr;         // read where beta is not 0
-    const void* bias = nullptr;      // one for each column
+    const void* c = nullptr;     // read where beta is not 0
+    const void* bias = nullptr;  // one for each column
     const void* residual = nullptr;
-    std::uint64_t c_pitch = 0;       // elements from one row to the next
+    std::uint64_t c_pitch = 0;  // elements from one row to the next
     std::uint64_t residual_pitch = 0;
     Activation activation = Activation::kNone;
-    void* ragged_out = nullptr;      // the output, where its rows end inside of 16 bytes; its pitch is c_pitch
+    void* ragged_out = nullptr;  // the output, where its rows end inside of 16 bytes; its pitch is c_pitch
   };
 
   // Whether columns up to `end` must be stored element by element.

@@ -51,14 +51,10 @@ std::vector<double> rows_of(const Matrices& operand, OperandLayout layout, std::
 
 double activated(Activation activation, double x) {
   switch (activation) {
-    case Activation::kRelu:
-      return x > 0 ? x : 0;
-    case Activation::kGelu:
-      return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
-    case Activation::kSilu:
-      return x / (1 + std::exp(-x));
-    default:
-      return x;
+    case Activation::kRelu: return x > 0 ? x : 0;
+    case Activation::kGelu: return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+    case Activation::kSilu: return x / (1 + std::exp(-x));
+    default: return x;
   }
 }
 

@@ -23,17 +23,12 @@ FloatFormat MatmulScaledCase::element(bool is_a) const {
   constexpr FloatFormat kE5m2{5, 2, true};
   switch (problem.format) {
     case ScaledFormat::kMxfp8E4m3:
-    case ScaledFormat::kBlockwiseE4m3:
-      return kE4m3;
+    case ScaledFormat::kBlockwiseE4m3: return kE4m3;
     case ScaledFormat::kMxfp8E5m2:
-    case ScaledFormat::kBlockwiseE5m2:
-      return kE5m2;
-    case ScaledFormat::kMxfp8E4m3E5m2:
-      return is_a ? kE4m3 : kE5m2;
-    case ScaledFormat::kMxfp8E5m2E4m3:
-      return is_a ? kE5m2 : kE4m3;
-    default:
-      return {2, 1, false, false};
+    case ScaledFormat::kBlockwiseE5m2: return kE5m2;
+    case ScaledFormat::kMxfp8E4m3E5m2: return is_a ? kE4m3 : kE5m2;
+    case ScaledFormat::kMxfp8E5m2E4m3: return is_a ? kE5m2 : kE4m3;
+    default: return {2, 1, false, false};
   }
 }
 
@@ -125,7 +120,8 @@ double MatmulScaledCase::scale(const std::vector<unsigned char>& bytes, std::siz
 }
 
 // Small integers, or numbers of any code that is finite and not large.
-std::vector<unsigned char> MatmulScaledCase::operand(FloatFormat f, std::int64_t rows, std::mt19937_64& random) const {
+std::vector<unsigned char> MatmulScaledCase::operand(FloatFormat f, std::int64_t rows,
+                                                     std::mt19937_64& random) const {
   const std::int64_t bits = bits_of_element(problem.format);
   std::vector<unsigned char> bytes(static_cast<std::size_t>(rows * problem.a_pitch * bits / 8),
                                    Matrices::kPoison);

@@ -26,8 +26,7 @@ RunOutcome launch_of_type(Device& device, const MatmulSm100Call& call) {
     case MatmulElement::kE4m3:
     case MatmulElement::kE5m2:
       return are_k_major ? launch_sm100_fp8(device, call) : launch_sm100_fp8_layouts(device, call);
-    default:
-      return are_k_major ? launch_sm100_tf32(device, call) : launch_sm100_tf32_layouts(device, call);
+    default: return are_k_major ? launch_sm100_tf32(device, call) : launch_sm100_tf32_layouts(device, call);
   }
 }
 

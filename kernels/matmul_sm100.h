@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C = A * B for Blackwell: A is [M, K] or [K, M], B is [N, K] or [K, N], row-major, bf16, fp16, tf32 or fp8; sums are
-// float, C is bf16, fp16 or float. One matrix or a batch of them; K in one go or split over several work items. The
-// roles and their loops are those of matmul_sm100_frame.h.
+// C = A * B for Blackwell: A is [M, K] or [K, M], B is [N, K] or [K, N], row-major, bf16, fp16, tf32 or fp8; sums
+// are float, C is bf16, fp16 or float. One matrix or a batch of them; K in one go or split over several work
+// items. The roles and their loops are those of matmul_sm100_frame.h.
 //
-// Types that one kind of multiplication takes share a kernel: its instruction descriptor, a parameter, names them.
+// Types that one kind of multiplication takes share a kernel: its instruction descriptor, a parameter, names
+// them.
 #pragma once
 
 #include "matmul_sm100_frame.h"
@@ -33,12 +34,12 @@ struct StandardFamily {
     if (major == Major::kMN && kind == MmaKind::kTf32) return Swizzle::k128BAtom32B;
     return major == Major::kMN && mn * sizeof(In) < 128 ? Swizzle::k64B : Swizzle::k128B;
   }
-  using Payload = StandardTilePayload<
-      In, In,
-      StandardTileConfig{.a = tile_shape(majors.a, config.tile_m),
-                         .b = tile_shape(majors.b, config.tile_n / config.cta_group),
-                         .a_swizzle = swizzle(majors.a, config.tile_m),
-                         .b_swizzle = swizzle(majors.b, config.tile_n / config.cta_group)}>;
+  using Payload =
+      StandardTilePayload<In, In,
+                          StandardTileConfig{.a = tile_shape(majors.a, config.tile_m),
+                                             .b = tile_shape(majors.b, config.tile_n / config.cta_group),
+                                             .a_swizzle = swizzle(majors.a, config.tile_m),
+                                             .b_swizzle = swizzle(majors.b, config.tile_n / config.cta_group)}>;
   static constexpr std::uint32_t tmem_cols = 0;
   struct Operands {
     isa::TensorMap a;  // {k, row, batch}, or {row, k, batch}
@@ -62,8 +63,8 @@ struct StandardFamily {
     for (std::uint32_t i = 0; i < 4; ++i) {
       isa::tcgen05_mma<kind, static_cast<int>(config.cta_group)>(
           d, advanced_descriptor(a, i * k_step_bytes<typename Payload::ATile>(majors.a)),
-          advanced_descriptor(b, i * k_step_bytes<typename Payload::BTile>(majors.b)),
-          operands.instruction, accumulate || i != 0);
+          advanced_descriptor(b, i * k_step_bytes<typename Payload::BTile>(majors.b)), operands.instruction,
+          accumulate || i != 0);
     }
   }
 
@@ -86,7 +87,8 @@ struct StandardFamily {
   }
 };
 
-template <MatmulSm100Config config, MmaKind kind, OperandMajors majors = OperandMajors{}, class Epilogue = StoreSums>
+template <MatmulSm100Config config, MmaKind kind, OperandMajors majors = OperandMajors{},
+          class Epilogue = StoreSums>
 using MatmulSm100 = MatmulSm100Frame<StandardFamily<config, kind, majors>, Epilogue>;
 
 }  // namespace heddle::inline HEDDLE_TARGET

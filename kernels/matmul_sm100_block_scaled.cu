@@ -101,12 +101,9 @@ RunOutcome run(const MatmulScaledProblem& problem, const MatmulScaledPlan& plan,
 
 RunOutcome launch_block_scaled(Device& device, const MatmulScaledCall& call) {
   switch (call.problem.format) {
-    case ScaledFormat::kMxfp4:
-      return launch_any<kMxfp4>(device, call);
-    case ScaledFormat::kNvfp4:
-      return launch_any<kNvfp4>(device, call);
-    default:
-      return launch_any<kMxfp8>(device, call);
+    case ScaledFormat::kMxfp4: return launch_any<kMxfp4>(device, call);
+    case ScaledFormat::kNvfp4: return launch_any<kNvfp4>(device, call);
+    default: return launch_any<kMxfp8>(device, call);
   }
 }
 

@@ -96,7 +96,8 @@ struct BlockScaledFamily {
       const std::uint32_t scale = i * static_cast<std::uint32_t>(format.scales_per_mma);
       isa::tcgen05_mma_block_scale<format.kind, kGroup, format.scales_per_mma>(
           d, advanced_descriptor(a, 32 * i), advanced_descriptor(b, 32 * i),
-          with_scale_id(operands.instruction, scale % 4), sfa + scale / 4 * 4, sfb + scale / 4 * 4 * kColBlocks, accumulate || i != 0);
+          with_scale_id(operands.instruction, scale % 4), sfa + scale / 4 * 4, sfb + scale / 4 * 4 * kColBlocks,
+          accumulate || i != 0);
     }
   }
 

@@ -52,8 +52,8 @@ struct BlockwiseFp8Family {
     const std::uint64_t b = tiles.b_tile().tcgen05_descriptor();
     HEDDLE_UNROLL
     for (std::uint32_t k = 0; k < kTileK; k += 32) {
-      isa::tcgen05_mma<MmaKind::kF8f6f4, 1>(d, advanced_descriptor(a, k), advanced_descriptor(b, k), operands.instruction,
-                                            k != 0);
+      isa::tcgen05_mma<MmaKind::kF8f6f4, 1>(d, advanced_descriptor(a, k), advanced_descriptor(b, k),
+                                            operands.instruction, k != 0);
     }
   }
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a Blackwell matmul does to its sums before it stores them: policies of the kernel frame. A policy sees a
-// thread's part of a row, `count` neighbouring columns from `col` on, and changes the numbers where they are. It has
-// two turns: `scale`, and `apply` behind what C had before; a residual comes last. Where has_source, the
+// thread's part of a row, `count` neighbouring columns from `col` on, and changes the numbers where they are. It
+// has two turns: `scale`, and `apply` behind what C had before; a residual comes last. Where has_source, the
 // epilogue-load warp brings these two.
 #pragma once
 
@@ -72,15 +72,12 @@ struct FuseSums {
       }
     }
     switch (params.activation) {
-      case Activation::kRelu:
-        return each(values, [](float x) { return x > 0.0f ? x : 0.0f; });
+      case Activation::kRelu: return each(values, [](float x) { return x > 0.0f ? x : 0.0f; });
       // The usual approximation by a hyperbolic tangent, written as a sigmoid of twice the argument.
       case Activation::kGelu:
         return each(values, [](float x) { return x * sigmoid(1.5957691216f * (x + 0.044715f * x * x * x)); });
-      case Activation::kSilu:
-        return each(values, [](float x) { return x * sigmoid(x); });
-      default:
-        return;
+      case Activation::kSilu: return each(values, [](float x) { return x * sigmoid(x); });
+      default: return;
     }
   }
 

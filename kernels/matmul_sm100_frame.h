@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The frame of the Blackwell matmuls: everything but what is multiplied. A CTA has tile_m rows and tile_n columns of
-// C at a time. With cta_group 2, two CTAs on neighbouring SMs multiply together: each holds its own rows of A and
-// half of the columns of B, and the leader issues the MMAs for both. CTAs of a cluster that need the same rows of
-// A or B copy a part each and multicast it.
+// The frame of the Blackwell matmuls: everything but what is multiplied. A CTA has tile_m rows and tile_n columns
+// of C at a time. With cta_group 2, two CTAs on neighbouring SMs multiply together: each holds its own rows of A
+// and half of the columns of B, and the leader issues the MMAs for both. CTAs of a cluster that need the same
+// rows of A or B copy a part each and multicast it.
 //
 //   scheduler      asks for the next tile (cluster launch control)
 //   load           copies the operands into a ring of stages              input pipeline
@@ -246,7 +246,8 @@ struct MatmulSm100Frame {
    private:
     HEDDLE_DEVICE void add_source(float factor, float (&values)[Writer<Out>::lane_cols]) requires(kHasSource) {
       auto stage = source_.acquire_consumer();
-      add_row(source_tiles_[stage.index()], Roles::template thread_in_role<MatmulRoles::Epilogue>(), factor, values);
+      add_row(source_tiles_[stage.index()], Roles::template thread_in_role<MatmulRoles::Epilogue>(), factor,
+              values);
       std::move(stage).release();
     }
     HEDDLE_DEVICE static unsigned char* source_storage(Shared& shared) {

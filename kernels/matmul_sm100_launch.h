@@ -41,14 +41,10 @@ inline OperandMajors majors_of(const MatmulProblem& problem) {
 
 inline TensorType tensor_type_of(MatmulElement type) {
   switch (type) {
-    case MatmulElement::kBf16:
-      return tensor_type<bf16>;
-    case MatmulElement::kFp16:
-      return tensor_type<fp16>;
-    case MatmulElement::kTf32:
-      return tensor_type<tf32>;
-    default:
-      return tensor_type<e4m3>;
+    case MatmulElement::kBf16: return tensor_type<bf16>;
+    case MatmulElement::kFp16: return tensor_type<fp16>;
+    case MatmulElement::kTf32: return tensor_type<tf32>;
+    default: return tensor_type<e4m3>;
   }
 }
 
@@ -71,8 +67,8 @@ OutputTarget output_target(const MatmulSm100Call& call) {
 
 // A matrix of an operand whose tile has this layout; [rows, cols] as it is stored.
 template <class Tile>
-isa::TensorMap operand_map(const MatmulSm100Call& call, const void* address, MatmulElement type, std::int64_t rows,
-                           std::int64_t cols, std::uint64_t pitch, std::uint64_t batch_stride,
+isa::TensorMap operand_map(const MatmulSm100Call& call, const void* address, MatmulElement type,
+                           std::int64_t rows, std::int64_t cols, std::uint64_t pitch, std::uint64_t batch_stride,
                            std::uint32_t sharers) {
   constexpr Layout layout = Tile::layout;
   return MatricesMap{.type = tensor_type_of(type),
@@ -103,12 +99,12 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
   if (p.k > 0) {  // otherwise there is nothing to copy
     constexpr bool is_a_k = majors.a == Major::kK;
     constexpr bool is_b_k = majors.b == Major::kK;
-    params.operands.a = operand_map<typename Family::Payload::ATile>(
-        call, call.a, p.a_type, is_a_k ? p.m : p.k, is_a_k ? p.k : p.m, plan.a_pitch, plan.a_batch_stride,
-        config.sharers_of_a());
-    params.operands.b = operand_map<typename Family::Payload::BTile>(
-        call, call.b, p.b_type, is_b_k ? p.n : p.k, is_b_k ? p.k : p.n, plan.b_pitch, plan.b_batch_stride,
-        config.sharers_of_b());
+    params.operands.a = operand_map<typename Family::Payload::ATile>(call, call.a, p.a_type, is_a_k ? p.m : p.k,
+                                                                     is_a_k ? p.k : p.m, plan.a_pitch,
+                                                                     plan.a_batch_stride, config.sharers_of_a());
+    params.operands.b = operand_map<typename Family::Payload::BTile>(call, call.b, p.b_type, is_b_k ? p.n : p.k,
+                                                                     is_b_k ? p.k : p.n, plan.b_pitch,
+                                                                     plan.b_batch_stride, config.sharers_of_b());
     params.operands.instruction = Family::instruction(operand_type_of(p.a_type), operand_type_of(p.b_type));
   }
   params.c = output_target<config.tile_n, config.tile_m>(call);

@@ -49,16 +49,11 @@ struct MatricesMap {
 
 inline OperandType operand_type_of(MatmulElement type) {
   switch (type) {
-    case MatmulElement::kBf16:
-      return OperandType::kBf16;
-    case MatmulElement::kFp16:
-      return OperandType::kF16;
-    case MatmulElement::kE4m3:
-      return OperandType::kE4m3;
-    case MatmulElement::kE5m2:
-      return OperandType::kE5m2;
-    default:
-      return OperandType::kTf32;
+    case MatmulElement::kBf16: return OperandType::kBf16;
+    case MatmulElement::kFp16: return OperandType::kF16;
+    case MatmulElement::kE4m3: return OperandType::kE4m3;
+    case MatmulElement::kE5m2: return OperandType::kE5m2;
+    default: return OperandType::kTf32;
   }
 }
 

@@ -27,8 +27,8 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-// Rows of C that one CTA has, unless its configuration says otherwise: all lanes of tensor memory. One MMA spans as
-// many for each CTA of its group.
+// Rows of C that one CTA has, unless its configuration says otherwise: all lanes of tensor memory. One MMA spans
+// as many for each CTA of its group.
 inline constexpr std::uint32_t kSm100TileM = 128;
 
 // How operands lie: K contiguous ([M, K] and [N, K]), or the other extent ([K, M] and [K, N]).
@@ -172,8 +172,8 @@ HEDDLE_DEVICE void load_box(T* to, const isa::TensorMap* map, const std::int32_t
   }
 }
 
-// An operand's tile, from a row and column of its matrix on: `sharers` CTAs hold it, and each copies an equal part of
-// its rows to all of them. In a pair the bytes count on the leader's barrier, wherever the tile lands.
+// An operand's tile, from a row and column of its matrix on: `sharers` CTAs hold it, and each copies an equal
+// part of its rows to all of them. In a pair the bytes count on the leader's barrier, wherever the tile lands.
 template <std::uint32_t cta_group, std::uint32_t sharers, class Tile>
 HEDDLE_DEVICE void load_operand(Tile tile, const isa::TensorMap* map, std::uint32_t first_col,
                                 std::uint32_t first_row, std::uint32_t batch, std::uint32_t part,
@@ -210,8 +210,8 @@ HEDDLE_DEVICE void load_b(Tile tile, const isa::TensorMap* map, const Context& c
       ctx.cluster_m() / config.cta_group, ctx.b_multicast_mask(), full);
 }
 
-// Where C goes. `map` has boxes of a warp's rows; with `ragged_out`, rows end inside of 16 bytes, where the copy engine
-// would write past them: the chunks at that edge are stored element by element.
+// Where C goes. `map` has boxes of a warp's rows; with `ragged_out`, rows end inside of 16 bytes, where the copy
+// engine would write past them: the chunks at that edge are stored element by element.
 struct OutputTarget {
   isa::TensorMap map;
   MatmulElement type = MatmulElement::kBf16;
@@ -226,12 +226,9 @@ struct OutputTarget {
 template <class Body>
 HEDDLE_DEVICE void with_output_type(MatmulElement type, const Body& body) {
   switch (type) {
-    case MatmulElement::kBf16:
-      return body.template operator()<bf16>();
-    case MatmulElement::kFp16:
-      return body.template operator()<fp16>();
-    default:
-      return body.template operator()<float>();
+    case MatmulElement::kBf16: return body.template operator()<bf16>();
+    case MatmulElement::kFp16: return body.template operator()<fp16>();
+    default: return body.template operator()<float>();
   }
 }
 
@@ -250,15 +247,15 @@ HEDDLE_DEVICE std::uint32_t packed_pair(float first, float second) requires(size
   return isa::cvt_rn_f16x2_f32(second, first);
 }
 
-// Tiles of 32 rows x 128 bytes, `store_tiles` for each of the four epilogue warps, which have a quarter of the rows
-// each.
+// Tiles of 32 rows x 128 bytes, `store_tiles` for each of the four epilogue warps, which have a quarter of the
+// rows each.
 inline constexpr std::uint32_t kStoreTileRows = 32;
 template <std::uint32_t store_tiles>
 using StoreTiles = SMemArray<unsigned char, 4 * store_tiles * kStoreTileRows * 128, 1024>;
 
 // How one epilogue warp stores its rows: chunk by chunk through small tiles of shared memory that only it uses,
-// which the copy engine stores while the next chunk is prepared. A lane has a row of the chunk, or with 16 rows half
-// of one: lane t and lane t + 16 have row t.
+// which the copy engine stores while the next chunk is prepared. A lane has a row of the chunk, or with 16 rows
+// half of one: lane t and lane t + 16 have row t.
 template <Element Out, std::uint32_t tile_n, std::uint32_t store_tiles, std::uint32_t tile_m = kSm100TileM>
 class OutputWriter {
  public:

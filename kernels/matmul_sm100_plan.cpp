@@ -79,7 +79,8 @@ MatmulSm100Plan plan_matmul_sm100(const MatmulProblem& p, const MatmulTensors& t
     if (named.has_layouts) with_layouts += fmt::format("{}{}", with_layouts.empty() ? "" : ", ", named.name);
   }
   require(are_k_major(p) || kMatmulSm100Configs[plan.config].has_layouts,
-          fmt::format("configuration '{}' takes A as [M, K] and B as [N, K]; {} take other layouts", name, with_layouts));
+          fmt::format("configuration '{}' takes A as [M, K] and B as [N, K]; {} take other layouts", name,
+                      with_layouts));
   return plan;
 }
 

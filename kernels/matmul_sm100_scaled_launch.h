@@ -32,17 +32,12 @@ struct ScaledOperandTypes {
 inline ScaledOperandTypes operand_types_of(ScaledFormat format) {
   switch (format) {
     case ScaledFormat::kMxfp8E4m3:
-    case ScaledFormat::kBlockwiseE4m3:
-      return {OperandType::kE4m3, OperandType::kE4m3};
+    case ScaledFormat::kBlockwiseE4m3: return {OperandType::kE4m3, OperandType::kE4m3};
     case ScaledFormat::kMxfp8E5m2:
-    case ScaledFormat::kBlockwiseE5m2:
-      return {OperandType::kE5m2, OperandType::kE5m2};
-    case ScaledFormat::kMxfp8E4m3E5m2:
-      return {OperandType::kE4m3, OperandType::kE5m2};
-    case ScaledFormat::kMxfp8E5m2E4m3:
-      return {OperandType::kE5m2, OperandType::kE4m3};
-    default:
-      return {OperandType::kE2m1, OperandType::kE2m1};
+    case ScaledFormat::kBlockwiseE5m2: return {OperandType::kE5m2, OperandType::kE5m2};
+    case ScaledFormat::kMxfp8E4m3E5m2: return {OperandType::kE4m3, OperandType::kE5m2};
+    case ScaledFormat::kMxfp8E5m2E4m3: return {OperandType::kE5m2, OperandType::kE4m3};
+    default: return {OperandType::kE2m1, OperandType::kE2m1};
   }
 }
 
@@ -69,8 +64,7 @@ typename Kernel::Params scaled_params(const MatmulScaledCall& call) {
   if (p.k > 0) {
     params.operands.a =
         bytes_map(call.a, p.m, plan.row_bytes, plan.a_pitch_bytes, kSm100TileM / config.sharers_of_a());
-    params.operands.instruction =
-        Family::instruction(operand_types_of(p.format).a, operand_types_of(p.format).b);
+    params.operands.instruction = Family::instruction(operand_types_of(p.format).a, operand_types_of(p.format).b);
     params.operands.b = bytes_map(call.b, p.n, plan.row_bytes, plan.b_pitch_bytes,
                                   Family::Payload::BTile::rows() / config.sharers_of_b());
   }

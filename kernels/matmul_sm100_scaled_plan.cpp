@@ -40,22 +40,14 @@ std::uint64_t checked_operand_pitch(const char* what, std::int64_t pitch, std::i
 
 const char* name_of(ScaledFormat format) {
   switch (format) {
-    case ScaledFormat::kMxfp8E4m3:
-      return "mxfp8_e4m3";
-    case ScaledFormat::kMxfp8E5m2:
-      return "mxfp8_e5m2";
-    case ScaledFormat::kMxfp8E4m3E5m2:
-      return "mxfp8_e4m3_e5m2";
-    case ScaledFormat::kMxfp8E5m2E4m3:
-      return "mxfp8_e5m2_e4m3";
-    case ScaledFormat::kMxfp4:
-      return "mxfp4";
-    case ScaledFormat::kNvfp4:
-      return "nvfp4";
-    case ScaledFormat::kBlockwiseE4m3:
-      return "blockwise_e4m3";
-    case ScaledFormat::kBlockwiseE5m2:
-      return "blockwise_e5m2";
+    case ScaledFormat::kMxfp8E4m3: return "mxfp8_e4m3";
+    case ScaledFormat::kMxfp8E5m2: return "mxfp8_e5m2";
+    case ScaledFormat::kMxfp8E4m3E5m2: return "mxfp8_e4m3_e5m2";
+    case ScaledFormat::kMxfp8E5m2E4m3: return "mxfp8_e5m2_e4m3";
+    case ScaledFormat::kMxfp4: return "mxfp4";
+    case ScaledFormat::kNvfp4: return "nvfp4";
+    case ScaledFormat::kBlockwiseE4m3: return "blockwise_e4m3";
+    case ScaledFormat::kBlockwiseE5m2: return "blockwise_e5m2";
   }
   return "unknown";
 }

@@ -45,11 +45,11 @@ RunOutcome add_up_parts(Device& device, const MatmulProblem& problem, const Matm
                                 params, stream);
 }
 
-RunOutcome enqueue(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors, const MatmulSm90Plan& plan,
-                   void* stream) {
+RunOutcome enqueue(Device& device, const MatmulProblem& problem, const MatmulTensors& tensors,
+                   const MatmulSm90Plan& plan, void* stream) {
   const auto& launches = problem.a_type == MatmulElement::kBf16 ? all_launches().bf16 : all_launches().fp16;
-  const RunOutcome outcome =
-      launches[plan.choice.instance](device, {.problem = &problem, .tensors = &tensors, .plan = &plan, .stream = stream});
+  const RunOutcome outcome = launches[plan.choice.instance](
+      device, {.problem = &problem, .tensors = &tensors, .plan = &plan, .stream = stream});
   if (!outcome.ok() || plan.choice.splits == 1) return outcome;
   return add_up_parts(device, problem, tensors, plan, stream);
 }
@@ -63,7 +63,8 @@ namespace heddle {
 template <>
 void enqueue_matmul_sm90<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
   const std::uint64_t workspace_bytes = tensors.workspace == nullptr ? 0 : tensors.workspace_bytes;
-  const MatmulSm90Plan plan = plan_matmul_sm90(problem, tensors, kIsSimulated, workspace_bytes, current_gpu_name());
+  const MatmulSm90Plan plan =
+      plan_matmul_sm90(problem, tensors, kIsSimulated, workspace_bytes, current_gpu_name());
   if (plan.out_bytes == 0) return;
   if (workspace_bytes < plan.partial_bytes) {
     throw InputError("matmul: the workspace has " + std::to_string(workspace_bytes) + " bytes; K in " +

@@ -51,13 +51,15 @@ struct MatmulSm90Config {
   std::uint32_t cluster_m = 1;  // CTAs along M that share rows of B
   std::uint32_t cluster_n = 1;  // CTAs along N that share rows of A
   MatmulForm form = MatmulForm::kCooperative;
-  Major b_major = Major::kK;    // kMN: B is [K, N]
+  Major b_major = Major::kK;      // kMN: B is [K, N]
   std::uint32_t store_tiles = 2;  // of 16 rows x 128 bytes, for each warp
 
   bool operator==(const MatmulSm90Config&) const = default;
 
   HEDDLE_HOST_DEVICE constexpr std::uint32_t cluster() const { return cluster_m * cluster_n; }
-  HEDDLE_HOST_DEVICE constexpr std::uint32_t math_warpgroups() const { return form == MatmulForm::kSingle ? 1 : 2; }
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t math_warpgroups() const {
+    return form == MatmulForm::kSingle ? 1 : 2;
+  }
   // Rows of a tile that one warpgroup multiplies.
   HEDDLE_HOST_DEVICE constexpr std::uint32_t warpgroup_rows() const {
     return form == MatmulForm::kCooperative ? tile_m / 2 : tile_m;
@@ -69,10 +71,10 @@ struct MatmulSm90Params {
   isa::TensorMap a;
   isa::TensorMap a_edge;  // boxes of the rows that are left at the end of M
   isa::TensorMap b;
-  isa::TensorMap b_edge;  // and of N
-  isa::TensorMap c;       // boxes of 16 rows x 128 bytes
-  isa::TensorMap c_tail;  // boxes for what is left of a tile's columns
-  TileOrder order;        // of clusters' tiles
+  isa::TensorMap b_edge;     // and of N
+  isa::TensorMap c;          // boxes of 16 rows x 128 bytes
+  isa::TensorMap c_tail;     // boxes for what is left of a tile's columns
+  TileOrder order;           // of clusters' tiles
   std::uint32_t k_blocks;    // of a tile: all of K, or of a part of it
   std::uint32_t split_rows;  // of C for each part of K
   std::uint32_t a_kept;      // rows of A that every tile copies
@@ -87,11 +89,11 @@ struct MatmulSm90Params {
 template <MatmulSm90Config config, Element In, class Epilogue = PlainEpilogue>
 struct MatmulSm90 {
   using Params = MatmulSm90Params<Epilogue>;
-  using Payload = StandardTilePayload<
-      In, In,
-      StandardTileConfig{.a = {config.tile_m, config.tile_k},
-                         .b = config.b_major == Major::kK ? TileShape{config.tile_n, config.tile_k}
-                                                          : TileShape{config.tile_k, config.tile_n}}>;
+  using Payload = StandardTilePayload<In, In,
+                                      StandardTileConfig{.a = {config.tile_m, config.tile_k},
+                                                         .b = config.b_major == Major::kK
+                                                                  ? TileShape{config.tile_n, config.tile_k}
+                                                                  : TileShape{config.tile_k, config.tile_n}}>;
   using ATile = typename Payload::ATile;
   using BTile = typename Payload::BTile;
 
@@ -171,7 +173,8 @@ struct MatmulSm90 {
   // A stage is empty when every warp that reads it has said so, in every CTA that this one sends a part to.
   static constexpr std::uint32_t kReadingWarps = config.form == MatmulForm::kCooperative ? 8 : 4;
   static constexpr std::uint32_t kArrivalsPerStage = kReadingWarps * (config.cluster_m + config.cluster_n - 1);
-  static constexpr PipelineScope kScope = config.cluster() > 1 ? PipelineScope::kClusterAsync : PipelineScope::kCta;
+  static constexpr PipelineScope kScope =
+      config.cluster() > 1 ? PipelineScope::kClusterAsync : PipelineScope::kCta;
   using Pipeline = ProducerConsumerPipeline<config.stages, MbarrierBackend<config.stages, kScope>>;
   using ConsumerHandle = typename Pipeline::ConsumerHandle;
 
@@ -219,13 +222,13 @@ struct MatmulSm90 {
     if constexpr (config.cluster() > 1) pipeline.drain_producer();
   }
 
-  // What this CTA copies of every block along K of a tile. The CTAs that need the same rows of A or B copy an equal part
-  // each, for all of them: rows where K is contiguous, panels of 64 columns where it is not.
+  // What this CTA copies of every block along K of a tile. The CTAs that need the same rows of A or B copy an
+  // equal part each, for all of them: rows where K is contiguous, panels of 64 columns where it is not.
   struct Block {
     const isa::TensorMap* a;  // null: nothing, because its part is outside
     const isa::TensorMap* b;
-    std::uint32_t b_panels;   // of B as [K, N]
-    std::uint32_t tx_bytes;   // that arrive in a stage, from all who copy
+    std::uint32_t b_panels;  // of B as [K, N]
+    std::uint32_t tx_bytes;  // that arrive in a stage, from all who copy
   };
 
   HEDDLE_DEVICE static Block block_of(const Params& params, TileIndex first, const Place& place) {
@@ -247,24 +250,26 @@ struct MatmulSm90 {
     if (block.a != nullptr) {
       HEDDLE_UNROLL
       for (std::uint32_t panel = 0; panel < ATile::panels(); ++panel) {
-        copy_box<config.cluster_n>(a.panel_data(panel) + place.cluster_n() * kRowsOfA * 64, *block.a, k + panel * 64,
-                                   first.m + place.cluster_n() * kRowsOfA, place.a_multicast_mask(), full);
+        copy_box<config.cluster_n>(a.panel_data(panel) + place.cluster_n() * kRowsOfA * 64, *block.a,
+                                   k + panel * 64, first.m + place.cluster_n() * kRowsOfA,
+                                   place.a_multicast_mask(), full);
       }
     }
     if (block.b == nullptr) return;
     if constexpr (config.b_major == Major::kK) {
       HEDDLE_UNROLL
       for (std::uint32_t panel = 0; panel < BTile::panels(); ++panel) {
-        copy_box<config.cluster_m>(b.panel_data(panel) + place.cluster_m() * kRowsOfB * 64, *block.b, k + panel * 64,
-                                   first.n + place.cluster_m() * kRowsOfB, place.b_multicast_mask(), full);
+        copy_box<config.cluster_m>(b.panel_data(panel) + place.cluster_m() * kRowsOfB * 64, *block.b,
+                                   k + panel * 64, first.n + place.cluster_m() * kRowsOfB,
+                                   place.b_multicast_mask(), full);
       }
     } else {
       HEDDLE_UNROLL
       for (std::uint32_t i = 0; i < kRowsOfB / 64; ++i) {
         const std::uint32_t panel = place.cluster_m() * (kRowsOfB / 64) + i;
         if (panel >= block.b_panels) continue;
-        copy_box<config.cluster_m>(b.panel_data(panel), *block.b, first.n + panel * 64, k, place.b_multicast_mask(),
-                                   full);
+        copy_box<config.cluster_m>(b.panel_data(panel), *block.b, first.n + panel * 64, k,
+                                   place.b_multicast_mask(), full);
       }
     }
   }
@@ -280,10 +285,12 @@ struct MatmulSm90 {
     }
   }
 
-  HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, Pipeline& pipeline, std::uint32_t warp) {
+  HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, Pipeline& pipeline,
+                                     std::uint32_t warp) {
     isa::annotate_role("math");
     const std::uint32_t warpgroup = warp / 4;
-    const std::uint32_t first_row = config.form == MatmulForm::kCooperative ? warpgroup * config.warpgroup_rows() : 0;
+    const std::uint32_t first_row =
+        config.form == MatmulForm::kCooperative ? warpgroup * config.warpgroup_rows() : 0;
     const Payload payload = shared.input.payload();
     const Operands operands{.a = payload.get_a_tile(0).template wgmma_descriptor<Major::kK>(first_row),
                             .b = payload.get_b_tile(0).template wgmma_descriptor<config.b_major>()};
@@ -336,7 +343,8 @@ struct MatmulSm90 {
   }
 
   // Rows that some tile does not copy are multiplied all the same. They must be something, though.
-  // Orders: the zeros, through the fence and the barrier behind, before what the copy engine writes and wgmma reads.
+  // Orders: the zeros, through the fence and the barrier behind, before what the copy engine writes and wgmma
+  // reads.
   HEDDLE_DEVICE static void clear_gaps(const Params& params, const Payload& payload) {
     for (std::uint32_t stage = 0; stage < config.stages; ++stage) {
       HEDDLE_UNROLL
@@ -489,17 +497,19 @@ struct MatmulSm90 {
       is_ragged = Epilogue::is_ragged(params.epilogue, col + width, params.n);
       const std::uint32_t lane = isa::laneid();
       Epilogue::template apply_panel<Out, from / 2, width / 4>(
-          params.epilogue, {.row = row + lane / 4, .col = col + lane % 4 * 2, .m = params.m, .n = params.n}, sums[block]);
+          params.epilogue, {.row = row + lane / 4, .col = col + lane % 4 * 2, .m = params.m, .n = params.n},
+          sums[block]);
     }
-    put_chunks<Out, from>(params, sums[block], tile, row, col, is_ragged,
-                          std::make_index_sequence<(width + PanelsOf<Out>::chunk_cols - 1) / PanelsOf<Out>::chunk_cols>());
+    put_chunks<Out, from>(
+        params, sums[block], tile, row, col, is_ragged,
+        std::make_index_sequence<(width + PanelsOf<Out>::chunk_cols - 1) / PanelsOf<Out>::chunk_cols>());
     isa::fence_proxy_async_shared_cta();
     isa::syncwarp();
     if (to.is_elected) {
       if (row < params.m && col < params.n && !is_ragged) {
-        isa::cp_async_bulk_tensor_store(is_tail ? &params.c_tail : &params.c,
-                                        {static_cast<std::int32_t>(col), static_cast<std::int32_t>(to.rows_before + row)},
-                                        tile);
+        isa::cp_async_bulk_tensor_store(
+            is_tail ? &params.c_tail : &params.c,
+            {static_cast<std::int32_t>(col), static_cast<std::int32_t>(to.rows_before + row)}, tile);
       }
       isa::cp_async_bulk_commit_group();
     }
@@ -509,14 +519,15 @@ struct MatmulSm90 {
   HEDDLE_DEVICE static void put_chunks(const Params& params, const WgmmaAccumulators<kWgmma>& sums,
                                        unsigned char* tile, std::uint32_t row, std::uint32_t col, bool is_ragged,
                                        std::index_sequence<chunk...>) {
-    (put_chunk<Out, from, static_cast<std::uint32_t>(chunk) * PanelsOf<Out>::chunk_cols>(params, sums, tile, row, col, is_ragged),
+    (put_chunk<Out, from, static_cast<std::uint32_t>(chunk) * PanelsOf<Out>::chunk_cols>(params, sums, tile, row,
+                                                                                         col, is_ragged),
      ...);
   }
 
   // Columns from + at and on of the sums, to column `at` of the tile, which has the 128-byte swizzle.
   template <class Out, std::uint32_t from, std::uint32_t at>
-  HEDDLE_DEVICE static void put_chunk(const Params& params, const WgmmaAccumulators<kWgmma>& sums, unsigned char* tile,
-                                      std::uint32_t row, std::uint32_t col, bool is_ragged) {
+  HEDDLE_DEVICE static void put_chunk(const Params& params, const WgmmaAccumulators<kWgmma>& sums,
+                                      unsigned char* tile, std::uint32_t row, std::uint32_t col, bool is_ragged) {
     const std::uint32_t lane = isa::laneid();
     if constexpr (sizeof(Out) == 2) {
       constexpr std::uint32_t matrices = config.tile_n - from - at >= 16 ? 4 : 2;
@@ -528,7 +539,8 @@ struct MatmulSm90 {
                                              : isa::cvt_rn_f16x2_f32(value[1], value[0]);
         if constexpr (!Epilogue::kIsPlain) {
           if (is_ragged) {
-            const OutputPair pair = pair_at(params, row + lane / 4 + i % 2 * 8, col + at + i / 2 * 8 + lane % 4 * 2);
+            const OutputPair pair =
+                pair_at(params, row + lane / 4 + i % 2 * 8, col + at + i / 2 * 8 + lane % 4 * 2);
             Epilogue::store(params.epilogue, pair, Out{static_cast<std::uint16_t>(pairs[i])},
                             Out{static_cast<std::uint16_t>(pairs[i] >> 16)});
           }
@@ -564,7 +576,8 @@ struct MatmulSm90 {
   };
 
   HEDDLE_DEVICE static OutputPair pair_at(const Params& params, std::uint32_t row, std::uint32_t col) {
-    return {.row = row, .col = col, .is_inside = row < params.m && col < params.n, .has_second = col + 1 < params.n};
+    return {
+        .row = row, .col = col, .is_inside = row < params.m && col < params.n, .has_second = col + 1 < params.n};
   }
 };
 

@@ -23,8 +23,11 @@ constexpr bool is_compiled(const MatmulSm90Instance& instance, bool is_simulated
   return is_simulated ? !instance.is_gpu_only : instance.group != MatmulGroup::kSimulated;
 }
 
-#define HEDDLE_MATMUL(m, n, k, s, cm, cn, f, ...) \
-  {.tile_m = m, .tile_n = n, .tile_k = k, .stages = s, .cluster_m = cm, .cluster_n = cn, .form = MatmulForm::f, __VA_ARGS__}
+#define HEDDLE_MATMUL(m, n, k, s, cm, cn, f, ...)                                                                \
+  {                                                                                                              \
+    .tile_m = m, .tile_n = n, .tile_k = k, .stages = s, .cluster_m = cm, .cluster_n = cn, .form = MatmulForm::f, \
+    __VA_ARGS__                                                                                                  \
+  }
 
 inline constexpr MatmulSm90Instance kMatmulSm90Instances[] = {
     {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative), MatmulGroup::kLarge},
@@ -72,6 +75,7 @@ inline constexpr MatmulSm90Instance kMatmulSm90Instances[] = {
 
 #undef HEDDLE_MATMUL
 
-inline constexpr std::uint32_t kMatmulSm90InstanceCount = sizeof(kMatmulSm90Instances) / sizeof(kMatmulSm90Instances[0]);
+inline constexpr std::uint32_t kMatmulSm90InstanceCount =
+    sizeof(kMatmulSm90Instances) / sizeof(kMatmulSm90Instances[0]);
 
 }  // namespace heddle::inline HEDDLE_TARGET

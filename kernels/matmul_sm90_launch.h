@@ -90,7 +90,7 @@ struct OutputMatrix {
   isa::TensorMap map(std::uint32_t box_cols) const {
     return tensor_map_2d({.type = type == MatmulElement::kFp32   ? TensorType::kF32
                                   : type == MatmulElement::kBf16 ? TensorType::kBF16
-                                                              : TensorType::kF16,
+                                                                 : TensorType::kF16,
                           .address = address,
                           .rows = rows,
                           .cols = cols,
@@ -105,11 +105,11 @@ inline OutputMatrix output_matrix(const MatmulSm90Call& call) {
   const MatmulProblem& problem = *call.problem;
   const MatmulSm90Plan& plan = *call.plan;
   if (plan.choice.splits == 1) {
-    return {problem.out_type, call.tensors->out, static_cast<std::uint64_t>(problem.m), static_cast<std::uint64_t>(problem.n),
-            plan.out_pitch};
+    return {problem.out_type, call.tensors->out, static_cast<std::uint64_t>(problem.m),
+            static_cast<std::uint64_t>(problem.n), plan.out_pitch};
   }
-  return {MatmulElement::kFp32, call.tensors->workspace, std::uint64_t{plan.choice.splits} * plan.partial_rows, plan.partial_pitch,
-          plan.partial_pitch};
+  return {MatmulElement::kFp32, call.tensors->workspace, std::uint64_t{plan.choice.splits} * plan.partial_rows,
+          plan.partial_pitch, plan.partial_pitch};
 }
 
 constexpr std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
@@ -174,8 +174,8 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
     if (plan.choice.splits == 1) params.epilogue = matmul_epilogue(problem, tensors, plan);
   }
   static const std::uint32_t resident = device.resident_clusters<Kernel>(config.cluster());
-  const std::uint32_t clusters = std::clamp(kIsSimulated ? device.resident_clusters<Kernel>(config.cluster()) : resident,
-                                            1u, params.order.tiles);
+  const std::uint32_t clusters = std::clamp(
+      kIsSimulated ? device.resident_clusters<Kernel>(config.cluster()) : resident, 1u, params.order.tiles);
   return device.enqueue<Kernel>({.grid = {clusters * config.cluster()},
                                  .cluster = {config.cluster()},
                                  .is_dependent = problem.is_dependent},
@@ -184,7 +184,8 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
 
 template <MatmulGroup group, std::uint32_t instance, Element In>
 constexpr MatmulSm90Launch launch_if_of_group() {
-  if constexpr (kMatmulSm90Instances[instance].group == group && is_compiled(kMatmulSm90Instances[instance], kIsSimulated)) {
+  if constexpr (kMatmulSm90Instances[instance].group == group &&
+                is_compiled(kMatmulSm90Instances[instance], kIsSimulated)) {
     return launch_instance<instance, In>;
   } else {
     return nullptr;

@@ -41,8 +41,8 @@ const std::string& instance_name(std::uint32_t instance) {
     std::array<std::string, kMatmulSm90InstanceCount> all;
     for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
       const MatmulSm90Config& c = kMatmulSm90Instances[i].config;
-      all[i] = fmt::format("{}x{}x{}_{}_{}x{}_{}{}{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m, c.cluster_n,
-                           name_of(c.form), c.b_major == Major::kMN ? "_kn" : "",
+      all[i] = fmt::format("{}x{}x{}_{}_{}x{}_{}{}{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m,
+                           c.cluster_n, name_of(c.form), c.b_major == Major::kMN ? "_kn" : "",
                            has_fused_epilogue(kMatmulSm90Instances[i].group) ? "_fused" : "");
     }
     return all;
@@ -72,8 +72,9 @@ std::uint32_t instance_called(std::string_view name, const MatmulProblem& proble
   }
   std::uint32_t nearest = 0;
   for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
-    if (can_run(i, problem, needs, false) && (!can_run(nearest, problem, needs, false) ||
-                                              distance(name, instance_name(i)) < distance(name, instance_name(nearest)))) {
+    if (can_run(i, problem, needs, false) &&
+        (!can_run(nearest, problem, needs, false) ||
+         distance(name, instance_name(i)) < distance(name, instance_name(nearest)))) {
       nearest = i;
     }
   }
@@ -122,7 +123,8 @@ std::string name_of(const MatmulSm90Choice& choice) {
                      choice.splits == 1 ? "" : fmt::format("/{}", choice.splits));
 }
 
-MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs, std::string_view named) {
+MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs,
+                                         std::string_view named) {
   MatmulSm90Choice choice;
   choice.splits = static_cast<std::uint32_t>(problem.splits);
   const std::size_t slash = std::min(named.find('/'), named.size());
@@ -150,9 +152,10 @@ MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const Mat
                       : needs.is_fused ? "it stores the sums as they are"
                                        : "its rows of the output end on multiples of 16 bytes"));
   const std::uint32_t possible = possible_splits(choice.instance, problem, choice.splits);
-  require(possible == choice.splits,
-          fmt::format("K in {} equal parts, of its {} blocks of {}: one would be empty. {} would pass", choice.splits,
-                      tiles_along(problem.k, instance.config.tile_k), instance.config.tile_k, possible));
+  require(
+      possible == choice.splits,
+      fmt::format("K in {} equal parts, of its {} blocks of {}: one would be empty. {} would pass", choice.splits,
+                  tiles_along(problem.k, instance.config.tile_k), instance.config.tile_k, possible));
   return choice;
 }
 
@@ -168,20 +171,17 @@ std::vector<std::string> matmul_sm90_configs(const MatmulProblem& problem, bool 
 
 std::string matmul_sm90_choice(const MatmulProblem& problem, bool is_fused, bool is_simulated,
                                std::uint64_t workspace_bytes, std::string_view gpu) {
-  return name_of(choose_matmul_sm90(problem, {.is_fused = is_fused,
-                                              .is_simulated = is_simulated,
-                                              .workspace_bytes = workspace_bytes,
-                                              .gpu = gpu}));
+  return name_of(choose_matmul_sm90(
+      problem,
+      {.is_fused = is_fused, .is_simulated = is_simulated, .workspace_bytes = workspace_bytes, .gpu = gpu}));
 }
 
 MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated,
                                 std::uint64_t workspace_bytes, std::string_view gpu) {
   MatmulSm90Plan plan{check_matmul(problem, tensors, kRules), {}, 0, 0, 0};
   if (plan.out_bytes == 0) return plan;
-  const MatmulSm90Needs needs{.is_fused = plan.is_fused,
-                              .is_simulated = is_simulated,
-                              .workspace_bytes = workspace_bytes,
-                              .gpu = gpu};
+  const MatmulSm90Needs needs{
+      .is_fused = plan.is_fused, .is_simulated = is_simulated, .workspace_bytes = workspace_bytes, .gpu = gpu};
   plan.choice = problem.config.empty() ? choose_matmul_sm90(problem, needs)
                                        : read_matmul_sm90_choice(problem, needs, problem.config);
   if (plan.choice.splits == 1) return plan;
@@ -189,8 +189,9 @@ MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensor
   plan.partial_rows = static_cast<std::uint32_t>(partial_rows(problem));
   plan.partial_pitch = partial_pitch(problem);
   plan.partial_bytes = workspace_of(problem, plan.choice.splits);
-  require(plan.partial_bytes <= kMaxTensorBytes, fmt::format("K in {} parts takes a workspace of {} bytes; at most {}",
-                                                             plan.choice.splits, plan.partial_bytes, kMaxTensorBytes));
+  require(plan.partial_bytes <= kMaxTensorBytes,
+          fmt::format("K in {} parts takes a workspace of {} bytes; at most {}", plan.choice.splits,
+                      plan.partial_bytes, kMaxTensorBytes));
   return plan;
 }
 

@@ -13,13 +13,13 @@
 
 namespace heddle {
 
-// What a configuration's name says: "64x128x64_8_2x1_single@m8/2" is an instance, bands of 8 tiles along M, and K in
-// two parts.
+// What a configuration's name says: "64x128x64_8_2x1_single@m8/2" is an instance, bands of 8 tiles along M, and K
+// in two parts.
 struct MatmulSm90Choice {
   std::uint32_t instance = 0;  // index in kMatmulSm90Instances
   std::uint32_t group = 8;     // clusters' tiles across a band
   bool bands_along_m = true;
-  std::uint32_t splits = 1;    // parts of K
+  std::uint32_t splits = 1;  // parts of K
 };
 
 struct MatmulSm90Plan : MatmulExtents {
@@ -50,10 +50,11 @@ MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensor
 // From the tune file, the table of tuned shapes or the cost model, in this order.
 MatmulSm90Choice choose_matmul_sm90(const MatmulProblem& problem, const MatmulSm90Needs& needs);
 
-// Names, and the other way round. Throws InputError where there is no such configuration, or where it cannot run the
-// problem; without an order in the name, the model's is taken.
+// Names, and the other way round. Throws InputError where there is no such configuration, or where it cannot run
+// the problem; without an order in the name, the model's is taken.
 std::string name_of(const MatmulSm90Choice& choice);
-MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs, std::string_view name);
+MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs,
+                                         std::string_view name);
 
 // Whether the instance can run the problem, as a whole or with K in parts.
 bool can_run(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs, bool is_split);

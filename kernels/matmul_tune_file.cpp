@@ -37,7 +37,8 @@ std::vector<std::string_view> fields_of(std::string_view line, char separator) {
 }
 
 template <class Value, std::size_t count>
-Value value_called(std::string_view name, const std::array<std::pair<std::string_view, Value>, count>& known, const char* what) {
+Value value_called(std::string_view name, const std::array<std::pair<std::string_view, Value>, count>& known,
+                   const char* what) {
   std::string names;
   for (const auto& [text, value] : known) {
     if (text == name) return value;
@@ -78,8 +79,8 @@ void read_shape(std::string_view text, MatmulProblem& problem) {
 MatmulTuned read_line(std::string_view line) {
   const std::vector<std::string_view> fields = fields_of(line, ';');
   if (fields.size() != 6) {
-    throw InputError(fmt::format("it has {} fields; 'GPU; M,N,K; input; output; layout of B; configuration' has 6",
-                                 fields.size()));
+    throw InputError(fmt::format(
+        "it has {} fields; 'GPU; M,N,K; input; output; layout of B; configuration' has 6", fields.size()));
   }
   if (fields[0].empty()) throw InputError("the GPU has no name; 'NVIDIA H200' is one");
   MatmulTuned tuned{.gpu = std::string(fields[0]), .problem = {}};
@@ -115,7 +116,8 @@ bool is_same(const MatmulProblem& x, const MatmulProblem& y) {
 
 std::vector<MatmulTuned> read_matmul_tune_file(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw InputError(fmt::format("matmul: tune file '{}' cannot be read: {}", path, std::strerror(errno)));
+  if (!file)
+    throw InputError(fmt::format("matmul: tune file '{}' cannot be read: {}", path, std::strerror(errno)));
   std::vector<MatmulTuned> lines;
   std::string line;
   for (std::size_t number = 1; std::getline(file, line); ++number) {
@@ -127,7 +129,8 @@ std::vector<MatmulTuned> read_matmul_tune_file(const std::string& path) {
       throw InputError(fmt::format("matmul: tune file '{}', line {}: {}", path, number, error.what()));
     }
   }
-  if (file.bad()) throw InputError(fmt::format("matmul: tune file '{}' cannot be read: {}", path, std::strerror(errno)));
+  if (file.bad())
+    throw InputError(fmt::format("matmul: tune file '{}' cannot be read: {}", path, std::strerror(errno)));
   return lines;
 }
 
@@ -139,7 +142,8 @@ void add_to_matmul_tune_file(const std::string& path, const std::vector<MatmulTu
                         name_in(kOutputs, p.out_type), name_in(kLayouts, p.b_layout), p.config);
   }
   file.close();
-  if (!file) throw InputError(fmt::format("matmul: tune file '{}' cannot be written: {}", path, std::strerror(errno)));
+  if (!file)
+    throw InputError(fmt::format("matmul: tune file '{}' cannot be written: {}", path, std::strerror(errno)));
 }
 
 void matmul_use_tune_file(const std::string& path) {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Choices that a search on a GPU has found, in a text file: a line for each problem, with the GPU's name, M,N,K, the
-// types of the inputs and of the output, the layout of B, and the configuration. Empty lines and lines that begin with
+// Choices that a search on a GPU has found, in a text file: a line for each problem, with the GPU's name, M,N,K,
+// the types of the inputs and of the output, the layout of B, and the configuration. Empty lines and lines that
+// begin with
 // '#' say nothing; the last line for a problem counts.
 //
 //   # found by matmul_bench --tune
 //   NVIDIA H200; 256,4096,4096; bf16; bf16; nk; 64x128x64_8_4x1_single@m8
 //
-// The library reads the file that HEDDLE_TUNE_FILE names when it makes its first choice; matmul_use_tune_file names
-// another. A line holds for problems of exactly these extents and types, with the sums stored as they are, on a GPU
-// of that name; where it asks for a larger workspace than the caller gives, it does not hold.
+// The library reads the file that HEDDLE_TUNE_FILE names when it makes its first choice; matmul_use_tune_file
+// names another. A line holds for problems of exactly these extents and types, with the sums stored as they are,
+// on a GPU of that name; where it asks for a larger workspace than the caller gives, it does not hold.
 #pragma once
 
 #include "matmul_sm90_plan.h"
@@ -25,8 +26,8 @@ struct MatmulTuned {
   MatmulProblem problem;  // extents, types, layout and configuration
 };
 
-// Throws InputError for a file that cannot be read, and for a line that breaks a rule: with the file, the line, the
-// value, and what would pass.
+// Throws InputError for a file that cannot be read, and for a line that breaks a rule: with the file, the line,
+// the value, and what would pass.
 std::vector<MatmulTuned> read_matmul_tune_file(const std::string& path);
 
 // Puts lines behind those of the file, or makes it. Throws InputError where it cannot be written.

@@ -4,8 +4,8 @@
 // does what the epilogue's policy says, and stores. Partial sums are float, [batch][split][row][column], rows
 // padded to 16 bytes, and as many rows as partial_rows says, m or more.
 //
-// Each architecture has its own: a kernel that two files compile for different ones would be one to the linker, which
-// keeps either of them.
+// Each architecture has its own: a kernel that two files compile for different ones would be one to the linker,
+// which keeps either of them.
 #pragma once
 
 #include "matmul_element.h"
@@ -55,14 +55,9 @@ struct SplitKReduce {
         for (std::uint32_t col = isa::ctaid().z * kCols + isa::tid_x() * 4; col < params.n;
              col += isa::nctaid().z * kCols) {
           switch (params.output) {
-            case MatmulElement::kBf16:
-              finish<bf16>(params, batch, row, col);
-              break;
-            case MatmulElement::kFp16:
-              finish<fp16>(params, batch, row, col);
-              break;
-            default:
-              finish<float>(params, batch, row, col);
+            case MatmulElement::kBf16: finish<bf16>(params, batch, row, col); break;
+            case MatmulElement::kFp16: finish<fp16>(params, batch, row, col); break;
+            default: finish<float>(params, batch, row, col);
           }
         }
       }
@@ -76,7 +71,8 @@ struct SplitKReduce {
     float sums[4] = {};
     for (std::uint32_t split = 0; split < params.splits; ++split) {
       const std::uint64_t at =
-          ((std::uint64_t{batch} * params.splits + split) * params.partial_rows + row) * params.partial_pitch + col;
+          ((std::uint64_t{batch} * params.splits + split) * params.partial_rows + row) * params.partial_pitch +
+          col;
       const isa::Bytes16 part = isa::ld_global(reinterpret_cast<const isa::Bytes16*>(params.partial + at));
       HEDDLE_UNROLL
       for (std::uint32_t i = 0; i < 4; ++i) sums[i] += __builtin_bit_cast(float, part.word[i]);

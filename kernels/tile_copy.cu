@@ -60,10 +60,11 @@ RunOutcome launch_with_mistake(Device& device, const std::string& name, const La
 RunOutcome launch_copy(Device& device, const TileCopyProblem& problem, const LaunchShape& shape,
                        const TileCopyParams& params) {
   if (!problem.mistake.empty() && problem.stages != TileCopyConfig{}.stages) {
-    throw InputError("tile copy: a mistake with " + std::to_string(problem.stages) + " stages; mistakes are planted in " +
-                     std::to_string(TileCopyConfig{}.stages));
+    throw InputError("tile copy: a mistake with " + std::to_string(problem.stages) +
+                     " stages; mistakes are planted in " + std::to_string(TileCopyConfig{}.stages));
   }
-  if (!problem.mistake.empty()) return launch_with_mistake<TileCopyConfig{}>(device, problem.mistake, shape, params);
+  if (!problem.mistake.empty())
+    return launch_with_mistake<TileCopyConfig{}>(device, problem.mistake, shape, params);
   switch (problem.stages) {
     case 1: return launch_stages<1>(device, shape, params);
     case 2: return launch_stages<2>(device, shape, params);
@@ -105,8 +106,7 @@ TileCopyResult tile_copy<kTarget>(const TileCopyProblem& problem, const RunOptio
     params.start[d] = problem.start[d];
     params.box[d] = problem.box[d];
   }
-  const std::size_t output_bytes =
-      problem.image ? std::size_t{plan.boxes} * plan.tile_bytes : plan.tensor_bytes;
+  const std::size_t output_bytes = problem.image ? std::size_t{plan.boxes} * plan.tile_bytes : plan.tensor_bytes;
   std::vector<std::unique_ptr<DeviceBuffer>> outputs;
   for (std::uint32_t cta = 0; cta < problem.cluster; ++cta) {
     outputs.push_back(std::make_unique<DeviceBuffer>(device, "destination " + std::to_string(cta), output_bytes));

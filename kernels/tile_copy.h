@@ -35,11 +35,11 @@ struct TileCopyParams {
                                             // memory, instead of the TMA store
   std::uint32_t rank;
   std::uint32_t boxes;
-  std::uint32_t counts[5];  // boxes along each dimension
-  std::int32_t start[5];    // coordinates of the first box
-  std::uint32_t box[5];     // elements from one box to the next
-  std::uint32_t tx_bytes;   // what a load of one box completes
-  std::uint32_t tile_bytes; // what a box takes in shared memory
+  std::uint32_t counts[5];   // boxes along each dimension
+  std::int32_t start[5];     // coordinates of the first box
+  std::uint32_t box[5];      // elements from one box to the next
+  std::uint32_t tx_bytes;    // what a load of one box completes
+  std::uint32_t tile_bytes;  // what a box takes in shared memory
 };
 
 template <TileCopyConfig config, class Backend = MbarrierBackend<config.stages, PipelineScope::kCluster>>
@@ -82,7 +82,8 @@ struct TileCopy {
   // An image shows all bytes of a tile. Where a box is narrower than the swizzle, copies leave gaps, which must
   // have a value too.
   HEDDLE_DEVICE static void clear(Shared& shared) {
-    for (std::uint32_t at = isa::tid_x() * 16; at < config.stages * config.stage_bytes; at += isa::ntid_x() * 16) {
+    for (std::uint32_t at = isa::tid_x() * 16; at < config.stages * config.stage_bytes;
+         at += isa::ntid_x() * 16) {
       isa::st_shared(reinterpret_cast<isa::Bytes16*>(shared.tiles.ptr(at)), {});
     }
     isa::fence_proxy_async_shared_cta();
@@ -182,9 +183,8 @@ struct TileCopy {
 
   HEDDLE_DEVICE static void store_box(const Params& params, std::uint32_t box, const unsigned char* tile) {
     const isa::TensorMap* map = &params.destination[isa::cluster_ctarank()];
-    at_rank(params.rank, [&]<int rank>() {
-      isa::cp_async_bulk_tensor_store(map, Coordinates<rank>(params, box).at, tile);
-    });
+    at_rank(params.rank,
+            [&]<int rank>() { isa::cp_async_bulk_tensor_store(map, Coordinates<rank>(params, box).at, tile); });
   }
 };
 

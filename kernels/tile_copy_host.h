@@ -22,14 +22,14 @@ struct TileCopyProblem {
   std::uint64_t dims[5] = {};       // elements
   std::uint64_t strides[4] = {};    // bytes; all zero: dense, rows padded to 16 bytes
   std::uint32_t box[5] = {};
-  std::int32_t start[5] = {};       // coordinates of the first box; boxes go on from there over the tensor
-  std::uint32_t swizzle_bytes = 0;  // 0, 32, 64 or 128
-  std::uint32_t stages = 4;         // 1 to 8
-  std::uint32_t consumer_warps = 4; // 1 to 4
-  std::uint32_t cluster = 1;        // 1 or 2, with multicast
-  std::uint32_t ctas = 4;           // a multiple of `cluster`
-  bool image = false;               // give back the tiles as they lie in shared memory, not the copied tensor
-  std::string mistake = {};         // simulated SM only: a name from sim/mutant.h
+  std::int32_t start[5] = {};        // coordinates of the first box; boxes go on from there over the tensor
+  std::uint32_t swizzle_bytes = 0;   // 0, 32, 64 or 128
+  std::uint32_t stages = 4;          // 1 to 8
+  std::uint32_t consumer_warps = 4;  // 1 to 4
+  std::uint32_t cluster = 1;         // 1 or 2, with multicast
+  std::uint32_t ctas = 4;            // a multiple of `cluster`
+  bool image = false;                // give back the tiles as they lie in shared memory, not the copied tensor
+  std::string mistake = {};          // simulated SM only: a name from sim/mutant.h
 };
 
 struct TileCopyResult {
@@ -61,9 +61,11 @@ template <Target target>
 GpuList tile_copy_gpus();
 
 template <>
-TileCopyResult tile_copy<Target::kSim>(const TileCopyProblem&, const RunOptions&, const std::vector<unsigned char>&);
+TileCopyResult tile_copy<Target::kSim>(const TileCopyProblem&, const RunOptions&,
+                                       const std::vector<unsigned char>&);
 template <>
-TileCopyResult tile_copy<Target::kCuda>(const TileCopyProblem&, const RunOptions&, const std::vector<unsigned char>&);
+TileCopyResult tile_copy<Target::kCuda>(const TileCopyProblem&, const RunOptions&,
+                                        const std::vector<unsigned char>&);
 template <>
 GpuList tile_copy_gpus<Target::kSim>();
 template <>

@@ -23,7 +23,8 @@ void check(const TileCopyProblem& p) {
   require(p.swizzle_bytes == 0 || p.swizzle_bytes == 32 || p.swizzle_bytes == 64 || p.swizzle_bytes == 128,
           fmt::format("a swizzle of {} bytes; 0, 32, 64 or 128", p.swizzle_bytes));
   require(p.stages >= 1 && p.stages <= 8, fmt::format("{} stages; 1 to 8", p.stages));
-  require(p.consumer_warps >= 1 && p.consumer_warps <= 4, fmt::format("{} consumer warps; 1 to 4", p.consumer_warps));
+  require(p.consumer_warps >= 1 && p.consumer_warps <= 4,
+          fmt::format("{} consumer warps; 1 to 4", p.consumer_warps));
   require(p.cluster >= 1 && p.cluster <= TileCopyParams::kMaxCluster,
           fmt::format("a cluster of {} CTAs; 1 or {}", p.cluster, TileCopyParams::kMaxCluster));
   require(p.ctas > 0 && p.ctas % p.cluster == 0,
@@ -63,7 +64,8 @@ TileCopyPlan plan_tile_copy(const TileCopyProblem& p) {
   const std::uint32_t row_bytes = p.box[0] * p.element_bytes;
   const std::uint64_t tile_bytes = rows * std::max(row_bytes, p.swizzle_bytes);
   const std::uint32_t room = TileCopyConfig{}.stage_bytes;
-  require(tile_bytes <= room, fmt::format("a box takes {} bytes of shared memory; a stage has {}", tile_bytes, room));
+  require(tile_bytes <= room,
+          fmt::format("a box takes {} bytes of shared memory; a stage has {}", tile_bytes, room));
   plan.tx_bytes = static_cast<std::uint32_t>(rows * row_bytes);
   plan.tile_bytes = static_cast<std::uint32_t>(tile_bytes);
   return plan;

@@ -1,57 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that kernels and their hosts use, in reading order. What is for the simulated SM alone is in heddle/sim/, and
-// ready-made kernels with their host functions are in heddle/kernels/ (the library heddle::kernels).
+// All that kernels and their hosts use, in reading order. What is for the simulated SM alone is in heddle/sim/,
+// and ready-made kernels with their host functions are in heddle/kernels/ (the library heddle::kernels).
 #pragma once
 
 #include <heddle/linear.h>
 #include <heddle/version.h>
 
-#include <heddle/pipeline/pipeline.h>
-#include <heddle/pipeline/tile_pipeline.h>
+#include <heddle/pipeline/epilogue_load.h>
 #include <heddle/pipeline/input_tile_pipeline.h>
 #include <heddle/pipeline/output_tile_pipeline.h>
-#include <heddle/pipeline/per_k.h>
-#include <heddle/pipeline/epilogue_load.h>
 #include <heddle/pipeline/payload.h>
-#include <heddle/pipeline/pipeline_storage.h>
+#include <heddle/pipeline/per_k.h>
+#include <heddle/pipeline/pipeline.h>
 #include <heddle/pipeline/pipeline_bundle.h>
+#include <heddle/pipeline/pipeline_storage.h>
+#include <heddle/pipeline/tile_pipeline.h>
 
-#include <heddle/kernel/roles.h>
-#include <heddle/kernel/context.h>
-#include <heddle/kernel/warp_context.h>
 #include <heddle/kernel/barriers.h>
-#include <heddle/kernel/scheduler.h>
 #include <heddle/kernel/clc_scheduler.h>
+#include <heddle/kernel/context.h>
+#include <heddle/kernel/roles.h>
+#include <heddle/kernel/scheduler.h>
 #include <heddle/kernel/shared_memory.h>
+#include <heddle/kernel/warp_context.h>
 
 #include <heddle/tile/element.h>
 #include <heddle/tile/layout.h>
+#include <heddle/tile/scale_factors.h>
+#include <heddle/tile/smem_array.h>
 #include <heddle/tile/swizzle.h>
 #include <heddle/tile/tile_tensor.h>
-#include <heddle/tile/smem_array.h>
-#include <heddle/tile/scale_factors.h>
 #include <heddle/tile/tmem_view.h>
 
-#include <heddle/isa/target.h>
-#include <heddle/isa/entry.h>
-#include <heddle/isa/mbarrier.h>
-#include <heddle/isa/named_barrier.h>
-#include <heddle/isa/tma.h>
-#include <heddle/isa/wgmma.h>
-#include <heddle/isa/tcgen05.h>
-#include <heddle/isa/tmem.h>
-#include <heddle/isa/cluster.h>
 #include <heddle/isa/clc.h>
+#include <heddle/isa/cluster.h>
+#include <heddle/isa/entry.h>
 #include <heddle/isa/fence.h>
-#include <heddle/isa/warp.h>
-#include <heddle/isa/memory.h>
-#include <heddle/isa/sreg.h>
-#include <heddle/isa/registers.h>
 #include <heddle/isa/grid_dependency.h>
+#include <heddle/isa/mbarrier.h>
+#include <heddle/isa/memory.h>
+#include <heddle/isa/named_barrier.h>
+#include <heddle/isa/registers.h>
+#include <heddle/isa/sreg.h>
+#include <heddle/isa/target.h>
+#include <heddle/isa/tcgen05.h>
+#include <heddle/isa/tma.h>
+#include <heddle/isa/tmem.h>
+#include <heddle/isa/warp.h>
+#include <heddle/isa/wgmma.h>
 
+#include <heddle/host/device_id.h>
 #include <heddle/host/error.h>
 #include <heddle/host/run_options.h>
-#include <heddle/host/device_id.h>
 #include <heddle/host/tensor_map.h>
 #include <heddle/isa/device.h>

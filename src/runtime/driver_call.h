@@ -13,13 +13,10 @@ constexpr int driver_code(Error error) {
     case Error::kInvalidConfiguration:
     case Error::kInvalidPitch:
     case Error::kInvalidDevicePointer:
-    case Error::kInvalidMemcpyDirection:
-      return static_cast<int>(Error::kInvalidValue);
+    case Error::kInvalidMemcpyDirection: return static_cast<int>(Error::kInvalidValue);
     case Error::kInvalidSymbol:
-    case Error::kInvalidDeviceFunction:
-      return static_cast<int>(Error::kSymbolNotFound);
-    default:
-      return static_cast<int>(error);
+    case Error::kInvalidDeviceFunction: return static_cast<int>(Error::kSymbolNotFound);
+    default: return static_cast<int>(error);
   }
 }
 

@@ -72,21 +72,15 @@ Error set_attribute(State& card, Kernel& kernel, int attribute, int value) {
       if (value < -1 || value > 100) return Error::kInvalidValue;
       kernel.carveout = value;
       return Error::kSuccess;
-    case kNonPortableCluster:
-      kernel.allows_nonportable_cluster = value != 0;
-      return Error::kSuccess;
-    case kMustSetCluster:
-      kernel.must_set_cluster = value != 0;
-      return Error::kSuccess;
-    case kClusterScheduling:
-      return Error::kSuccess;
+    case kNonPortableCluster: kernel.allows_nonportable_cluster = value != 0; return Error::kSuccess;
+    case kMustSetCluster: kernel.must_set_cluster = value != 0; return Error::kSuccess;
+    case kClusterScheduling: return Error::kSuccess;
     case kClusterWidth:
     case kClusterHeight:
     case kClusterDepth:
       say("cudaFuncSetAttribute: a required cluster is not there; give the cluster at the launch");
       return Error::kNotSupported;
-    default:
-      return Error::kInvalidValue;
+    default: return Error::kInvalidValue;
   }
 }
 

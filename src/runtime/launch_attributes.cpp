@@ -36,12 +36,8 @@ LaunchRequest request_of(const LaunchConfig& config) {
   for (std::uint32_t a = 0; a < config.count; ++a) {
     const LaunchAttribute& attribute = config.attributes[a];
     switch (attribute.id) {
-      case kCooperative:
-        request.is_cooperative = attribute.number != 0;
-        break;
-      case kClusterDimension:
-        request.cluster = {attribute.dims[0], attribute.dims[1], attribute.dims[2]};
-        break;
+      case kCooperative: request.is_cooperative = attribute.number != 0; break;
+      case kClusterDimension: request.cluster = {attribute.dims[0], attribute.dims[1], attribute.dims[2]}; break;
       // The launch before is over when this one begins, and the smaller cluster is always allowed.
       case kProgrammaticStreamSerialization:
       case kPreferredClusterDimension:
@@ -55,11 +51,9 @@ LaunchRequest request_of(const LaunchConfig& config) {
       case kMemSyncDomainMap:
       case kMemSyncDomain:
       case kPreferredSharedCarveout:
-      case kNvlinkUtilCentricScheduling:
-        break;
+      case kNvlinkUtilCentricScheduling: break;
       case kDeviceUpdatableKernelNode:
-      default:
-        throw InputError(fmt::format("launch attribute {} is not there; see docs/exec.md", attribute.id));
+      default: throw InputError(fmt::format("launch attribute {} is not there; see docs/exec.md", attribute.id));
     }
   }
   return request;

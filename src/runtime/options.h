@@ -18,14 +18,14 @@ struct Options {
   sim::Schedule schedule = {};
   std::uint64_t budget = std::uint64_t{1} << 40;  // instructions of a launch
   bool check_races = true;
-  bool strict = false;                // formal findings end a launch
+  bool strict = false;  // formal findings end a launch
   // Mistakes that do not end a launch, as sim::AcceptRule has them: those that were asked for one by one, and
   // those of suppression files, which need not match anything.
   std::vector<std::string> accepted;
   std::vector<std::string> suppressed;
-  bool stats = false;  // print what was executed when the program ends
+  bool stats = false;       // print what was executed when the program ends
   bool says_calls = false;  // that a program looks up and that are not there
-  std::string again;   // the command that shows a run again
+  std::string again;        // the command that shows a run again
 
   std::uint32_t sm() const { return arch == Arch::kSm90 ? 90 : 100; }
 };

@@ -40,7 +40,7 @@ struct State {
   Told formal;
   Told accepted;
   std::set<std::string> used_rules;  // that accepted something
-  double seconds = 0;  // in launches
+  double seconds = 0;                // in launches
 };
 
 // Lives until the process ends: programs call the runtime from destructors of globals.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs that have the CUDA runtime linked in, as nvcc links them unless told otherwise. The functions of that runtime
-// are in the program's symbol table; before the program's first constructor runs, each of them gets a jump to the
-// function of the same name here. So it is never used, and nothing has to be known about how it talks to a driver.
+// Programs that have the CUDA runtime linked in, as nvcc links them unless told otherwise. The functions of that
+// runtime are in the program's symbol table; before the program's first constructor runs, each of them gets a
+// jump to the function of the same name here. So it is never used, and nothing has to be known about how it talks
+// to a driver.
 //
 // x86-64 only. `heddle exec` refuses a program without a symbol table before it comes to this.
 #include "runtime/message.h"
@@ -85,7 +86,8 @@ std::vector<Function> functions_of(const MappedFile& file) {
       if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
       if (symbol.st_name >= names.sh_size) continue;
       const char* name = text + symbol.st_name;
-      functions.push_back({{name, strnlen(name, names.sh_size - symbol.st_name)}, symbol.st_value, symbol.st_size});
+      functions.push_back(
+          {{name, strnlen(name, names.sh_size - symbol.st_name)}, symbol.st_value, symbol.st_size});
     }
   }
   std::sort(functions.begin(), functions.end(),
@@ -134,9 +136,8 @@ std::string_view without_stream_suffix(std::string_view name) {
 void redirect() {
   const MappedFile file("/proc/self/exe");
   std::vector<Function> functions = functions_of(file);
-  std::erase_if(functions, [](const Function& f) {
-    return !f.name.starts_with("cuda") && !f.name.starts_with("__cuda");
-  });
+  std::erase_if(functions,
+                [](const Function& f) { return !f.name.starts_with("cuda") && !f.name.starts_with("__cuda"); });
   bool has_runtime = false;
   for (const Function& f : functions) has_runtime |= f.name == "__cudaRegisterFatBinary";
   if (!has_runtime) return;
@@ -148,7 +149,8 @@ void redirect() {
     if (found == ours.end()) found = ours.find(without_stream_suffix(f.name));
     if (found == ours.end()) continue;
     if (f.room < kJumpBytes || !write_jump(moved + f.address, found->second)) {
-      say(fmt::format("{} is linked into the program with {} bytes of room, and cannot be redirected", f.name, f.room));
+      say(fmt::format("{} is linked into the program with {} bytes of room, and cannot be redirected", f.name,
+                      f.room));
     }
   }
 }

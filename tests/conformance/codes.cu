@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // codes: makes each mistake in a process of its own, because a card that a kernel broke stays broken, and
-// compares the code that a program sees with the one that is expected: on a card what an H200 gave for this source
-// (driver 580.159.04, CUDA 13.0, 2026-11-16), under `heddle exec` the same but where the table says why not. Built by
-// nvcc for sm_90a. codes NAME: makes that mistake alone, and prints its code.
+// compares the code that a program sees with the one that is expected: on a card what an H200 gave for this
+// source (driver 580.159.04, CUDA 13.0, 2026-11-16), under `heddle exec` the same but where the table says why
+// not. Built by nvcc for sm_90a. codes NAME: makes that mistake alone, and prints its code.
 #include <cuda.h>
 #include <cuda_runtime.h>
 

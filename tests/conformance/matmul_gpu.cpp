@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The Hopper matmul on a GPU, exact on integers: random shapes with ragged edges, all types, both layouts of B,
-// alpha, beta, bias, activation and residual, every configuration. Outputs and paddings are poisoned, and paddings
-// must stay so. Without a GPU it is skipped (status 77).
+// alpha, beta, bias, activation and residual, every configuration. Outputs and paddings are poisoned, and
+// paddings must stay so. Without a GPU it is skipped (status 77).
 //
 //   conformance_matmul [shapes] [largest extent]
 #include "matmul_families.h"
@@ -19,9 +19,9 @@
 namespace {
 
 using heddle::Activation;
-using heddle::OperandLayout;
-using heddle::MatmulProblem;
 using heddle::MatmulElement;
+using heddle::MatmulProblem;
+using heddle::OperandLayout;
 using heddle::Target;
 using heddle::reference::MatmulCase;
 
@@ -141,7 +141,8 @@ void compare_random(std::uint32_t count, std::uint32_t largest, Tally& tally) {
     MatmulProblem p = random_problem(random, largest);
     const bool has_bias = random() % 4 == 0;
     const bool has_residual = random() % 4 == 0;
-    const bool is_fused = has_bias || has_residual || p.alpha != 1 || p.beta != 0 || p.activation != Activation::kNone;
+    const bool is_fused =
+        has_bias || has_residual || p.alpha != 1 || p.beta != 0 || p.activation != Activation::kNone;
     const std::vector<std::string> configs = heddle::matmul_sm90_configs(p, is_fused, false);
     if (i % 4 != 0) p.config = configs[random() % configs.size()];
     if (const std::string split = in_parts(p, random); i % 4 == 1 && !split.ends_with("/1")) p.config = split;
@@ -205,7 +206,8 @@ bool refuses_bad_input(Tally& after) {
   const auto run = [&](const void* a, void* out, cudaStream_t stream) {
     heddle::enqueue_matmul_sm90<Target::kCuda>(problem, {.a = a, .b = at + (1 << 20), .out = out}, stream);
   };
-  all &= is_refused("an odd address", "addresses are multiples of 16", [&] { run(at + 8, at + (2 << 20), nullptr); });
+  all &= is_refused("an odd address", "addresses are multiples of 16",
+                    [&] { run(at + 8, at + (2 << 20), nullptr); });
   all &= is_refused("an overlap", "out overlaps a", [&] { run(at, at + 1024, nullptr); });
   all &= is_refused("another GPU", "there is no GPU 99", [&] {
     one.prepare();
@@ -226,7 +228,8 @@ bool refuses_bad_input(Tally& after) {
 int main(int argc, char** argv) {
   const heddle::GpuList list = heddle::matmul_gpus<Target::kCuda>();
   if (list.gpus.empty() || list.gpus[0].major != 9) {
-    fmt::print("skipped: {}\n", list.gpus.empty() ? list.why : list.gpus[0].name + " is not of compute capability 9.0");
+    fmt::print("skipped: {}\n",
+               list.gpus.empty() ? list.why : list.gpus[0].name + " is not of compute capability 9.0");
     return kSkipped;
   }
   const std::uint32_t count = argc > 1 ? static_cast<std::uint32_t>(std::atoi(argv[1])) : 600;
@@ -234,7 +237,8 @@ int main(int argc, char** argv) {
   fmt::print("{}, seed 11\n", list.gpus[0].name);
   Tally random;
   compare_random(count, largest, random);
-  fmt::print("random shapes: {} problems, {} elements, {} problems wrong\n", random.problems, random.elements, random.wrong);
+  fmt::print("random shapes: {} problems, {} elements, {} problems wrong\n", random.problems, random.elements,
+             random.wrong);
   Tally configurations;
   if (argc <= 1) {
     compare_configurations(configurations);
@@ -245,8 +249,8 @@ int main(int argc, char** argv) {
   bool refuses = true;
   if (argc <= 1) {
     refuses = refuses_bad_input(after);
-    fmt::print("bad input: {}, {} problems after it, {} wrong\n", refuses ? "refused" : "NOT refused", after.problems,
-               after.wrong);
+    fmt::print("bad input: {}, {} problems after it, {} wrong\n", refuses ? "refused" : "NOT refused",
+               after.problems, after.wrong);
   }
   return refuses && random.wrong + configurations.wrong + after.wrong == 0 ? 0 : 1;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random sequences of mbarrier operations on a GPU and in the simulated SM, answers compared: tests by parity and by
-// token, and pending counts. The sequences are legal: no arrival too many, no count out of range, no token of a phase
-// long over. Without a GPU it is skipped (status 77).
+// Random sequences of mbarrier operations on a GPU and in the simulated SM, answers compared: tests by parity and
+// by token, and pending counts. The sequences are legal: no arrival too many, no count out of range, no token of
+// a phase long over. Without a GPU it is skipped (status 77).
 //
 //   conformance_mbarrier_gpu [sequences, 20000 unless told]
 #include "mbarrier_gpu_test.h"
@@ -32,7 +32,9 @@ class Sequence {
     return low + static_cast<std::uint32_t>(random_() % (high - low + 1));
   }
 
-  void push(BarrierOp op, std::uint32_t operand = 0, std::uint32_t slot = 0) { steps_.push_back({op, operand, slot}); }
+  void push(BarrierOp op, std::uint32_t operand = 0, std::uint32_t slot = 0) {
+    steps_.push_back({op, operand, slot});
+  }
 
   void init() {
     constexpr std::uint32_t kMaxCount = (1u << 20) - 1;

@@ -33,15 +33,20 @@ struct BarrierSequence {
     }
   }
 
-  HEDDLE_DEVICE static std::uint32_t step(Shared& shared, BarrierOp op, std::uint32_t operand, std::uint32_t slot) {
+  HEDDLE_DEVICE static std::uint32_t step(Shared& shared, BarrierOp op, std::uint32_t operand,
+                                          std::uint32_t slot) {
     MbarPtr bar = &shared.bar;
     std::uint64_t* token = &shared.tokens[slot];
     switch (op) {
       case BarrierOp::kInit: isa::mbarrier_init(bar, operand); return 0;
       case BarrierOp::kArrive: isa::st_shared(token, isa::mbarrier_arrive(bar, operand)); return 0;
-      case BarrierOp::kArriveNoComplete: isa::st_shared(token, isa::mbarrier_arrive_no_complete(bar, operand)); return 0;
+      case BarrierOp::kArriveNoComplete:
+        isa::st_shared(token, isa::mbarrier_arrive_no_complete(bar, operand));
+        return 0;
       case BarrierOp::kArriveDrop: isa::st_shared(token, isa::mbarrier_arrive_drop(bar, operand)); return 0;
-      case BarrierOp::kArriveExpectTx: isa::st_shared(token, isa::mbarrier_arrive_expect_tx(bar, operand)); return 0;
+      case BarrierOp::kArriveExpectTx:
+        isa::st_shared(token, isa::mbarrier_arrive_expect_tx(bar, operand));
+        return 0;
       case BarrierOp::kExpectTx: isa::mbarrier_expect_tx(bar, operand); return 0;
       case BarrierOp::kCompleteTx: isa::mbarrier_complete_tx_cluster(bar, operand); return 0;
       case BarrierOp::kTestWaitParity: return isa::mbarrier_test_wait_parity(bar, operand) ? 1 : 0;

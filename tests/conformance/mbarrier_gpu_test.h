@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the two halves of the mbarrier conformance test share: operations on one barrier, and one function for both
-// targets that carries out many sequences of them. Plain types, the same for both.
+// What the two halves of the mbarrier conformance test share: operations on one barrier, and one function for
+// both targets that carries out many sequences of them. Plain types, the same for both.
 #pragma once
 
 #include <heddle/host/run_options.h>
@@ -14,16 +14,16 @@
 namespace heddle {
 
 enum class BarrierOp : std::uint32_t {
-  kInit,              // operand: count
-  kArrive,            // operand: count; its token goes to the slot
+  kInit,    // operand: count
+  kArrive,  // operand: count; its token goes to the slot
   kArriveNoComplete,
   kArriveDrop,
-  kArriveExpectTx,    // operand: bytes
+  kArriveExpectTx,  // operand: bytes
   kExpectTx,
   kCompleteTx,
-  kTestWaitParity,    // operand: parity
-  kTestWait,          // of the slot's token
-  kPendingCount,      // of the slot's token
+  kTestWaitParity,  // operand: parity
+  kTestWait,        // of the slot's token
+  kPendingCount,    // of the slot's token
   kInval,
 };
 

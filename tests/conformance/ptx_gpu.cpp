@@ -51,7 +51,8 @@ class Driver {
   decltype(&::cuDeviceGetCount) device_count = find<decltype(&::cuDeviceGetCount)>("cuDeviceGetCount");
   decltype(&::cuDeviceGet) device_get = find<decltype(&::cuDeviceGet)>("cuDeviceGet");
   decltype(&::cuDeviceGetAttribute) attribute = find<decltype(&::cuDeviceGetAttribute)>("cuDeviceGetAttribute");
-  decltype(&::cuDevicePrimaryCtxRetain) retain = find<decltype(&::cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
+  decltype(&::cuDevicePrimaryCtxRetain) retain =
+      find<decltype(&::cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
   decltype(&::cuCtxSetCurrent) set_current = find<decltype(&::cuCtxSetCurrent)>("cuCtxSetCurrent");
   decltype(&::cuCtxSynchronize) synchronize = find<decltype(&::cuCtxSynchronize)>("cuCtxSynchronize");
   decltype(&::cuMemAlloc_v2) allocate = find<decltype(&::cuMemAlloc_v2)>("cuMemAlloc_v2");
@@ -159,8 +160,8 @@ int main(int argc, char** argv) {
   int gpus = 0;
   int major = 0;
   if (!driver().is_there() || driver().init(0) != CUDA_SUCCESS || driver().device_count(&gpus) != CUDA_SUCCESS ||
-      gpus == 0 ||
-      driver().attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) != CUDA_SUCCESS || major != 9) {
+      gpus == 0 || driver().attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) != CUDA_SUCCESS ||
+      major != 9) {
     fmt::print("skipped: there is no GPU of compute capability 9.0\n");
     return kSkipped;
   }
@@ -195,7 +196,8 @@ int main(int argc, char** argv) {
       fmt::print("{:<44} {} of {} sets differ\n", form.text, different, sets);
     }
   }
-  for (const auto& [text, worst] : approximate) fmt::print("{:<44} at most {} units in the last place\n", text, worst);
+  for (const auto& [text, worst] : approximate)
+    fmt::print("{:<44} at most {} units in the last place\n", text, worst);
   fmt::print("{} forms, {} sets of operands each: {} forms differ, {} are approximate\n", forms, sets, differing,
              approximate.size());
   return differing == 0 ? 0 : 1;

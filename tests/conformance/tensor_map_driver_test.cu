@@ -235,42 +235,20 @@ TensorMapSpec random_map(std::mt19937_64& engine, const char* address) {
   for (std::uint64_t bends = pick(0, 3); bends > 0; --bends) {
     const std::uint32_t d = small(0, 4);
     switch (pick(0, 12)) {
-      case 0:
-        spec.type = static_cast<TensorType>(pick(0, 16));
-        break;
-      case 1:
-        spec.rank = small(0, 6);
-        break;
-      case 2:
-        spec.address = address + pick(0, 64);
-        break;
-      case 3:
-        spec.dims[d] = pick(0, 1) != 0 ? pick(0, 2) : pick((1ull << 32) - 2, (1ull << 32) + 2);
-        break;
+      case 0: spec.type = static_cast<TensorType>(pick(0, 16)); break;
+      case 1: spec.rank = small(0, 6); break;
+      case 2: spec.address = address + pick(0, 64); break;
+      case 3: spec.dims[d] = pick(0, 1) != 0 ? pick(0, 2) : pick((1ull << 32) - 2, (1ull << 32) + 2); break;
       case 4:
         spec.strides[d % 4] = pick(0, 1) != 0 ? pick(0, 64) : pick((1ull << 40) - 40, (1ull << 40) + 20);
         break;
-      case 5:
-        spec.box[d] = pick(0, 1) != 0 ? small(0, 2) : small(254, 258);
-        break;
-      case 6:
-        spec.box[0] = small(1, 264);
-        break;
-      case 7:
-        spec.element_strides[d] = small(0, 10);
-        break;
-      case 8:
-        spec.interleave = static_cast<Interleave>(pick(0, 3));
-        break;
-      case 9:
-        spec.swizzle = static_cast<Swizzle>(pick(0, 5));
-        break;
-      case 10:
-        spec.l2_promotion = static_cast<L2Promotion>(pick(0, 4));
-        break;
-      case 11:
-        spec.fill = static_cast<OobFill>(pick(0, 2));
-        break;
+      case 5: spec.box[d] = pick(0, 1) != 0 ? small(0, 2) : small(254, 258); break;
+      case 6: spec.box[0] = small(1, 264); break;
+      case 7: spec.element_strides[d] = small(0, 10); break;
+      case 8: spec.interleave = static_cast<Interleave>(pick(0, 3)); break;
+      case 9: spec.swizzle = static_cast<Swizzle>(pick(0, 5)); break;
+      case 10: spec.l2_promotion = static_cast<L2Promotion>(pick(0, 4)); break;
+      case 11: spec.fill = static_cast<OobFill>(pick(0, 2)); break;
       default:
         spec.interleave = static_cast<Interleave>(pick(1, 2));
         spec.swizzle = Swizzle::k32B;

@@ -30,8 +30,9 @@ struct Tally {
 };
 
 std::string describe(const TileCopyProblem& p) {
-  std::string text = fmt::format("rank {}, {}-byte elements, swizzle {}, stages {}, consumers {}, cluster {}, box", p.rank,
-                                 p.element_bytes, p.swizzle_bytes, p.stages, p.consumer_warps, p.cluster);
+  std::string text =
+      fmt::format("rank {}, {}-byte elements, swizzle {}, stages {}, consumers {}, cluster {}, box", p.rank,
+                  p.element_bytes, p.swizzle_bytes, p.stages, p.consumer_warps, p.cluster);
   for (std::uint32_t d = 0; d < p.rank; ++d) text += fmt::format(" {}", p.box[d]);
   text += ", tensor";
   for (std::uint32_t d = 0; d < p.rank; ++d) text += fmt::format(" {}", p.dims[d]);
@@ -45,7 +46,8 @@ void compare(const TileCopyProblem& problem, std::mt19937_64& generator, Tally& 
   std::vector<unsigned char> source(plan.tensor_bytes);
   for (unsigned char& byte : source) byte = static_cast<unsigned char>(generator());
   const std::string schedule = fmt::format("{:x}", generator() & 0xffffffffu);
-  const TileCopyResult sim = heddle::tile_copy<heddle::Target::kSim>(problem, {.kernel = "tile_copy", .schedule = schedule}, source);
+  const TileCopyResult sim =
+      heddle::tile_copy<heddle::Target::kSim>(problem, {.kernel = "tile_copy", .schedule = schedule}, source);
   const TileCopyResult gpu = heddle::tile_copy<heddle::Target::kCuda>(problem, {.kernel = "tile_copy"}, source);
   ++tally.problems;
   tally.boxes += plan.boxes;
@@ -57,7 +59,8 @@ void compare(const TileCopyProblem& problem, std::mt19937_64& generator, Tally& 
   }
   std::uint64_t different = 0;
   for (std::size_t o = 0; o < sim.outputs.size(); ++o) {
-    for (std::size_t i = 0; i < sim.outputs[o].size(); ++i) different += sim.outputs[o][i] != gpu.outputs[o][i] ? 1 : 0;
+    for (std::size_t i = 0; i < sim.outputs[o].size(); ++i)
+      different += sim.outputs[o][i] != gpu.outputs[o][i] ? 1 : 0;
     tally.bytes += sim.outputs[o].size();
   }
   if (different != 0) fmt::print("DIFFERENT {} bytes: {}\n", different, describe(problem));
@@ -126,8 +129,8 @@ void compare_random_boxes(std::uint32_t count, Tally& tally, std::mt19937_64& ge
 }
 
 void print(const char* what, const Tally& tally) {
-  fmt::print("{}: {} problems, {} boxes, {} bytes compared, {} different, {} failed\n", what, tally.problems, tally.boxes,
-             tally.bytes, tally.different, tally.failed);
+  fmt::print("{}: {} problems, {} boxes, {} bytes compared, {} different, {} failed\n", what, tally.problems,
+             tally.boxes, tally.bytes, tally.different, tally.failed);
 }
 
 }  // namespace

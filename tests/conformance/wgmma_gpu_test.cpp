@@ -39,7 +39,9 @@ float draw(Data data, int smallest, Random& random) {
   switch (data) {
     case kIntegers: return static_cast<float>(static_cast<int>(random() % 9) - 4);
     case kNormal: return normal(random);
-    case kAllExponents: return std::ldexp(normal(random), static_cast<int>(random() % static_cast<unsigned>(2 - smallest)) + smallest);
+    case kAllExponents:
+      return std::ldexp(normal(random),
+                        static_cast<int>(random() % static_cast<unsigned>(2 - smallest)) + smallest);
     default: return std::ldexp(normal(random), random() % 2 == 0 ? smallest : -1);
   }
 }
@@ -47,10 +49,13 @@ float draw(Data data, int smallest, Random& random) {
 std::uint32_t draw_element(Data data, OperandType type, Random& random) {
   const std::uint32_t any = static_cast<std::uint32_t>(random());
   switch (type) {
-    case OperandType::kF16: return data == kAnyBits ? any & 0xFFFF : fp16::from_float(draw(data, -14, random)).bits;
-    case OperandType::kBf16: return data == kAnyBits ? any & 0xFFFF : bf16::from_float(draw(data, -126, random)).bits;
+    case OperandType::kF16:
+      return data == kAnyBits ? any & 0xFFFF : fp16::from_float(draw(data, -14, random)).bits;
+    case OperandType::kBf16:
+      return data == kAnyBits ? any & 0xFFFF : bf16::from_float(draw(data, -126, random)).bits;
     // The low bits, which do not count, are set.
-    case OperandType::kTf32: return data == kAnyBits ? any : tf32::from_float(draw(data, -126, random)).bits | (any & 0x1FFF);
+    case OperandType::kTf32:
+      return data == kAnyBits ? any : tf32::from_float(draw(data, -126, random)).bits | (any & 0x1FFF);
     case OperandType::kE4m3: return data == kAnyBits ? any & 0xFF : e4m3::from_float(draw(data, -6, random)).bits;
     default: return data == kAnyBits ? any & 0xFF : e5m2::from_float(draw(data, -14, random)).bits;
   }
@@ -61,7 +66,8 @@ std::uint32_t draw_accumulators(Data data, AccumulatorType type, Random& random)
     const std::uint32_t low = draw_element(data, OperandType::kF16, random);
     return low | draw_element(data, OperandType::kF16, random) << 16;
   }
-  return data == kAnyBits ? static_cast<std::uint32_t>(random()) : std::bit_cast<std::uint32_t>(draw(data, -126, random));
+  return data == kAnyBits ? static_cast<std::uint32_t>(random())
+                          : std::bit_cast<std::uint32_t>(draw(data, -126, random));
 }
 
 struct Tally {
@@ -86,7 +92,8 @@ std::uint32_t steps_in(std::uint8_t major, Swizzle swizzle) {
 }
 
 template <Target other>
-void compare(std::size_t case_idx, Data data, Swizzle a_swizzle, Swizzle b_swizzle, Random& random, Tally& tally) {
+void compare(std::size_t case_idx, Data data, Swizzle a_swizzle, Swizzle b_swizzle, Random& random,
+             Tally& tally) {
   const WgmmaCase& one = kWgmmaCases.all[case_idx];
   Problem problem{.shape = {.n = one.n,
                             .a = static_cast<OperandType>(one.a),
@@ -198,9 +205,8 @@ int compare_all() {
 
 int main() {
   const GpuList list = wgmma_gpus<Target::kCuda>();
-  const auto gpu = std::find_if(list.gpus.begin(), list.gpus.end(), [](const GpuDescription& g) {
-    return g.major == 9 && g.minor == 0;
-  });
+  const auto gpu = std::find_if(list.gpus.begin(), list.gpus.end(),
+                                [](const GpuDescription& g) { return g.major == 9 && g.minor == 0; });
   if (gpu == list.gpus.end()) {
     fmt::print("skipped: {}\n", list.gpus.empty() ? list.why : "no GPU of compute capability 9.0");
     return kSkipped;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table that a program makes and a document holds, between two lines of comment. As a program, `PROGRAM FILE` says
-// whether the file has it, `PROGRAM --write FILE` makes it so.
+// A table that a program makes and a document holds, between two lines of comment. As a program, `PROGRAM FILE`
+// says whether the file has it, `PROGRAM --write FILE` makes it so.
 #pragma once
 
 #include <cstdio>
@@ -45,7 +45,8 @@ inline int keep_table(const GeneratedTable& table, int argc, char** argv) {
     return 0;
   }
   if (text.compare(from, end - from, table.text) == 0) return 0;
-  std::fprintf(stderr, "the table in %s is not what it should be; run %s --write %s\n", path, program.c_str(), path);
+  std::fprintf(stderr, "the table in %s is not what it should be; run %s --write %s\n", path, program.c_str(),
+               path);
   return 1;
 }
 

@@ -29,11 +29,13 @@ std::string table() {
     text += " |\n";
     count += forms.size();
   }
-  return text + "\n" + std::to_string(by_opcode.size()) + " instructions in " + std::to_string(count) + " forms.\n\n";
+  return text + "\n" + std::to_string(by_opcode.size()) + " instructions in " + std::to_string(count) +
+         " forms.\n\n";
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return heddle::test::keep_table({.program = "ptx_forms", .begin = kBegin, .end = kEnd, .text = table()}, argc, argv);
+  return heddle::test::keep_table({.program = "ptx_forms", .begin = kBegin, .end = kEnd, .text = table()}, argc,
+                                  argv);
 }

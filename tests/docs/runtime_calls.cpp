@@ -41,5 +41,6 @@ std::string table() {
 int heddle::runtime::cudart_major() { return 13; }
 
 int main(int argc, char** argv) {
-  return heddle::test::keep_table({.program = "runtime_calls", .begin = kBegin, .end = kEnd, .text = table()}, argc, argv);
+  return heddle::test::keep_table({.program = "runtime_calls", .begin = kBegin, .end = kEnd, .text = table()},
+                                  argc, argv);
 }

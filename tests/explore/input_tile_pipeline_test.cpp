@@ -21,10 +21,9 @@
 namespace heddle {
 namespace {
 
-using Payload =
-    StandardTilePayload<std::uint32_t, std::uint32_t,
-                        StandardTileConfig{
-                            .a = {4, 32}, .b = {8, 32}, .a_swizzle = Swizzle::kNone, .b_swizzle = Swizzle::kNone}>;
+using Payload = StandardTilePayload<
+    std::uint32_t, std::uint32_t,
+    StandardTileConfig{.a = {4, 32}, .b = {8, 32}, .a_swizzle = Swizzle::kNone, .b_swizzle = Swizzle::kNone}>;
 constexpr std::uint32_t kAWords = 4 * 32;
 constexpr std::uint32_t kBWords = 8 * 32;
 constexpr std::uint32_t kMaxTiles = 6 * 4;
@@ -82,29 +81,30 @@ struct Ring {
 
   static sim::Report run(const Tiles& tiles, std::uint32_t turns, const sim::Schedule& schedule,
                          std::uint32_t& wrong) {
-    return test::run_kernel<Storage>(
-        {.threads = 64, .memory = &tiles.memory, .schedule = schedule}, [&](Storage& shared) {
-          Pipeline pipeline(shared, "input");
-          if (isa::tid_x() == 0) {
-            Pipeline::init_barriers(shared.barriers.ptr(), 1, 32);
-            isa::fence_mbarrier_init();
-          }
-          isa::syncthreads();
-          if (isa::tid_x() == 0) load(tiles, pipeline, turns);
-          if (isa::tid_x() >= 32) wrong += wrong_words(tiles, pipeline, turns);
-        });
+    return test::run_kernel<Storage>({.threads = 64, .memory = &tiles.memory, .schedule = schedule},
+                                     [&](Storage& shared) {
+                                       Pipeline pipeline(shared, "input");
+                                       if (isa::tid_x() == 0) {
+                                         Pipeline::init_barriers(shared.barriers.ptr(), 1, 32);
+                                         isa::fence_mbarrier_init();
+                                       }
+                                       isa::syncthreads();
+                                       if (isa::tid_x() == 0) load(tiles, pipeline, turns);
+                                       if (isa::tid_x() >= 32) wrong += wrong_words(tiles, pipeline, turns);
+                                     });
   }
 };
 
 template <std::uint32_t k_group_size>
 void survives_every_schedule() {
   const Tiles tiles;
-  test::for_every_ring_and_schedule([&]<std::uint32_t stages>(std::uint32_t turns, const sim::Schedule& schedule) {
-    std::uint32_t wrong = 0;
-    const sim::Report report = Ring<stages, k_group_size>::run(tiles, turns, schedule, wrong);
-    EXPECT_TRUE(test::is_silent(report));
-    EXPECT_EQ(wrong, 0u);
-  });
+  test::for_every_ring_and_schedule(
+      [&]<std::uint32_t stages>(std::uint32_t turns, const sim::Schedule& schedule) {
+        std::uint32_t wrong = 0;
+        const sim::Report report = Ring<stages, k_group_size>::run(tiles, turns, schedule, wrong);
+        EXPECT_TRUE(test::is_silent(report));
+        EXPECT_EQ(wrong, 0u);
+      });
 }
 
 TEST(InputTilePipeline, HandsOverEveryTileUnderManySchedulesKGroup1) { survives_every_schedule<1>(); }

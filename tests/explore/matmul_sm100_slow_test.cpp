@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Blackwell matmuls under a thousand random schedules for each configuration, for each layout of operands, and for
-// each format with scales.
+// The Blackwell matmuls under a thousand random schedules for each configuration, for each layout of operands,
+// and for each format with scales.
 #include "../support/matmul_cases.h"
 
 #include <gtest/gtest.h>

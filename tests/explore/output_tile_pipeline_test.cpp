@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OutputTilePipeline under many schedules, right and with one mistake in it: one thread multiplies into the ring of
-// accumulators, four warps read every one of them; on one SM, and on two that pair up.
+// OutputTilePipeline under many schedules, right and with one mistake in it: one thread multiplies into the ring
+// of accumulators, four warps read every one of them; on one SM, and on two that pair up.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -40,11 +40,12 @@ sim::Report run(std::uint32_t turns, const sim::Schedule& schedule, std::uint32_
 
 template <std::uint32_t cta_group>
 void survives_every_schedule() {
-  test::for_every_ring_and_schedule([&]<std::uint32_t stages>(std::uint32_t turns, const sim::Schedule& schedule) {
-    std::uint32_t wrong = 0;
-    EXPECT_TRUE(test::is_silent(run<Ring<stages, cta_group>>(turns, schedule, wrong)));
-    EXPECT_EQ(wrong, 0u);
-  });
+  test::for_every_ring_and_schedule(
+      [&]<std::uint32_t stages>(std::uint32_t turns, const sim::Schedule& schedule) {
+        std::uint32_t wrong = 0;
+        EXPECT_TRUE(test::is_silent(run<Ring<stages, cta_group>>(turns, schedule, wrong)));
+        EXPECT_EQ(wrong, 0u);
+      });
 }
 
 TEST(OutputTilePipeline, HandsOverEveryAccumulatorUnderManySchedules) { survives_every_schedule<1>(); }

@@ -40,37 +40,37 @@ sim::Report run_ring(const Source& source, std::uint32_t turns, const sim::Sched
     alignas(16) std::uint32_t words[stages][kWords];
     SharedMemBarrier barriers[2 * stages];
   };
-  return test::run_kernel<Ring>(
-      {.threads = 96, .memory = &source.memory, .schedule = schedule}, [&](Ring& ring) {
-        ProducerConsumerPipeline<stages, Backend> pipeline(ring.barriers, "input");
-        if (isa::tid_x() == 0) {
-          pipeline.init_mbars(1, 2);
-          isa::fence_mbarrier_init();
-        }
-        isa::syncthreads();
-        for (std::uint32_t turn = 0; turn < turns && isa::tid_x() == 0; ++turn) {
-          auto stage = pipeline.acquire_producer();
-          stage.expect_bytes(sizeof(ring.words[0]));
-          isa::cp_async_bulk_load(ring.words[stage.index()], &source.words[turn * kWords], sizeof(ring.words[0]),
-                                  stage.mbar());
-          std::move(stage).release();
-        }
-        for (std::uint32_t turn = 0; turn < turns && isa::tid_x() >= 32; ++turn) {
-          const std::uint32_t word = isa::tid_x() - 32;
-          auto stage = pipeline.acquire_consumer();
-          wrong += isa::ld_shared(&ring.words[stage.index()][word]) != source.words[turn * kWords + word];
-          std::move(stage).release_elected();
-        }
-      });
+  return test::run_kernel<Ring>({.threads = 96, .memory = &source.memory, .schedule = schedule}, [&](Ring& ring) {
+    ProducerConsumerPipeline<stages, Backend> pipeline(ring.barriers, "input");
+    if (isa::tid_x() == 0) {
+      pipeline.init_mbars(1, 2);
+      isa::fence_mbarrier_init();
+    }
+    isa::syncthreads();
+    for (std::uint32_t turn = 0; turn < turns && isa::tid_x() == 0; ++turn) {
+      auto stage = pipeline.acquire_producer();
+      stage.expect_bytes(sizeof(ring.words[0]));
+      isa::cp_async_bulk_load(ring.words[stage.index()], &source.words[turn * kWords], sizeof(ring.words[0]),
+                              stage.mbar());
+      std::move(stage).release();
+    }
+    for (std::uint32_t turn = 0; turn < turns && isa::tid_x() >= 32; ++turn) {
+      const std::uint32_t word = isa::tid_x() - 32;
+      auto stage = pipeline.acquire_consumer();
+      wrong += isa::ld_shared(&ring.words[stage.index()][word]) != source.words[turn * kWords + word];
+      std::move(stage).release_elected();
+    }
+  });
 }
 
 TEST(ProducerConsumerPipelineSchedules, HandOverEveryWord) {
   const Source source;
-  test::for_every_ring_and_schedule([&]<std::uint32_t stages>(std::uint32_t turns, const sim::Schedule& schedule) {
-    std::uint32_t wrong = 0;
-    EXPECT_TRUE(test::is_silent(run_ring<stages>(source, turns, schedule, wrong)));
-    EXPECT_EQ(wrong, 0u);
-  });
+  test::for_every_ring_and_schedule(
+      [&]<std::uint32_t stages>(std::uint32_t turns, const sim::Schedule& schedule) {
+        std::uint32_t wrong = 0;
+        EXPECT_TRUE(test::is_silent(run_ring<stages>(source, turns, schedule, wrong)));
+        EXPECT_EQ(wrong, 0u);
+      });
 }
 
 TEST(ProducerConsumerPipelineSchedules, EveryPlantedMistakeIsReported) {

@@ -10,7 +10,9 @@
 
 namespace {
 
-__global__ void write_past_the_end(int* data, int elements) { data[elements + static_cast<int>(threadIdx.x)] = 1; }
+__global__ void write_past_the_end(int* data, int elements) {
+  data[elements + static_cast<int>(threadIdx.x)] = 1;
+}
 
 __global__ void read_before_it_is_there(int* data) {
   __shared__ int values[64];

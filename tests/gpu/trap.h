@@ -10,8 +10,8 @@
 
 namespace heddle::inline HEDDLE_TARGET::test {
 
-// The exit status of a test: 0 if the first launch ends well and the second with a report, 77 without a GPU. What the
-// kernel prints is compared by the test's PASS_REGULAR_EXPRESSION.
+// The exit status of a test: 0 if the first launch ends well and the second with a report, 77 without a GPU. What
+// the kernel prints is compared by the test's PASS_REGULAR_EXPRESSION.
 template <class Well, class Broken>
 int expect_trap(const typename Well::Params& well, const typename Broken::Params& broken) {
   const GpuList list = find_gpus();

@@ -8,8 +8,8 @@ using namespace heddle;
 
 int main() {
   using Right = test::BrokenRing<ProducerConsumerPipeline<2>>;
-  using Forgets =
-      test::BrokenRing<ProducerConsumerPipeline<2, MutantBackend<MbarrierBackend<2>, Mutation{Mistake::kDropRelease}>>>;
+  using Forgets = test::BrokenRing<
+      ProducerConsumerPipeline<2, MutantBackend<MbarrierBackend<2>, Mutation{Mistake::kDropRelease}>>>;
   const test::RingParams params{.turns = 8, .dropped_turn = 8};
   return test::expect_trap<Right, Forgets>(params, params);
 }

@@ -68,7 +68,13 @@ TEST(PtxKernels, TileCopyGivesWhatTheCppKernelGives) {
   const TileCopyProblem problems[] = {
       {.rank = 2, .element_bytes = 2, .dims = {250, 130}, .box = {64, 32}, .swizzle_bytes = 128, .ctas = 4},
       {.rank = 3, .element_bytes = 4, .dims = {40, 30, 5}, .box = {32, 8, 2}, .swizzle_bytes = 0, .ctas = 2},
-      {.rank = 2, .element_bytes = 1, .dims = {512, 64}, .box = {64, 64}, .swizzle_bytes = 64, .cluster = 2, .ctas = 2},
+      {.rank = 2,
+       .element_bytes = 1,
+       .dims = {512, 64},
+       .box = {64, 64},
+       .swizzle_bytes = 64,
+       .cluster = 2,
+       .ctas = 2},
   };
   for (const char* arch : kArchs) {
     const sim::PtxModule module = load("tile_copy", arch);
@@ -76,8 +82,7 @@ TEST(PtxKernels, TileCopyGivesWhatTheCppKernelGives) {
       std::vector<unsigned char> source(plan_tile_copy(problem).tensor_bytes);
       for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<unsigned char>(i * 7 + i / 256);
       for (const char* schedule : {"rr", "1", "2b", "7f3a91c4"}) {
-        const RunOptions options{.schedule = schedule,
-                                 .arch = arch == kArchs[0] ? Arch::kSm90 : Arch::kSm100};
+        const RunOptions options{.schedule = schedule, .arch = arch == kArchs[0] ? Arch::kSm90 : Arch::kSm100};
         const TileCopyResult expected = tile_copy<Target::kSim>(problem, options, source);
         const sim::PtxInstead instead(module);
         const TileCopyResult result = tile_copy<Target::kSim>(problem, options, source);
@@ -96,7 +101,8 @@ TEST(PtxKernels, MatmulGivesWhatTheCppKernelGives) {
   for (const char* config :
        {"128x24x64_3_2x1_coop_fused", "64x40x64_2_1x2_pingpong_fused", "64x16x128_2_1x1_single_fused"}) {
     for (const char* schedule : {"rr", "3", "5eed"}) {
-      const MatmulProblem problem{.m = 150, .n = 92, .k = 200, .out_type = MatmulElement::kFp32, .config = config};
+      const MatmulProblem problem{
+          .m = 150, .n = 92, .k = 200, .out_type = MatmulElement::kFp32, .config = config};
       reference::MatmulCase one{.problem = problem, .seed = 5, .more = 1, .has_bias = true};
       one.prepare();
       reference::MatmulCase other = one;
@@ -134,13 +140,14 @@ TEST(PtxKernels, BlockScaledMatmulGivesWhatTheCppKernelGives) {
       std::vector<unsigned char> expected(kSize * kSize * 2, 0xEE);
       std::vector<unsigned char> result = expected;
       const auto run = [&](std::vector<unsigned char>& out) {
-        return matmul_scaled_sm100<Target::kSim>(problem,
-                                           {.a = a.data(),
-                                            .b = b.data(),
-                                            .a_scales = {a_scales.data(), kSize, scales},
-                                            .b_scales = {b_scales.data(), kSize, scales},
-                                            .out = out.data()},
-                                           {.kernel = "matmul", .schedule = schedule, .arch = Arch::kSm100});
+        return matmul_scaled_sm100<Target::kSim>(
+            problem,
+            {.a = a.data(),
+             .b = b.data(),
+             .a_scales = {a_scales.data(), kSize, scales},
+             .b_scales = {b_scales.data(), kSize, scales},
+             .out = out.data()},
+            {.kernel = "matmul", .schedule = schedule, .arch = Arch::kSm100});
       };
       const RunOutcome outcome = run(expected);
       ASSERT_TRUE(outcome.ok()) << outcome.report;

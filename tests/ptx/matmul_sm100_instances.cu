@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Instances of the Blackwell matmuls as nvcc makes them: each kind of input in one of the configurations, one SM and
-// pairs, static and from cluster launch control, with and without a fused epilogue, 64 rows; other layouts of the
-// operands; blockwise FP8; and the sum of a split K.
+// Instances of the Blackwell matmuls as nvcc makes them: each kind of input in one of the configurations, one SM
+// and pairs, static and from cluster launch control, with and without a fused epilogue, 64 rows; other layouts of
+// the operands; blockwise FP8; and the sum of a split K.
 #include "matmul_sm100_blockwise_fp8.h"
 #include "matmul_sm100_configs.h"
 #include "matmul_sm100_scaled_configs.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Blackwell matmuls as nvcc compiles them, in the simulated SM: exact on integers, as the same kernels in C++ are,
-// under several schedules, and there is nothing to report.
+// The Blackwell matmuls as nvcc compiles them, in the simulated SM: exact on integers, as the same kernels in C++
+// are, under several schedules, and there is nothing to report.
 #include "../support/matmul_cases.h"
 #include "module_file.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A ring of accumulators in tensor memory, for tests of output pipelines: the MMA thread of the leading CTA runs one
-// body, the 128 threads of the epilogue another. Each turn multiplies the same A with a B of its own, so that an
-// accumulator shows which turn it is of.
+// A ring of accumulators in tensor memory, for tests of output pipelines: the MMA thread of the leading CTA runs
+// one body, the 128 threads of the epilogue another. Each turn multiplies the same A with a B of its own, so that
+// an accumulator shows which turn it is of.
 #pragma once
 
 #include <heddle/isa/cluster.h>
@@ -23,7 +23,7 @@
 namespace heddle::test::output_ring {
 
 constexpr std::uint32_t kTurns = 6;
-constexpr std::uint32_t kRows = 128;  // of a CTA
+constexpr std::uint32_t kRows = 128;   // of a CTA
 constexpr std::uint32_t kColumns = 8;  // that a CTA contributes
 constexpr std::uint32_t kDepth = 16;
 
@@ -98,11 +98,12 @@ struct Ring {
 
   // Multiplies the operands of a turn, by one thread of the leading CTA.
   static void multiply(Shared& shared, std::uint32_t turn, std::uint32_t d, CallSite site = CallSite::here()) {
-    constexpr std::uint32_t descriptor = instruction_descriptor(InstructionDescriptor{.kind = MmaKind::kF16,
-                                                                                      .m = cta_group * kRows,
-                                                                                      .n = columns,
-                                                                                      .a_type = OperandType::kBf16,
-                                                                                      .b_type = OperandType::kBf16});
+    constexpr std::uint32_t descriptor =
+        instruction_descriptor(InstructionDescriptor{.kind = MmaKind::kF16,
+                                                     .m = cta_group * kRows,
+                                                     .n = columns,
+                                                     .a_type = OperandType::kBf16,
+                                                     .b_type = OperandType::kBf16});
     isa::tcgen05_mma<MmaKind::kF16, static_cast<int>(cta_group)>(d, shared.operands.a[0].tcgen05_descriptor(),
                                                                  shared.operands.b[turn].tcgen05_descriptor(),
                                                                  descriptor, false, site);
@@ -127,40 +128,41 @@ struct Ring {
   template <class MmaBody, class EpilogueBody>
   static sim::Report run(const sim::Schedule& schedule, const MmaBody& mma, const EpilogueBody& epilogue,
                          std::uint32_t consumer_count = cta_group * 128) {
-    return run_kernel<Shared>(
-        {.threads = 160,
-         .grid = {cta_group},
-         .cluster = {cta_group},
-         .memory = &problem().memory,
-         .schedule = schedule,
-         .arch = Arch::kSm100},
-        [&](Shared& shared) {
-          const bool is_mma = isa::warp_idx() == 4;
-          if (isa::tid_x() == 0) {
-            Output::init_barriers(shared.output.ptr(), 1, consumer_count);
-            isa::mbarrier_init(&shared.loaded, 1);
-            isa::fence_mbarrier_init();
-            isa::mbarrier_arrive_expect_tx(&shared.loaded, sizeof(Operands));
-            isa::cp_async_bulk_load(&shared.operands, &problem().operands[isa::cluster_ctarank()], sizeof(Operands),
-                                    &shared.loaded);
-            wait_parity(&shared.loaded, 0);
-          }
-          isa::cluster_sync();
-          if (is_mma) static_cast<void>(Tmem::allocate(&shared.address, tmem_cols));
-          isa::cluster_sync();
-          const Tmem tmem = Tmem::from_shared(&shared.address, tmem_cols);
-          {
-            Output output(shared.output.ptr(), tmem, everyone);
-            if (is_mma && isa::cluster_ctarank() == 0 && isa::laneid() == 0) mma(shared, output);
-            if (!is_mma) epilogue(shared, output);
-          }
-          isa::cluster_sync();
-          if (is_mma) {
-            Tmem::relinquish();
-            tmem.deallocate();
-          }
-          isa::cluster_sync();
-        });
+    return run_kernel<Shared>({.threads = 160,
+                               .grid = {cta_group},
+                               .cluster = {cta_group},
+                               .memory = &problem().memory,
+                               .schedule = schedule,
+                               .arch = Arch::kSm100},
+                              [&](Shared& shared) {
+                                const bool is_mma = isa::warp_idx() == 4;
+                                if (isa::tid_x() == 0) {
+                                  Output::init_barriers(shared.output.ptr(), 1, consumer_count);
+                                  isa::mbarrier_init(&shared.loaded, 1);
+                                  isa::fence_mbarrier_init();
+                                  isa::mbarrier_arrive_expect_tx(&shared.loaded, sizeof(Operands));
+                                  isa::cp_async_bulk_load(&shared.operands,
+                                                          &problem().operands[isa::cluster_ctarank()],
+                                                          sizeof(Operands), &shared.loaded);
+                                  wait_parity(&shared.loaded, 0);
+                                }
+                                isa::cluster_sync();
+                                if (is_mma) static_cast<void>(Tmem::allocate(&shared.address, tmem_cols));
+                                isa::cluster_sync();
+                                const Tmem tmem = Tmem::from_shared(&shared.address, tmem_cols);
+                                {
+                                  Output output(shared.output.ptr(), tmem, everyone);
+                                  if (is_mma && isa::cluster_ctarank() == 0 && isa::laneid() == 0)
+                                    mma(shared, output);
+                                  if (!is_mma) epilogue(shared, output);
+                                }
+                                isa::cluster_sync();
+                                if (is_mma) {
+                                  Tmem::relinquish();
+                                  tmem.deallocate();
+                                }
+                                isa::cluster_sync();
+                              });
   }
 };
 

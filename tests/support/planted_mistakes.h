@@ -39,8 +39,8 @@ inline const ExpectedCodes kExpectedCodes[] = {
     {"no_producer_wait", {"write_while_read", "over_arrival", "read_before_full", "deadlock"}},
 };
 
-// What fills a ring. Copies count bytes; accumulators are read by whole warps, so that a barrier which misses some
-// lanes' arrivals can still cover every reader: there a doubled release is found under some schedules only.
+// What fills a ring. Copies count bytes; accumulators are read by whole warps, so that a barrier which misses
+// some lanes' arrivals can still cover every reader: there a doubled release is found under some schedules only.
 enum class Filling { kCopies, kMmas };
 
 // Calls run.operator()<Backend>(schedule), which returns a report, for each mistake and some schedules.
@@ -53,9 +53,8 @@ void expect_every_mistake_reported(const Run& run, Filling filling = Filling::kC
     const std::vector<sim::Schedule> schedules = some_schedules(25);
     for (const sim::Schedule& schedule : schedules) {
       sim::Report report;
-      ASSERT_TRUE(with_mistake<Backend>(expected.mistake, [&]<class Mutant>() {
-        report = run.template operator()<Mutant>(schedule);
-      }));
+      ASSERT_TRUE(with_mistake<Backend>(
+          expected.mistake, [&]<class Mutant>() { report = run.template operator()<Mutant>(schedule); }));
       if (report.ok()) continue;
       ++found;
       const std::string_view code = name_of(report.diagnoses[0].code);

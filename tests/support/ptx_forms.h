@@ -14,11 +14,11 @@ namespace heddle::test {
 enum class OperandRange : std::uint8_t { kBits, kF32, kF64, kF16, kBf16, kShift, kSmall };
 
 struct ScalarForm {
-  std::string text;                    // with the registers d, a, b, c, e; d is a predicate where d_bits is 1
+  std::string text;  // with the registers d, a, b, c, e; d is a predicate where d_bits is 1
   std::uint32_t d_bits = 32;
-  std::vector<std::uint32_t> bits;     // of a, b, c, e
+  std::vector<std::uint32_t> bits;  // of a, b, c, e
   OperandRange range = OperandRange::kBits;
-  bool is_approximate = false;         // a GPU may differ in the last places
+  bool is_approximate = false;  // a GPU may differ in the last places
 };
 
 inline std::string register_type(std::uint32_t bits) { return bits == 1 ? ".pred" : ".b" + std::to_string(bits); }
@@ -61,8 +61,8 @@ inline std::string scalar_kernel(const ScalarForm& form, const std::string& targ
   return text + "  st.global.u64 [%rd6], %rd8;\n  ret;\n}\n";
 }
 
-// What lanes of a warp do together, with the operands of each lane, and atomics, each on memory of its own. Results of
-// several registers are folded into one.
+// What lanes of a warp do together, with the operands of each lane, and atomics, each on memory of its own.
+// Results of several registers are folded into one.
 inline std::vector<ScalarForm> warp_forms() {
   std::vector<ScalarForm> forms;
   const auto add = [&](std::string text, std::uint32_t d, std::vector<std::uint32_t> s,
@@ -73,7 +73,8 @@ inline std::vector<ScalarForm> warp_forms() {
     const std::string whole = mode == "up" ? "0" : "31";
     add("shfl.sync." + mode + ".b32 d, a, b, " + whole + ", -1;", 32, {32, 32});
     add("shfl.sync." + mode + ".b32 d, a, b, " + (mode == "up" ? "0x1800" : "0x181f") + ", -1;", 32, {32, 32});
-    add("{ .reg .b32 x; .reg .pred q; shfl.sync." + mode + ".b32 x|q, a, b, " + whole + ", -1; selp.b32 d, x, 7, q; }",
+    add("{ .reg .b32 x; .reg .pred q; shfl.sync." + mode + ".b32 x|q, a, b, " + whole +
+            ", -1; selp.b32 d, x, 7, q; }",
         32, {32, 32});
   }
   for (const std::string mode : {"all", "any", "uni"}) {
@@ -88,8 +89,8 @@ inline std::vector<ScalarForm> warp_forms() {
     add("{ .reg .pred q; .reg .b32 x; match.all.sync." + t + " x|q, a, -1; selp.b32 d, x, 5, q; }", 32, {n},
         OperandRange::kSmall);
   }
-  for (const std::string op : {"add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32",
-                               "xor.b32"}) {
+  for (const std::string op :
+       {"add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32", "xor.b32"}) {
     add("redux.sync." + op + " d, a, -1;", 32, {32});
   }
   add("{ .reg .pred q; .reg .b32 x; elect.sync x|q, -1; selp.b32 d, 100, x, q; }", 32, {});
@@ -104,8 +105,9 @@ inline std::vector<ScalarForm> warp_forms() {
     for (const std::string count : {"1", "2", "4"}) {
       const std::string regs = count == "1" ? "{s3}" : count == "2" ? "{s3, s4}" : "{s3, s4, s5, s6}";
       const std::string values = count == "1" ? "{a}" : count == "2" ? "{a, b}" : "{a, b, c, e}";
-      add(shared + zeros + "ldmatrix.sync.aligned.m8n8.x" + count + trans + ".shared.b16 " + regs + ", [s2];" + fold, 32,
-          {32, 32, 32, 32});
+      add(shared + zeros + "ldmatrix.sync.aligned.m8n8.x" + count + trans + ".shared.b16 " + regs + ", [s2];" +
+              fold,
+          32, {32, 32, 32, 32});
       add(shared + "stmatrix.sync.aligned.m8n8.x" + count + trans + ".shared.b16 [s2], " + values +
               "; bar.warp.sync -1; ld.shared.v4.b32 {s3, s4, s5, s6}, [s2];" + fold,
           32, {32, 32, 32, 32});
@@ -116,28 +118,29 @@ inline std::vector<ScalarForm> warp_forms() {
             "; cp.async.commit_group; cp.async.wait_group 0; ld.shared.v4.b32 {s3, s4, s5, s6}, [s2];" + fold,
         32, {32, 32, 32, 32});
   }
-  add(shared + "and.b32 s7, a, 15; cp.async.cg.shared.global [s2], [%rd4], 16, s7; cp.async.wait_all;\n"
-               "  ld.shared.v4.b32 {s3, s4, s5, s6}, [s2];" + fold,
+  add(shared +
+          "and.b32 s7, a, 15; cp.async.cg.shared.global [s2], [%rd4], 16, s7; cp.async.wait_all;\n"
+          "  ld.shared.v4.b32 {s3, s4, s5, s6}, [s2];" +
+          fold,
       32, {32, 32, 32, 32});
   struct Multiply {
     const char* name;
     bool is_deep;
     OperandRange range;
   };
-  constexpr Multiply kMultiplies[] = {
-      {"m16n8k16.row.col.f32.f16.f16.f32", true, OperandRange::kF16},
-      {"m16n8k8.row.col.f32.f16.f16.f32", false, OperandRange::kF16},
-      {"m16n8k16.row.col.f32.bf16.bf16.f32", true, OperandRange::kBf16},
-      {"m16n8k8.row.col.f32.bf16.bf16.f32", false, OperandRange::kBf16},
-      {"m16n8k8.row.col.f32.tf32.tf32.f32", true, OperandRange::kF32},
-      {"m16n8k4.row.col.f32.tf32.tf32.f32", false, OperandRange::kF32},
-      {"m16n8k32.row.col.f32.e4m3.e4m3.f32", true, OperandRange::kBits},
-      {"m16n8k32.row.col.f32.e4m3.e5m2.f32", true, OperandRange::kBits},
-      {"m16n8k32.row.col.f32.e5m2.e5m2.f32", true, OperandRange::kBits},
-      {"m16n8k32.row.col.s32.s8.s8.s32", true, OperandRange::kBits},
-      {"m16n8k32.row.col.s32.u8.s8.s32", true, OperandRange::kBits},
-      {"m16n8k32.row.col.satfinite.s32.s8.u8.s32", true, OperandRange::kBits},
-      {"m16n8k16.row.col.s32.u8.u8.s32", false, OperandRange::kBits}};
+  constexpr Multiply kMultiplies[] = {{"m16n8k16.row.col.f32.f16.f16.f32", true, OperandRange::kF16},
+                                      {"m16n8k8.row.col.f32.f16.f16.f32", false, OperandRange::kF16},
+                                      {"m16n8k16.row.col.f32.bf16.bf16.f32", true, OperandRange::kBf16},
+                                      {"m16n8k8.row.col.f32.bf16.bf16.f32", false, OperandRange::kBf16},
+                                      {"m16n8k8.row.col.f32.tf32.tf32.f32", true, OperandRange::kF32},
+                                      {"m16n8k4.row.col.f32.tf32.tf32.f32", false, OperandRange::kF32},
+                                      {"m16n8k32.row.col.f32.e4m3.e4m3.f32", true, OperandRange::kBits},
+                                      {"m16n8k32.row.col.f32.e4m3.e5m2.f32", true, OperandRange::kBits},
+                                      {"m16n8k32.row.col.f32.e5m2.e5m2.f32", true, OperandRange::kBits},
+                                      {"m16n8k32.row.col.s32.s8.s8.s32", true, OperandRange::kBits},
+                                      {"m16n8k32.row.col.s32.u8.s8.s32", true, OperandRange::kBits},
+                                      {"m16n8k32.row.col.satfinite.s32.s8.u8.s32", true, OperandRange::kBits},
+                                      {"m16n8k16.row.col.s32.u8.u8.s32", false, OperandRange::kBits}};
   for (const Multiply& one : kMultiplies) {
     add(std::string("{ .reg .b32 s<7>; shl.b32 s3, c, 1; mov.b32 s4, 0x3f800000; mov.b32 s5, 0; mov.b32 s6, e;\n"
                     "  mma.sync.aligned.") +
@@ -148,7 +151,8 @@ inline std::vector<ScalarForm> warp_forms() {
   for (const bool is_deep : {false, true}) {
     add(std::string("{ .reg .b32 s<7>; mov.b32 s5, 0; mov.b32 s6, 0; mov.b32 s3, e; mov.b32 s4, 0x3c003c00;\n"
                     "  mma.sync.aligned.m16n8k") +
-            (is_deep ? "16.row.col.f16.f16.f16.f16 {s3, s4}, {a, b, c, e}, {b, e}" : "8.row.col.f16.f16.f16.f16 {s3, s4}, {a, b}, {c}") +
+            (is_deep ? "16.row.col.f16.f16.f16.f16 {s3, s4}, {a, b, c, e}, {b, e}"
+                     : "8.row.col.f16.f16.f16.f16 {s3, s4}, {a, b}, {c}") +
             ", {s3, s4};" + fold,
         32, {32, 32, 32, 32}, OperandRange::kF16);
   }
@@ -157,12 +161,14 @@ inline std::vector<ScalarForm> warp_forms() {
     const std::string t = ".b" + std::to_string(n);
     const std::string c = op == "cas" ? ", c" : "";
     const std::string end = " mul.lo.u" + std::to_string(n) + " x, x, 3; xor" + t + " d, x, y; }";
-    add("{ .reg " + t + " x, y; .shared .align 8 .b8 m[1024]; .reg .b32 s<4>; mov.u32 s0, %tid.x; mov.u32 s1, m;\n"
-            "  mad.lo.u32 s2, s0, 8, s1; st.shared" + t + " [s2], a; atom.shared." + op + "." + type + " x, [s2], b" + c +
-            "; ld.shared" + t + " y, [s2];" + end,
+    add("{ .reg " + t +
+            " x, y; .shared .align 8 .b8 m[1024]; .reg .b32 s<4>; mov.u32 s0, %tid.x; mov.u32 s1, m;\n"
+            "  mad.lo.u32 s2, s0, 8, s1; st.shared" +
+            t + " [s2], a; atom.shared." + op + "." + type + " x, [s2], b" + c + "; ld.shared" + t + " y, [s2];" +
+            end,
         n, {n, n, n}, range);
-    add("{ .reg " + t + " x, y; st.global" + t + " [%rd6], a; atom.global." + op + "." + type + " x, [%rd6], b" + c +
-            "; ld.global" + t + " y, [%rd6];" + end,
+    add("{ .reg " + t + " x, y; st.global" + t + " [%rd6], a; atom.global." + op + "." + type + " x, [%rd6], b" +
+            c + "; ld.global" + t + " y, [%rd6];" + end,
         n, {n, n, n}, range);
   };
   for (const std::string t : {"32", "64"}) {
@@ -184,12 +190,14 @@ inline std::vector<ScalarForm> warp_forms() {
   for (const bool is_half : {true, false}) {
     const std::string type = is_half ? "f16x2" : "bf16x2";
     const OperandRange range = is_half ? OperandRange::kF16 : OperandRange::kBf16;
-    // The old value, or the new one. On shared memory, b comes from there: as the lower half of 64 bits, the assembler
-    // of CUDA 13.0 takes its upper part from the wrong register.
+    // The old value, or the new one. On shared memory, b comes from there: as the lower half of 64 bits, the
+    // assembler of CUDA 13.0 takes its upper part from the wrong register.
     for (const std::string result : {"x", "y"}) {
       add("{ .reg .b32 x, y; .shared .align 8 .b8 m[1024]; .reg .b32 s<4>; mov.u32 s0, %tid.x; mov.u32 s1, m;\n"
-              "  mad.lo.u32 s2, s0, 8, s1; st.shared.b32 [s2+4], b; ld.shared.b32 s3, [s2+4]; st.shared.b32 [s2], a;\n"
-              "  atom.shared.add.noftz." + type + " x, [s2], s3; ld.shared.b32 y, [s2]; mov.b32 d, " + result + "; }",
+          "  mad.lo.u32 s2, s0, 8, s1; st.shared.b32 [s2+4], b; ld.shared.b32 s3, [s2+4]; st.shared.b32 [s2], "
+          "a;\n"
+          "  atom.shared.add.noftz." +
+              type + " x, [s2], s3; ld.shared.b32 y, [s2]; mov.b32 d, " + result + "; }",
           32, {32, 32}, range);
       add("{ .reg .b32 x, y; st.global.b32 [%rd6], a; atom.global.add.noftz." + type +
               " x, [%rd6], b; ld.global.b32 y, [%rd6]; mov.b32 d, " + result + "; }",
@@ -324,7 +332,8 @@ inline std::vector<ScalarForm> scalar_forms() {
     add(op + ".f64 d, a, b;", 64, {64, 64}, OperandRange::kF64);
     for (const std::string end : {".f16", ".NaN.f16", ".f16x2", ".bf16", ".NaN.bf16x2"}) {
       const std::uint32_t n = end.ends_with("x2") ? 32 : 16;
-      add(op + end + " d, a, b;", n, {n, n}, end.find("bf") == std::string::npos ? OperandRange::kF16 : OperandRange::kBf16);
+      add(op + end + " d, a, b;", n, {n, n},
+          end.find("bf") == std::string::npos ? OperandRange::kF16 : OperandRange::kBf16);
     }
   }
   for (const std::string op : {"abs", "neg"}) {
@@ -338,7 +347,8 @@ inline std::vector<ScalarForm> scalar_forms() {
   for (const std::string what : {"finite", "infinite", "number", "notanumber", "normal", "subnormal"}) {
     add("testp." + what + ".f32 d, a;", 1, {32}, OperandRange::kF32);
   }
-  for (const std::string op : {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"}) {
+  for (const std::string op :
+       {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"}) {
     add("setp." + op + ".f32 d, a, b;", 1, {32, 32}, OperandRange::kF32);
     add("setp." + op + ".ftz.f32 d, a, b;", 1, {32, 32}, OperandRange::kF32);
     add("setp." + op + ".f64 d, a, b;", 1, {64, 64}, OperandRange::kF64);
@@ -406,43 +416,77 @@ class OperandSource {
     const std::size_t pick = static_cast<std::size_t>(next());
     switch (range) {
       case OperandRange::kF32: {
-        constexpr std::uint32_t kValues[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000,
-                                             0x3f800000, 0xbf800000, 0x3f000000, 0x3fc00000, 0x40200000, 0x7f7fffff,
-                                             0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001,
-                                             0x4f000000, 0xcf000000, 0x4f800000, 0x5f000000, 0x33800000, 0x477fe000};
+        constexpr std::uint32_t kValues[] = {
+            0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x3f800000, 0xbf800000,
+            0x3f000000, 0x3fc00000, 0x40200000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000,
+            0xffc00001, 0x7f800001, 0x4f000000, 0xcf000000, 0x4f800000, 0x5f000000, 0x33800000, 0x477fe000};
         if (special) return kValues[pick % std::size(kValues)];
         // Half of them near one, so that sums do not vanish in the larger one.
         return random & 1 ? (random & 0x80ffffff) | 0x3e000000 | (pick & 0x01800000) : random & 0xffffffff;
       }
       case OperandRange::kF64: {
-        constexpr std::uint64_t kValues[] = {0, 0x8000000000000000, 1, 0x000fffffffffffff, 0x0010000000000000,
-                                             0x3ff0000000000000, 0xbff0000000000000, 0x3fe0000000000000,
-                                             0x3ff8000000000000, 0x7fefffffffffffff, 0x7ff0000000000000,
-                                             0xfff0000000000000, 0x7ff8000000000000, 0x41e0000000000000,
-                                             0xc1e0000000000000, 0x43e0000000000000, 0xc3e0000000000000,
-                                             0x47efffffe0000000, 0x47f0000000000000, 0x36a0000000000000,
-                                             0x3810000000000000, 0x380fffffffffffff};
+        constexpr std::uint64_t kValues[] = {0,
+                                             0x8000000000000000,
+                                             1,
+                                             0x000fffffffffffff,
+                                             0x0010000000000000,
+                                             0x3ff0000000000000,
+                                             0xbff0000000000000,
+                                             0x3fe0000000000000,
+                                             0x3ff8000000000000,
+                                             0x7fefffffffffffff,
+                                             0x7ff0000000000000,
+                                             0xfff0000000000000,
+                                             0x7ff8000000000000,
+                                             0x41e0000000000000,
+                                             0xc1e0000000000000,
+                                             0x43e0000000000000,
+                                             0xc3e0000000000000,
+                                             0x47efffffe0000000,
+                                             0x47f0000000000000,
+                                             0x36a0000000000000,
+                                             0x3810000000000000,
+                                             0x380fffffffffffff};
         if (special) return kValues[pick % std::size(kValues)];
-        return random & 1 ? (random & 0x800fffffffffffff) | 0x3fe0000000000000 | (pick & 0x0030000000000000) : random;
+        return random & 1 ? (random & 0x800fffffffffffff) | 0x3fe0000000000000 | (pick & 0x0030000000000000)
+                          : random;
       }
       case OperandRange::kF16: {
         constexpr std::uint16_t kValues[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x0400, 0x3c00, 0xbc00,
                                              0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 0x3800, 0x5bf8};
-        if (special) return kValues[pick % std::size(kValues)] | std::uint64_t{kValues[pick / 64 % std::size(kValues)]} << 16;
+        if (special)
+          return kValues[pick % std::size(kValues)] | std::uint64_t{kValues[pick / 64 % std::size(kValues)]}
+                                                          << 16;
         return random;
       }
       case OperandRange::kBf16: {
         constexpr std::uint16_t kValues[] = {0,      0x8000, 1,      0x8001, 0x007f, 0x0080, 0x3f80, 0xbf80,
                                              0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffc1, 0x3f00, 0x4040};
-        if (special) return kValues[pick % std::size(kValues)] | std::uint64_t{kValues[pick / 64 % std::size(kValues)]} << 16;
+        if (special)
+          return kValues[pick % std::size(kValues)] | std::uint64_t{kValues[pick / 64 % std::size(kValues)]}
+                                                          << 16;
         return random & 0x3fff3fff;
       }
       case OperandRange::kShift: return index == 0 || (random & 64) != 0 ? random : random % 70;
       case OperandRange::kSmall: return static_cast<std::uint64_t>(static_cast<std::int64_t>(random % 5) - 2);
       case OperandRange::kBits: break;
     }
-    constexpr std::uint64_t kValues[] = {0, 1, ~std::uint64_t{0}, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000,
-                                         0xffffffff, 0x7fffffffffffffff, 0x8000000000000000, 2, 31, 32, 63, 255};
+    constexpr std::uint64_t kValues[] = {0,
+                                         1,
+                                         ~std::uint64_t{0},
+                                         0x7fff,
+                                         0x8000,
+                                         0xffff,
+                                         0x7fffffff,
+                                         0x80000000,
+                                         0xffffffff,
+                                         0x7fffffffffffffff,
+                                         0x8000000000000000,
+                                         2,
+                                         31,
+                                         32,
+                                         63,
+                                         255};
     return special ? kValues[pick % std::size(kValues)] : random;
   }
 

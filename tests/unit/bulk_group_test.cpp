@@ -194,9 +194,10 @@ TEST(BulkGroup, StoreThatWasNotCommittedIsNotWaitedFor) {
   const sim::Report report = run(false);
   ASSERT_TRUE(report.ok()) << report.text();
   ASSERT_EQ(report.formal.size(), 1u);
-  EXPECT_EQ(report.formal[0].text.find("[exit_in_flight] formal: the CTA exits while a bulk store of 128 bytes is in "
-                                       "flight on its shared memory\n"),
-            0u)
+  EXPECT_EQ(
+      report.formal[0].text.find("[exit_in_flight] formal: the CTA exits while a bulk store of 128 bytes is in "
+                                 "flight on its shared memory\n"),
+      0u)
       << report.remarks();
   const sim::Report mended = run(true);
   EXPECT_TRUE(mended.ok() && mended.formal.empty()) << mended.text() << mended.remarks();

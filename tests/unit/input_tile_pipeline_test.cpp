@@ -24,10 +24,9 @@ namespace {
 using test::is_silent;
 using test::run_kernel;
 
-using Payload =
-    StandardTilePayload<std::uint32_t, std::uint32_t,
-                        StandardTileConfig{
-                            .a = {4, 32}, .b = {8, 32}, .a_swizzle = Swizzle::kNone, .b_swizzle = Swizzle::kNone}>;
+using Payload = StandardTilePayload<
+    std::uint32_t, std::uint32_t,
+    StandardTileConfig{.a = {4, 32}, .b = {8, 32}, .a_swizzle = Swizzle::kNone, .b_swizzle = Swizzle::kNone}>;
 constexpr std::uint32_t kABytes = 4 * 32 * 4;
 constexpr std::uint32_t kBBytes = 8 * 32 * 4;
 

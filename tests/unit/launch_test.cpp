@@ -82,9 +82,7 @@ TEST(Launch, SaysThatAStackHasOverflowed) {
   EXPECT_TRUE(is_silent(run_with_stack(0, 50'000)));
 }
 
-TEST(Launch, RefusesStacksThatAreTooSmall) {
-  EXPECT_THROW(run_with_stack(4096, 64), InputError);
-}
+TEST(Launch, RefusesStacksThatAreTooSmall) { EXPECT_THROW(run_with_stack(4096, 64), InputError); }
 
 TEST(Launch, RefusesGridsThatClustersDoNotDivide) {
   EXPECT_EQ(refusal({.grid = {4, 3, 1}, .cluster = {2, 2, 1}}),

@@ -122,8 +122,8 @@ TEST(Lifetime, ACtaStaysUntilItsLoadsAreComplete) {
   expect_found<LastLoad>(host, {.grid = {1}}, {host.source.data(), false}, {"exit_in_flight"});
 }
 
-// Two warps wait for each phase of a barrier that a third completes; it waits for the hand-back of both, of one, or of
-// none.
+// Two warps wait for each phase of a barrier that a third completes; it waits for the hand-back of both, of one,
+// or of none.
 struct Phases {
   enum class Waits : std::uint8_t { kForBoth, kForOne, kForNone };
   struct Params {

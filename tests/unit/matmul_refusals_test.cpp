@@ -137,7 +137,8 @@ std::vector<Refusal> refusals() {
          c.problem.alpha = 2;
        },
        "no configuration is called '1sm_128x64_1x1'",
-       "configuration '1sm_128x64_1x1' stores the sums as they are; alpha, beta, activation, bias and residual take "
+       "configuration '1sm_128x64_1x1' stores the sums as they are; alpha, beta, activation, bias and residual "
+       "take "
        "one "
        "whose name ends in '_fused'"},
       {"SplitsAreNone", [](Call& c) { c.problem.splits = 0; }, "splits is 0; ", "splits is 0; 1 to 1024"},

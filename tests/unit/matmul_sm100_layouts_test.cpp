@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Blackwell matmul with operands that are not both K-major, and with e4m3 and e5m2 mixed, in the simulated SM:
-// every kernel under twenty schedules, ragged and empty problems, without a report.
+// The Blackwell matmul with operands that are not both K-major, and with e4m3 and e5m2 mixed, in the simulated
+// SM: every kernel under twenty schedules, ragged and empty problems, without a report.
 #include "../support/matmul_cases.h"
 #include "../support/schedule_share.h"
 
@@ -27,8 +27,8 @@ class MatmulSm100Layouts : public ::testing::TestWithParam<OperandLayouts> {};
 TEST_P(MatmulSm100Layouts, AreExactUnderRandomSchedules) {
   for (const std::string& config : test::kConfigsWithLayouts) {
     for (std::uint64_t seed = 1; seed <= test::schedule_share(60); ++seed) {
-      ASSERT_TRUE(runs_right_on_sm100(in_layouts(some_tiles(config, seed), GetParam(), seed), few_sms(config, seed),
-                                      seed));
+      ASSERT_TRUE(runs_right_on_sm100(in_layouts(some_tiles(config, seed), GetParam(), seed),
+                                      few_sms(config, seed), seed));
     }
   }
 }

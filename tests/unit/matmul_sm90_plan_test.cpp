@@ -36,7 +36,9 @@ std::string refusal_of(const MatmulTensors& tensors, const MatmulProblem& proble
 }
 
 TEST(MatmulSm90Plan, AddressesOffSixteenBytesAreRefused) {
-  const auto with = [](const MatmulTensors& tensors) { return refusal([&] { check_alignment(problem_of_16(), tensors); }); };
+  const auto with = [](const MatmulTensors& tensors) {
+    return refusal([&] { check_alignment(problem_of_16(), tensors); });
+  };
   EXPECT_EQ(with({.a = at(kA), .b = at(kB), .out = at(kOut)}), "");
   EXPECT_EQ(with({.a = at(kA + 8), .b = at(kB), .out = at(kOut)}),
             "matmul: a is at 0x100008; addresses are multiples of 16, and 0x100000 would pass");
@@ -50,7 +52,8 @@ TEST(MatmulSm90Plan, PartsOfKTakeAWorkspaceOfTheirSize) {
   problem.out_pitch = 24;
   const MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut)};
   problem.config = "64x64x64_13_1x1_single@m1/2";
-  EXPECT_EQ(plan_matmul_sm90(problem, tensors, false).partial_bytes, 2u * 32 * 20 * 4);  // rows in 16s, columns in 4s
+  EXPECT_EQ(plan_matmul_sm90(problem, tensors, false).partial_bytes,
+            2u * 32 * 20 * 4);  // rows in 16s, columns in 4s
   problem.config = "64x64x64_13_1x1_single@m1/x";
   EXPECT_EQ(refusal_of(tensors, problem), "matmul: the parts of K '/x' of a configuration; '/4' is an example");
   problem.config = "64x64x64_13_1x1_single@m1/3";
@@ -58,8 +61,9 @@ TEST(MatmulSm90Plan, PartsOfKTakeAWorkspaceOfTheirSize) {
             "matmul: K in 3 equal parts, of its 4 blocks of 64: one would be empty. 2 would pass");
   problem.config = "";
   problem.splits = 3;
-  EXPECT_EQ(refusal_of(tensors, problem),
-            "matmul: splits is 3; the parts of K are equal and multiples of 64, and one would be empty. 2 would pass");
+  EXPECT_EQ(
+      refusal_of(tensors, problem),
+      "matmul: splits is 3; the parts of K are equal and multiples of 64, and one would be empty. 2 would pass");
 }
 
 TEST(MatmulSm90Plan, ConfigurationsOfTheOtherTargetAreRefused) {
@@ -67,7 +71,8 @@ TEST(MatmulSm90Plan, ConfigurationsOfTheOtherTargetAreRefused) {
   const MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut)};
   problem.config = "64x16x128_2_1x1_single_fused";
   EXPECT_EQ(refusal_of(tensors, problem),
-            "matmul: configuration '64x16x128_2_1x1_single_fused' cannot run this problem: it is for the simulated SM only");
+            "matmul: configuration '64x16x128_2_1x1_single_fused' cannot run this problem: it is for the "
+            "simulated SM only");
   problem.config = "64x128x64_8_2x1_single";
   EXPECT_EQ(refusal_of(tensors, problem), "");
   EXPECT_EQ(refusal([&] { (void)plan_matmul_sm90(problem, tensors, true); }),
@@ -86,8 +91,9 @@ TEST(MatmulSm90Plan, CardsThatCannotRunTheKernelsAreRefused) {
 }
 
 TEST(MatmulSm90Plan, ADriverThatIsTooOldIsNamedWithBothVersions) {
-  EXPECT_EQ(driver_too_old(12040, 13000),
-            "the driver is for CUDA 12.4 and this program for CUDA 13.0; a driver for CUDA 13.0 or later would do");
+  EXPECT_EQ(
+      driver_too_old(12040, 13000),
+      "the driver is for CUDA 12.4 and this program for CUDA 13.0; a driver for CUDA 13.0 or later would do");
   EXPECT_EQ(driver_too_old(0, 13000), "no NVIDIA driver is loaded; one for CUDA 13.0 or later would do");
 }
 

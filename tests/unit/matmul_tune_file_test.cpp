@@ -45,7 +45,8 @@ class MatmulTuneFile : public testing::Test {
     return "";
   }
 
-  static std::string choice(const MatmulProblem& problem, const std::string& gpu = kCard, std::uint64_t workspace = 0) {
+  static std::string choice(const MatmulProblem& problem, const std::string& gpu = kCard,
+                            std::uint64_t workspace = 0) {
     return matmul_sm90_choice(problem, false, false, workspace, gpu);
   }
 
@@ -72,8 +73,9 @@ TEST_F(MatmulTuneFile, OtherProblemsAndOtherCardsAreNotConcerned) {
 }
 
 TEST_F(MatmulTuneFile, TheLastLineForAProblemCounts) {
-  write("NVIDIA H200; 300,304,640; bf16; bf16; nk; 64x64x64_13_1x1_single@n5\n"
-        "NVIDIA H200; 300,304,640; bf16; bf16; nk; 64x64x64_13_1x1_single@m2\n");
+  write(
+      "NVIDIA H200; 300,304,640; bf16; bf16; nk; 64x64x64_13_1x1_single@n5\n"
+      "NVIDIA H200; 300,304,640; bf16; bf16; nk; 64x64x64_13_1x1_single@m2\n");
   matmul_use_tune_file(path_);
   EXPECT_EQ(choice({.m = 300, .n = 304, .k = 640}), "64x64x64_13_1x1_single@m2");
 }
@@ -88,8 +90,14 @@ TEST_F(MatmulTuneFile, PartsOfKNeedTheirWorkspace) {
 }
 
 TEST_F(MatmulTuneFile, WhatIsWrittenIsRead) {
-  const MatmulProblem problem{.m = 7, .n = 8, .k = 16, .a_type = MatmulElement::kFp16, .b_type = MatmulElement::kFp16, .out_type = MatmulElement::kFp32,
-                              .b_layout = OperandLayout::kMnMajor, .config = "128x256x64_4_2x1_coop_kn@m8"};
+  const MatmulProblem problem{.m = 7,
+                              .n = 8,
+                              .k = 16,
+                              .a_type = MatmulElement::kFp16,
+                              .b_type = MatmulElement::kFp16,
+                              .out_type = MatmulElement::kFp32,
+                              .b_layout = OperandLayout::kMnMajor,
+                              .config = "128x256x64_4_2x1_coop_kn@m8"};
   add_to_matmul_tune_file(path_, {{kCard, problem}});
   add_to_matmul_tune_file(path_, {{"another card", problem}});
   const std::vector<MatmulTuned> lines = read_matmul_tune_file(path_);
@@ -116,14 +124,18 @@ TEST_F(MatmulTuneFile, BadLinesAreRefusedWithLineValueAndRule) {
             "line 1: type of the inputs 'fp32'; known are bf16, fp16");
   EXPECT_EQ(refusal("x; 8,8,8; bf16; fp8; nk; 64x64x64_13_1x1_single"),
             "line 1: type of the output 'fp8'; known are bf16, fp16, fp32");
-  EXPECT_EQ(refusal("x; 8,8,8; bf16; bf16; tn; 64x64x64_13_1x1_single"), "line 1: layout of B 'tn'; known are nk, kn");
-  EXPECT_EQ(refusal("; 8,8,8; bf16; bf16; nk; 64x64x64_13_1x1_single"), "line 1: the GPU has no name; 'NVIDIA H200' is one");
+  EXPECT_EQ(refusal("x; 8,8,8; bf16; bf16; tn; 64x64x64_13_1x1_single"),
+            "line 1: layout of B 'tn'; known are nk, kn");
+  EXPECT_EQ(refusal("; 8,8,8; bf16; bf16; nk; 64x64x64_13_1x1_single"),
+            "line 1: the GPU has no name; 'NVIDIA H200' is one");
   EXPECT_EQ(refusal("# fine\nx; 8,8,8; bf16; bf16; nk; 64x64x64_12_1x1_single@m1"),
-            "line 2: matmul: no configuration is called '64x64x64_12_1x1_single'; the nearest is '64x64x64_13_1x1_single'");
+            "line 2: matmul: no configuration is called '64x64x64_12_1x1_single'; the nearest is "
+            "'64x64x64_13_1x1_single'");
   EXPECT_EQ(refusal("x; 8,8,8; bf16; bf16; nk; 64x64x64_13_1x1_single@m1/3"),
             "line 1: matmul: K in 3 equal parts, of its 1 blocks of 64: one would be empty. 1 would pass");
   EXPECT_EQ(refusal("x; 8,8,8; bf16; bf16; kn; 64x64x64_13_1x1_single"),
-            "line 1: matmul: configuration '64x64x64_13_1x1_single' cannot run this problem: it has the other layout of B");
+            "line 1: matmul: configuration '64x64x64_13_1x1_single' cannot run this problem: it has the other "
+            "layout of B");
 }
 
 TEST_F(MatmulTuneFile, AFileThatIsNotThereIsRefused) {
@@ -131,7 +143,8 @@ TEST_F(MatmulTuneFile, AFileThatIsNotThereIsRefused) {
     matmul_use_tune_file(path_);
     FAIL() << "was read";
   } catch (const InputError& error) {
-    EXPECT_EQ(std::string(error.what()), "matmul: tune file '" + path_ + "' cannot be read: No such file or directory");
+    EXPECT_EQ(std::string(error.what()),
+              "matmul: tune file '" + path_ + "' cannot be read: No such file or directory");
   }
 }
 

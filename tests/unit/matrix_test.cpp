@@ -27,7 +27,9 @@ struct Shared {
 };
 
 // What element (row, column) of matrix m holds.
-std::uint32_t element(std::uint32_t m, std::uint32_t row, std::uint32_t column) { return 256 * m + 16 * row + column; }
+std::uint32_t element(std::uint32_t m, std::uint32_t row, std::uint32_t column) {
+  return 256 * m + 16 * row + column;
+}
 
 // Register m of a lane, whose halves are two neighbours of a row, or with `transposed` of a column.
 std::uint32_t fragment(std::uint32_t m, std::uint32_t lane, bool transposed) {
@@ -78,7 +80,8 @@ void expect_stores(bool transposed) {
     store(isa::laneid() < 8 * count ? my_row(shared) : nullptr, r, transposed);
     isa::syncwarp();
     for (std::uint32_t i = 0; i < 16; ++i) {
-      (&result.row[0][0][0])[isa::laneid() * 16 + i] = isa::ld_shared(&(&shared.row[0][0][0])[isa::laneid() * 16 + i]);
+      (&result.row[0][0][0])[isa::laneid() * 16 + i] =
+          isa::ld_shared(&(&shared.row[0][0][0])[isa::laneid() * 16 + i]);
     }
   });
   ASSERT_TRUE(is_silent(report));
@@ -162,9 +165,10 @@ TEST(Stmatrix, ARowThatIsNotAlignedIsReported) {
       isa::stmatrix_x4(my_row(shared) + (isa::laneid() == 9 ? offset : 0), {1, 2, 3, 4});
     });
   };
-  EXPECT_TRUE(faults_with(run(4), "misaligned",
-                          "[misaligned] stmatrix of 16 bytes at shared address 0x528; the address must be a multiple "
-                          "of 16"));
+  EXPECT_TRUE(
+      faults_with(run(4), "misaligned",
+                  "[misaligned] stmatrix of 16 bytes at shared address 0x528; the address must be a multiple "
+                  "of 16"));
   EXPECT_TRUE(is_silent(run(8)));
 }
 

@@ -272,9 +272,10 @@ TEST(MbarrierFault, LoadOfALiveBarrierIsReported) {
       isa::ld_shared(&shared.bar[which].opaque);
     });
   };
-  EXPECT_TRUE(faults_with(load_from(0), "barrier_read",
-                          "[barrier_read] ld.shared of 8 bytes at 0x400 reads the barrier at shared address 0x400, "
-                          "which is initialised"));
+  EXPECT_TRUE(
+      faults_with(load_from(0), "barrier_read",
+                  "[barrier_read] ld.shared of 8 bytes at 0x400 reads the barrier at shared address 0x400, "
+                  "which is initialised"));
   EXPECT_TRUE(is_silent(load_from(1)));
 }
 
@@ -291,9 +292,10 @@ TEST(MbarrierFault, CopyOverALiveBarrierIsReported) {
       wait_parity(shared.bar + 1, 0);
     });
   };
-  EXPECT_TRUE(faults_with(copy_to(0), "barrier_overwritten",
-                          "[barrier_overwritten] cp.async.bulk load of 16 bytes at 0x400 writes over the barrier at "
-                          "shared address 0x408, which is initialised"));
+  EXPECT_TRUE(
+      faults_with(copy_to(0), "barrier_overwritten",
+                  "[barrier_overwritten] cp.async.bulk load of 16 bytes at 0x400 writes over the barrier at "
+                  "shared address 0x408, which is initialised"));
   EXPECT_TRUE(is_silent(copy_to(2)));
 }
 
@@ -336,10 +338,10 @@ TEST(MbarrierFault, InvalOfABarrierThatACopyCompletesOnIsReported) {
       wait_parity(shared.bar + (1 - which), 0);
     });
   };
-  EXPECT_TRUE(
-      faults_with(invalidate(0), "barrier_in_use",
-                  "[barrier_in_use] mbarrier.inval of the barrier at shared address 0x400 while a bulk load of 64 "
-                  "bytes, which completes on it, is in flight"));
+  EXPECT_TRUE(faults_with(
+      invalidate(0), "barrier_in_use",
+      "[barrier_in_use] mbarrier.inval of the barrier at shared address 0x400 while a bulk load of 64 "
+      "bytes, which completes on it, is in flight"));
   EXPECT_TRUE(is_silent(invalidate(1)));
 }
 
@@ -356,7 +358,8 @@ TEST(MbarrierFault, BarrierOfAPeerIsReportedWhereTheFormTakesTheOwnOnly) {
     return "[bad_rank] " + instruction +
            " on a barrier of rank 1; this form takes a barrier of the own CTA (rank 0), the _cluster form any";
   };
-  EXPECT_TRUE(faults_with(run([](MbarPtr bar) { isa::mbarrier_arrive(bar); }), "bad_rank", line("mbarrier.arrive")));
+  EXPECT_TRUE(
+      faults_with(run([](MbarPtr bar) { isa::mbarrier_arrive(bar); }), "bad_rank", line("mbarrier.arrive")));
   EXPECT_TRUE(faults_with(run([](MbarPtr bar) { isa::mbarrier_arrive_drop(bar); }), "bad_rank",
                           line("mbarrier.arrive_drop")));
   EXPECT_TRUE(faults_with(run([](MbarPtr bar) { isa::mbarrier_expect_tx(bar, 16); }), "bad_rank",

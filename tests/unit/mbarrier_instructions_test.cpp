@@ -88,16 +88,11 @@ TEST(MbarrierInstructions, EveryWaitPassesOnceThePhaseIsOver) {
         const std::uint32_t way = isa::laneid() % 5;
         const auto is_over = [&] {
           switch (way) {
-            case 0:
-              return isa::mbarrier_try_wait(shared.bar, state);
-            case 1:
-              return isa::mbarrier_try_wait_parity(shared.bar, 0);
-            case 2:
-              return isa::mbarrier_try_wait_parity_hint(shared.bar, 0, 1000);
-            case 3:
-              return isa::mbarrier_try_wait_parity_cluster(shared.bar, 0);
-            default:
-              return isa::mbarrier_test_wait(shared.bar, state);
+            case 0: return isa::mbarrier_try_wait(shared.bar, state);
+            case 1: return isa::mbarrier_try_wait_parity(shared.bar, 0);
+            case 2: return isa::mbarrier_try_wait_parity_hint(shared.bar, 0, 1000);
+            case 3: return isa::mbarrier_try_wait_parity_cluster(shared.bar, 0);
+            default: return isa::mbarrier_test_wait(shared.bar, state);
           }
         };
         while (!is_over()) {

@@ -151,18 +151,10 @@ TEST(Mbarrier, FollowsTheTableInRandomSequences) {
           static_cast<std::uint32_t>(operation < 2 ? random() % 4 : (random() % 3) * (is_large ? kMax : 16));
       MbarrierFault fault = MbarrierFault::kNone;
       switch (operation) {
-        case 0:
-          fault = barrier.arrive(n);
-          break;
-        case 1:
-          fault = barrier.arrive_drop(n);
-          break;
-        case 2:
-          fault = barrier.expect_tx(n);
-          break;
-        default:
-          fault = barrier.complete_tx(n);
-          break;
+        case 0: fault = barrier.arrive(n); break;
+        case 1: fault = barrier.arrive_drop(n); break;
+        case 2: fault = barrier.expect_tx(n); break;
+        default: fault = barrier.complete_tx(n); break;
       }
       ASSERT_EQ(fault == MbarrierFault::kNone, table.may(operation, n))
           << "sequence " << sequence << " step " << step;

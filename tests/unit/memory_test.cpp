@@ -294,7 +294,8 @@ TEST(GlobalMemory, BytesCanHaveAnAddressOfTheirOwn) {
   EXPECT_EQ(memory.find(reinterpret_cast<std::uint64_t>(host), 4), nullptr);
 }
 
-// Two launches share the memory, and each remembers where the other looked last: a thread sanitizer must not mind.
+// Two launches share the memory, and each remembers where the other looked last: a thread sanitizer must not
+// mind.
 TEST_F(GlobalMemoryTest, TwoLaunchesMayShareIt) {
   const auto work = [this] {
     for (int i = 0; i < 20; ++i) {

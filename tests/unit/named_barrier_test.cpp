@@ -106,13 +106,14 @@ TEST(NamedBarrier, SyncthreadsDoesNotWaitForThreadsThatHaveExited) {
   for (const std::uint32_t threads : {160u, 150u}) {
     for (const sim::Schedule& schedule : some_schedules()) {
       std::uint32_t passed = 0;
-      const sim::Report report = run_kernel<Shared>({.threads = threads, .schedule = schedule}, [&](Shared& shared) {
-        const bool leaves = isa::laneid() == 3 || isa::warp_idx() == 1 || isa::tid_x() > 128;
-        if (leaves) return;
-        isa::st_shared(shared.word + isa::tid_x(), isa::tid_x());
-        isa::syncthreads();
-        passed += isa::ld_shared(shared.word + 128) == 128 && isa::ld_shared(shared.word) == 0 ? 1 : 0;
-      });
+      const sim::Report report =
+          run_kernel<Shared>({.threads = threads, .schedule = schedule}, [&](Shared& shared) {
+            const bool leaves = isa::laneid() == 3 || isa::warp_idx() == 1 || isa::tid_x() > 128;
+            if (leaves) return;
+            isa::st_shared(shared.word + isa::tid_x(), isa::tid_x());
+            isa::syncthreads();
+            passed += isa::ld_shared(shared.word + 128) == 128 && isa::ld_shared(shared.word) == 0 ? 1 : 0;
+          });
       EXPECT_TRUE(is_silent(report));
       EXPECT_EQ(passed, 3u * 31 + 1);
     }
@@ -125,7 +126,8 @@ TEST(NamedBarrier, CountWaitsForWarpsThatHaveExited) {
       if (isa::warp_idx() < stay) isa::bar_sync(1, 64);
     });
   };
-  EXPECT_TRUE(faults_with(with_warps(1), "deadlock", "[deadlock] 32 threads are blocked and nothing in flight can wake them"));
+  EXPECT_TRUE(faults_with(with_warps(1), "deadlock",
+                          "[deadlock] 32 threads are blocked and nothing in flight can wake them"));
   EXPECT_TRUE(is_silent(with_warps(2)));
 }
 

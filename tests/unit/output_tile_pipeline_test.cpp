@@ -188,7 +188,8 @@ TEST(OutputTilePipelineApi, AccumulatorsCanBeTilesInSharedMemory) {
           for (std::uint32_t turn = 0; turn < kTurns && isa::warp_idx() == 0; ++turn) {
             const auto stage = output.producer();
             for (std::uint32_t row = 0; row < 32; ++row) {
-              stage.accumulator().store(static_cast<float>(turn * 1024 + row * 32 + isa::laneid()), row, isa::laneid());
+              stage.accumulator().store(static_cast<float>(turn * 1024 + row * 32 + isa::laneid()), row,
+                                        isa::laneid());
             }
           }
           for (std::uint32_t turn = 0; turn < kTurns && isa::tid_x() == 32; ++turn) {
@@ -238,8 +239,8 @@ TEST(PerK, ViewHandsOverEveryStepOfK) {
   }
 }
 
-// Beside the accumulators goes a ring of words, one for each step, which a second thread fills. The epilogue holds
-// both, as a scope or as a handle.
+// Beside the accumulators goes a ring of words, one for each step, which a second thread fills. The epilogue
+// holds both, as a scope or as a handle.
 TEST(PerK, EpilogueHoldsAccumulatorAndScales) {
   for (const sim::Schedule& schedule : some_schedules()) {
     struct Shared {
@@ -248,7 +249,8 @@ TEST(PerK, EpilogueHoldsAccumulatorAndScales) {
       std::uint32_t scales[3];
     };
     const auto report = test::run_kernel<Shared>(
-        {.threads = 192, .memory = &problem().memory, .schedule = schedule, .arch = Arch::kSm100}, [&](Shared& shared) {
+        {.threads = 192, .memory = &problem().memory, .schedule = schedule, .arch = Arch::kSm100},
+        [&](Shared& shared) {
           One::Shared& ring = shared.ring;
           auto input = shared.input.pipeline("input");
           if (isa::tid_x() == 0) {

@@ -36,8 +36,8 @@ TEST(SeedListings, PayloadOfOnesOwn) {
                                          .swizzle = Swizzle::k128B});
   using Storage = InputPipelineStorage<2, ScaledRows>;
   for (const sim::Schedule& schedule : test::some_schedules()) {
-    const auto report = test::run_kernel<Storage>(
-        {.threads = 64, .memory = &memory, .schedule = schedule}, [&](Storage& shared) {
+    const auto report =
+        test::run_kernel<Storage>({.threads = 64, .memory = &memory, .schedule = schedule}, [&](Storage& shared) {
           InputTilePipeline pipeline(shared);
           if (isa::tid_x() == 0) {
             decltype(pipeline)::init_barriers(shared.barriers.ptr(), 1, 32);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies, reductions and stores that run on their own, as PTX has them: four rows of a tensor, reductions without a tensor
-// map, multicast without one, st.async, red.async, and tensor maps that the kernel makes.
+// Copies, reductions and stores that run on their own, as PTX has them: four rows of a tensor, reductions without
+// a tensor map, multicast without one, st.async, red.async, and tensor maps that the kernel makes.
 #include "../support/ptx_run.h"
 
 #include <heddle/host/error.h>
@@ -37,10 +37,12 @@ std::string make_map(const std::string& base, int rows, int box_rows = 1) {
          replace(".box_dim" + map + ".b32 [%r0], 1, " + std::to_string(box_rows)) +
          replace(".global_dim" + map + ".b32 [%r0], 0, 8") +
          replace(".global_dim" + map + ".b32 [%r0], 1, " + std::to_string(rows)) +
-         replace(".global_stride" + map + ".b64 [%r0], 0, 32") + replace(".element_stride" + map + ".b32 [%r0], 0, 1") +
+         replace(".global_stride" + map + ".b64 [%r0], 0, 32") +
+         replace(".element_stride" + map + ".b32 [%r0], 0, 1") +
          replace(".element_stride" + map + ".b32 [%r0], 1, 1") +
          "bar.warp.sync -1; add.u64 %rd2, %rd0, 127; and.b64 %rd2, %rd2, -128;\n"
-         "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd2], [%r0], 128;\n"
+         "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd2], [%r0], "
+         "128;\n"
          "fence.proxy.tensormap::generic.acquire.gpu [%rd2], 128;\n";
 }
 
@@ -55,7 +57,8 @@ std::vector<std::uint32_t> counted(std::size_t count) {
 std::string gather(const std::string& rows, int box_rows = 1) {
   return std::string(kBegin) + make_map("%rd1", 16, box_rows) +
          "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 %rd5, [%r1], 128;\n"
-         "@%p0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%r2], [%rd2, {0, " +
+         "@%p0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%r2], "
+         "[%rd2, {0, " +
          rows + "}], [%r1];\n" + kWait +
          "ld.shared.b32 %r5, [%r3]; add.u64 %rd3, %rd0, %rd9; st.global.b32 [%rd3+512], %r5; ret;";
 }
@@ -87,13 +90,14 @@ TEST(PtxAsyncForms, FourRowsNeedABoxOfOneRowAndBlackwell) {
 
 TEST(PtxAsyncForms, FourRowsAreScattered) {
   std::vector<std::uint32_t> out(kData + 16 * 8, 7);
-  const sim::Report report = run_ptx(
-      ptx_module(std::string(kBegin) + "add.u64 %rd4, %rd0, 512;\n" + make_map("%rd4", 16) +
-                     "st.shared.b32 [%r3], %r30; fence.proxy.async.shared::cta; bar.warp.sync -1;\n"
-                     "@%p0 cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%rd2, {0, 3, 0, 9, 30}], "
-                     "[%r2];\n@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group 0;\nret;",
-                 kShared),
-      out, {0}, {.arch = Arch::kSm100});
+  const sim::Report report =
+      run_ptx(ptx_module(std::string(kBegin) + "add.u64 %rd4, %rd0, 512;\n" + make_map("%rd4", 16) +
+                             "st.shared.b32 [%r3], %r30; fence.proxy.async.shared::cta; bar.warp.sync -1;\n"
+                             "@%p0 cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%rd2, "
+                             "{0, 3, 0, 9, 30}], "
+                             "[%r2];\n@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group 0;\nret;",
+                         kShared),
+              out, {0}, {.arch = Arch::kSm100});
   ASSERT_TRUE(report.ok()) << report.text();
   for (std::uint32_t row = 0; row < 16; ++row) {
     for (std::uint32_t word = 0; word < 8; ++word) {
@@ -120,19 +124,21 @@ struct FlatReduction {
 
 TEST(PtxAsyncForms, FlatReductionsCombineWithGlobalMemory) {
   const auto f = [](float value) { return std::bit_cast<std::uint32_t>(value); };
-  for (const FlatReduction& one : {FlatReduction{".add.u32", 5, 7, 12}, FlatReduction{".add.f32", f(1.5f), f(2.25f), f(3.75f)},
-                                   FlatReduction{".min.s32", 3, 0xffffffff, 0xffffffff},
-                                   FlatReduction{".max.u32", 3, 0xffffffff, 0xffffffff},
-                                   FlatReduction{".inc.u32", 4, 4, 0}, FlatReduction{".xor.b32", 0xf0, 0xff, 0x0f},
-                                   FlatReduction{".add.noftz.bf16", 0x3f803f80, 0x40003f80, 0x40404000}}) {
+  for (const FlatReduction& one :
+       {FlatReduction{".add.u32", 5, 7, 12}, FlatReduction{".add.f32", f(1.5f), f(2.25f), f(3.75f)},
+        FlatReduction{".min.s32", 3, 0xffffffff, 0xffffffff},
+        FlatReduction{".max.u32", 3, 0xffffffff, 0xffffffff}, FlatReduction{".inc.u32", 4, 4, 0},
+        FlatReduction{".xor.b32", 0xf0, 0xff, 0x0f},
+        FlatReduction{".add.noftz.bf16", 0x3f803f80, 0x40003f80, 0x40404000}}) {
     std::vector<std::uint32_t> out(32, one.old);
     const sim::Report report = run_ptx(
-        ptx_module(std::string(kBegin) + "mov.u32 %r5, " + std::to_string(one.given) +
-                       "; st.shared.b32 [%r3], %r5; fence.proxy.async.shared::cta; bar.warp.sync -1;\n"
-                       "@%p0 cp.reduce.async.bulk.global.shared::cta.bulk_group" +
-                       one.modifiers +
-                       " [%rd0], [%r2], 128;\n@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group 0;\nret;",
-                   kShared),
+        ptx_module(
+            std::string(kBegin) + "mov.u32 %r5, " + std::to_string(one.given) +
+                "; st.shared.b32 [%r3], %r5; fence.proxy.async.shared::cta; bar.warp.sync -1;\n"
+                "@%p0 cp.reduce.async.bulk.global.shared::cta.bulk_group" +
+                one.modifiers +
+                " [%rd0], [%r2], 128;\n@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group 0;\nret;",
+            kShared),
         out);
     ASSERT_TRUE(report.ok()) << report.text();
     for (const std::uint32_t word : out) EXPECT_EQ(word, one.expected) << one.modifiers;
@@ -165,10 +171,12 @@ TEST(PtxAsyncForms, StoresAndReductionsReachThePeer) {
   for (const Case& one :
        {Case{"st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r14], %r15, [%r13];\n", 0, 1},
         Case{"st.async.weak.mbarrier::complete_tx::bytes.shared::cluster.u32 [%r14], %r15, [%r13];\n", 0, 1},
-        Case{"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r14], %r15, [%r13];\n", 100,
-             1},
-        Case{"red.async.mbarrier::complete_tx::bytes.relaxed.cluster.shared::cluster.max.u32 [%r14], 7, [%r13];\n", 100,
-             0}}) {
+        Case{"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r14], %r15, "
+             "[%r13];\n",
+             100, 1},
+        Case{
+            "red.async.mbarrier::complete_tx::bytes.relaxed.cluster.shared::cluster.max.u32 [%r14], 7, [%r13];\n",
+            100, 0}}) {
     std::vector<std::uint32_t> out(64);
     const sim::Report report =
         run_ptx(ptx_module(in_pair("mad.lo.u32 %r14, %r30, 4, %r12; mad.lo.u32 %r15, %r10, 32, %r30;\n" +
@@ -186,11 +194,11 @@ TEST(PtxAsyncForms, StoresAndReductionsReachThePeer) {
 
 TEST(PtxAsyncForms, AStoreToThePeerSignalsABarrierOfThePeer) {
   std::vector<std::uint32_t> out(64);
-  const sim::Report report =
-      run_ptx(ptx_module(in_pair("mad.lo.u32 %r14, %r30, 4, %r12;\n"
-                                 "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r14], %r30, [%r1];\n"),
-                         kShared),
-              out, {0}, kPair);
+  const sim::Report report = run_ptx(
+      ptx_module(in_pair("mad.lo.u32 %r14, %r30, 4, %r12;\n"
+                         "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r14], %r30, [%r1];\n"),
+                 kShared),
+      out, {0}, kPair);
   ASSERT_FALSE(report.ok());
   EXPECT_NE(report.text().find("[bad_rank] st.async"), std::string::npos) << report.text();
 }
@@ -199,10 +207,12 @@ TEST(PtxAsyncForms, AFlatCopyIsMulticast) {
   std::vector<std::uint32_t> out(64);
   const std::vector<std::uint32_t> in = counted(32);
   const sim::Report report = run_ptx(
-      ptx_module(in_pair("setp.eq.u32 %p2, %r10, 0; and.pred %p2, %p2, %p0; mov.u16 %h0, 3;\n"
-                         "@%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r2], "
-                         "[%rd1], 128, [%r1], %h0;\n"),
-                 kShared),
+      ptx_module(
+          in_pair(
+              "setp.eq.u32 %p2, %r10, 0; and.pred %p2, %p2, %p0; mov.u16 %h0, 3;\n"
+              "@%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r2], "
+              "[%rd1], 128, [%r1], %h0;\n"),
+          kShared),
       out, in, kPair);
   ASSERT_TRUE(report.ok()) << report.text();
   for (std::uint32_t word = 0; word < 64; ++word) EXPECT_EQ(out[word], 1000 + word % 32);
@@ -211,11 +221,13 @@ TEST(PtxAsyncForms, AFlatCopyIsMulticast) {
 TEST(PtxAsyncForms, AFlatReductionReachesThePeer) {
   std::vector<std::uint32_t> out(64);
   const sim::Report report = run_ptx(
-      ptx_module(in_pair("add.u32 %r16, %r3, 512; st.shared.b32 [%r16], %r30; fence.proxy.async.shared::cta;\n"
-                         "bar.sync 0; add.u32 %r17, %r2, 512;\n"
-                         "@%p0 cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r12], "
-                         "[%r17], 128, [%r13];\n"),
-                 kShared),
+      ptx_module(
+          in_pair("add.u32 %r16, %r3, 512; st.shared.b32 [%r16], %r30; fence.proxy.async.shared::cta;\n"
+                  "bar.sync 0; add.u32 %r17, %r2, 512;\n"
+                  "@%p0 cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 "
+                  "[%r12], "
+                  "[%r17], 128, [%r13];\n"),
+          kShared),
       out, {0}, kPair);
   ASSERT_TRUE(report.ok()) << report.text();
   for (std::uint32_t word = 0; word < 64; ++word) EXPECT_EQ(out[word], 100 + word % 32);

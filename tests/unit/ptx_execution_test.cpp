@@ -32,7 +32,8 @@ TEST(PtxExecution, LanesThatWaitForOthersOfTheirWarpDoNotStarveThem) {
   for (const char* schedule : {"rr", "1", "2", "3"}) {
     PtxRun run{.shared_bytes = 16, .schedule = sim::Schedule::parse(schedule)};
     const std::vector<std::uint32_t> out = results(
-        "mov.u32 %r2, %laneid; mov.u32 %r5, dyn; setp.ne.u32 %p1, %r2, 0; @!%p1 st.volatile.shared.u32 [%r5], 0;\n"
+        "mov.u32 %r2, %laneid; mov.u32 %r5, dyn; setp.ne.u32 %p1, %r2, 0; @!%p1 st.volatile.shared.u32 [%r5], "
+        "0;\n"
         "bar.sync 0; @%p1 bra OTHERS;\n"
         "SPIN: ld.volatile.shared.u32 %r3, [%r5]; setp.eq.u32 %p2, %r3, 0; @%p2 bra SPIN; bra JOIN;\n"
         "OTHERS: setp.ne.u32 %p3, %r2, 31; @%p3 bra JOIN; st.volatile.shared.u32 [%r5], 77;\n"
@@ -62,13 +63,15 @@ TEST(PtxExecution, IndirectBranchesAndCallsGoWhereEachLaneSays) {
   const char* const functions =
       ".func (.param .b32 r) one(.param .b32 n) { .reg .b32 %r<3>; ld.param.b32 %r1, [n]; add.u32 %r2, %r1, 1;\n"
       "st.param.b32 [r], %r2; ret; }\n"
-      ".func (.param .b32 r) two(.param .b32 n) { .reg .b32 %r<3>; ld.param.b32 %r1, [n]; add.u32 %r2, %r1, 200;\n"
+      ".func (.param .b32 r) two(.param .b32 n) { .reg .b32 %r<3>; ld.param.b32 %r1, [n]; add.u32 %r2, %r1, "
+      "200;\n"
       "st.param.b32 [r], %r2; ret; }\n";
   const std::vector<std::uint32_t> out = results(
       "mov.u32 %r2, %laneid; and.b32 %r3, %r2, 3; TABLE: .branchtargets A, B, C, D;\nbrx.idx %r3, TABLE;\n"
       "A: mov.u64 %rd5, one; bra CALL;\nB: mov.u64 %rd5, two; bra CALL;\nC: mov.u32 %r1, 5; bra END;\n"
       "D: mov.u32 %r1, 6; bra END;\n"
-      "CALL: { .param .b32 a; .param .b32 b; st.param.b32 [a], %r2; P0: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+      "CALL: { .param .b32 a; .param .b32 b; st.param.b32 [a], %r2; P0: .callprototype (.param .b32 _) _ (.param "
+      ".b32 _);\n"
       "call (b), %rd5, (a), P0; ld.param.b32 %r1, [b]; }\nEND:\n",
       functions);
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -85,7 +88,8 @@ TEST(PtxExecution, SpacesAreReachedByGenericAddresses) {
       "setp.eq.u32 %p1, %r10, 0; @%p1 st.u32 [%rd7], 22; bar.sync 0; ld.shared.u32 %r4, [tile];\n"
       "mov.u64 %rd8, table; cvta.global.u64 %rd9, %rd8; ld.u32 %r5, [%rd9+4]; ld.const.u32 %r6, [k0];\n"
       "mov.b64 %rd10, out; cvta.param.u64 %rd11, %rd10; ld.u64 %rd12, [%rd11]; ld.param.u64 %rd13, [out];\n"
-      "setp.eq.u64 %p2, %rd12, %rd13; isspacep.shared %p3, %rd7; isspacep.local %p4, %rd5; isspacep.global %p5, %rd9;\n"
+      "setp.eq.u64 %p2, %rd12, %rd13; isspacep.shared %p3, %rd7; isspacep.local %p4, %rd5; isspacep.global %p5, "
+      "%rd9;\n"
       "and.pred %p2, %p2, %p3; and.pred %p2, %p2, %p4; and.pred %p2, %p2, %p5;\n"
       "add.u32 %r1, %r2, %r4; add.u32 %r1, %r1, %r5; add.u32 %r1, %r1, %r6; @!%p2 mov.u32 %r1, 0;\n",
       ".global .align 4 .u32 table[2] = {1, 33}; .const .u32 k0 = 44;");
@@ -124,11 +128,13 @@ TEST(PtxExecution, ShufflesFollowTheirSegments) {
 
 TEST(PtxExecution, VotesMatchesAndReductionsCountTheirLanes) {
   const std::vector<std::uint32_t> out = results(
-      "mov.u32 %r2, %laneid; setp.lt.u32 %p1, %r2, 4; vote.sync.ballot.b32 %r3, %p1, -1; vote.sync.any.pred %p2, %p1, -1;\n"
+      "mov.u32 %r2, %laneid; setp.lt.u32 %p1, %r2, 4; vote.sync.ballot.b32 %r3, %p1, -1; vote.sync.any.pred %p2, "
+      "%p1, -1;\n"
       "vote.sync.all.pred %p3, %p1, -1; and.b32 %r4, %r2, 1; match.any.sync.b32 %r5, %r4, -1;\n"
       "redux.sync.add.u32 %r6, %r2, -1; redux.sync.max.s32 %r7, %r2, -1; elect.sync %r8|%p4, -1;\n"
       "selp.u32 %r9, 1, 0, %p2; selp.u32 %r10, 1, 0, %p3; selp.u32 %r11, 1, 0, %p4; popc.b32 %r12, %r5;\n"
-      "mov.u32 %r1, %r3; mad.lo.u32 %r1, %r6, 16, %r1; mad.lo.u32 %r1, %r9, 65536, %r1; mad.lo.u32 %r1, %r10, 131072, %r1;\n"
+      "mov.u32 %r1, %r3; mad.lo.u32 %r1, %r6, 16, %r1; mad.lo.u32 %r1, %r9, 65536, %r1; mad.lo.u32 %r1, %r10, "
+      "131072, %r1;\n"
       "add.u32 %r1, %r1, %r7; add.u32 %r1, %r1, %r12; add.u32 %r1, %r1, %r11;\n");
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     EXPECT_EQ(out[lane], 15u + 496 * 16 + 65536 + 31 + 16 + (lane == 0 ? 1 : 0)) << lane;
@@ -139,11 +145,12 @@ TEST(PtxExecution, AtomicsAddUpOverWarpsAndBlocks) {
   for (const char* schedule : {"rr", "5", "6"}) {
     std::vector<std::uint32_t> out(4, 0);
     const sim::Report report = run_ptx(
-        ptx_module("ld.param.u64 %rd1, [out]; atom.global.add.u32 %r1, [%rd1], 2; red.global.max.u32 [%rd1+4], %r1;\n"
-                   "AGAIN: ld.relaxed.gpu.global.u32 %r2, [%rd1+8]; add.u32 %r3, %r2, 1;\n"
-                   "atom.global.cas.b32 %r4, [%rd1+8], %r2, %r3; setp.ne.u32 %p1, %r4, %r2; @%p1 bra AGAIN;\n"
-                   "atom.shared.inc.u32 %r5, [counter], 1000; red.global.add.f32 [%rd1+12], 0f3F800000; ret;",
-                   ".shared .align 4 .u32 counter;"),
+        ptx_module(
+            "ld.param.u64 %rd1, [out]; atom.global.add.u32 %r1, [%rd1], 2; red.global.max.u32 [%rd1+4], %r1;\n"
+            "AGAIN: ld.relaxed.gpu.global.u32 %r2, [%rd1+8]; add.u32 %r3, %r2, 1;\n"
+            "atom.global.cas.b32 %r4, [%rd1+8], %r2, %r3; setp.ne.u32 %p1, %r4, %r2; @%p1 bra AGAIN;\n"
+            "atom.shared.inc.u32 %r5, [counter], 1000; red.global.add.f32 [%rd1+12], 0f3F800000; ret;",
+            ".shared .align 4 .u32 counter;"),
         out, {0}, {.threads = 64, .grid = {4, 1, 1}, .schedule = sim::Schedule::parse(schedule)});
     ASSERT_TRUE(report.ok()) << report.text();
     EXPECT_EQ(out[0], 512u);
@@ -159,14 +166,16 @@ TEST(PtxExecution, ThreadsThatHaveExitedAreNotWaitedFor) {
     PtxRun run{.threads = 72, .schedule = sim::Schedule::parse(schedule)};
     std::vector<std::uint32_t> out(72, 0xdead);
     const sim::Report report = run_ptx(
-        ptx_module(std::string("mov.u32 %r2, %tid.x; mov.u32 %r3, %laneid; shr.u32 %r4, %r2, 5;\n"
-                               "setp.lt.u32 %p1, %r3, 4; @%p1 exit; setp.eq.u32 %p2, %r4, 1; @%p2 exit;\n"
-                               "vote.sync.ballot.b32 %r5, 1, -1; vote.sync.all.pred %p3, 1, -1;\n"
-                               "barrier.red.popc.u32 %r6, 0, 1; bar.sync 0; elect.sync %r7|%p4, -1;\n"
-                               "shfl.sync.idx.b32 %r8, %r3, 5, 31, -1; bar.warp.sync -1;\n"
-                               "shl.b32 %r6, %r6, 16; shl.b32 %r7, %r7, 8; or.b32 %r1, %r6, %r7; or.b32 %r1, %r1, %r8;\n"
-                               "popc.b32 %r5, %r5; shl.b32 %r5, %r5, 24; or.b32 %r1, %r1, %r5; selp.b32 %r1, %r1, 0, %p3;\n") +
-                   kStoreR1),
+        ptx_module(
+            std::string(
+                "mov.u32 %r2, %tid.x; mov.u32 %r3, %laneid; shr.u32 %r4, %r2, 5;\n"
+                "setp.lt.u32 %p1, %r3, 4; @%p1 exit; setp.eq.u32 %p2, %r4, 1; @%p2 exit;\n"
+                "vote.sync.ballot.b32 %r5, 1, -1; vote.sync.all.pred %p3, 1, -1;\n"
+                "barrier.red.popc.u32 %r6, 0, 1; bar.sync 0; elect.sync %r7|%p4, -1;\n"
+                "shfl.sync.idx.b32 %r8, %r3, 5, 31, -1; bar.warp.sync -1;\n"
+                "shl.b32 %r6, %r6, 16; shl.b32 %r7, %r7, 8; or.b32 %r1, %r6, %r7; or.b32 %r1, %r1, %r8;\n"
+                "popc.b32 %r5, %r5; shl.b32 %r5, %r5, 24; or.b32 %r1, %r1, %r5; selp.b32 %r1, %r1, 0, %p3;\n") +
+            kStoreR1),
         out, {0}, run);
     EXPECT_TRUE(report.ok()) << report.text();
     for (std::uint32_t t = 0; t < 72; ++t) {
@@ -240,10 +249,12 @@ std::vector<std::uint32_t> multiply(const std::string& name, std::uint32_t depth
     const std::uint32_t first = elements * (l % 4);
     for (std::uint32_t r = 0; r < 4; ++r) {
       const std::uint32_t row = l / 4 + 8 * (r % 2);
-      pack(first + 4 * elements * (r / 2), [&](std::uint32_t k) { return r < 2 * b_registers ? static_cast<int>(row + k) : 0; });
+      pack(first + 4 * elements * (r / 2),
+           [&](std::uint32_t k) { return r < 2 * b_registers ? static_cast<int>(row + k) : 0; });
     }
     for (std::uint32_t r = 0; r < 2; ++r) {
-      pack(first + 4 * elements * r, [&](std::uint32_t k) { return static_cast<int>(k) - static_cast<int>(l / 4); });
+      pack(first + 4 * elements * r,
+           [&](std::uint32_t k) { return static_cast<int>(k) - static_cast<int>(l / 4); });
     }
   }
   const bool is_half = name.ends_with(".f16");
@@ -252,11 +263,15 @@ std::vector<std::uint32_t> multiply(const std::string& name, std::uint32_t depth
   const std::string d = is_half ? "{%r20, %r21}" : "{%r20, %r21, %r22, %r23}";
   std::vector<std::uint32_t> out(128);
   const sim::Report report = run_ptx(
-      ptx_module("ld.param.u64 %rd4, [in]; ld.param.u64 %rd1, [out]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd5, %r2, 24;\n"
-                 "add.s64 %rd6, %rd4, %rd5; ld.global.v2.u32 {%r10, %r11}, [%rd6]; ld.global.v2.u32 {%r12, %r13}, [%rd6+8];\n"
-                 "ld.global.v2.u32 {%r14, %r15}, [%rd6+16]; mov.u32 %r20, 0; mov.u32 %r21, 0; mov.u32 %r22, 0; mov.u32 %r23, 0;\n" +
-                 name + " " + d + ", " + a + ", " + b + ", " + d +
-                 ";\nmul.wide.u32 %rd2, %r2, 16; add.s64 %rd3, %rd1, %rd2; st.global.v4.u32 [%rd3], {%r20, %r21, %r22, %r23}; ret;"),
+      ptx_module(
+          "ld.param.u64 %rd4, [in]; ld.param.u64 %rd1, [out]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd5, %r2, 24;\n"
+          "add.s64 %rd6, %rd4, %rd5; ld.global.v2.u32 {%r10, %r11}, [%rd6]; ld.global.v2.u32 {%r12, %r13}, "
+          "[%rd6+8];\n"
+          "ld.global.v2.u32 {%r14, %r15}, [%rd6+16]; mov.u32 %r20, 0; mov.u32 %r21, 0; mov.u32 %r22, 0; mov.u32 "
+          "%r23, 0;\n" +
+          name + " " + d + ", " + a + ", " + b + ", " + d +
+          ";\nmul.wide.u32 %rd2, %r2, 16; add.s64 %rd3, %rd1, %rd2; st.global.v4.u32 [%rd3], {%r20, %r21, %r22, "
+          "%r23}; ret;"),
       out, in);
   EXPECT_TRUE(report.ok()) << report.text();
   return out;
@@ -290,7 +305,8 @@ TEST(PtxExecution, UsesOfLoadedTensorMemoryWaitForIt) {
   for (const char* schedule : {"rr", "1", "2", "3"}) {
     PtxRun run{.schedule = sim::Schedule::parse(schedule), .arch = Arch::kSm100};
     const std::vector<std::uint32_t> out = results(
-        "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32; bar.sync 0; ld.shared.u32 %r2, [slot];\n"
+        "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32; bar.sync 0; ld.shared.u32 %r2, "
+        "[slot];\n"
         "mov.u32 %r3, %laneid; add.u32 %r4, %r3, 100; tcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%r3, %r4};\n"
         "tcgen05.wait::st.sync.aligned; tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r5, %r6}, [%r2];\n"
         "mov.b32 %r7, %r6; mad.lo.u32 %r1, %r7, 1000, %r5;\n"  // without a wait, one of them through a copy
@@ -302,8 +318,10 @@ TEST(PtxExecution, UsesOfLoadedTensorMemoryWaitForIt) {
 
 TEST(PtxExecution, BarriersReduce) {
   const std::vector<std::uint32_t> out = results(
-      "mov.u32 %r2, %tid.x; setp.lt.u32 %p1, %r2, 40; bar.red.popc.u32 %r3, 0, %p1; bar.red.and.pred %p2, 0, %p1;\n"
-      "bar.red.or.pred %p3, 0, %p1; selp.u32 %r4, 1000, 0, %p2; selp.u32 %r5, 100, 0, %p3; add.u32 %r1, %r3, %r4;\n"
+      "mov.u32 %r2, %tid.x; setp.lt.u32 %p1, %r2, 40; bar.red.popc.u32 %r3, 0, %p1; bar.red.and.pred %p2, 0, "
+      "%p1;\n"
+      "bar.red.or.pred %p3, 0, %p1; selp.u32 %r4, 1000, 0, %p2; selp.u32 %r5, 100, 0, %p3; add.u32 %r1, %r3, "
+      "%r4;\n"
       "add.u32 %r1, %r1, %r5;\n",
       "", {.threads = 96});
   for (const std::uint32_t value : out) EXPECT_EQ(value, 140u);
@@ -313,7 +331,8 @@ TEST(PtxExecution, BlocksOfThreeDimensionsAndClustersKnowTheirPlace) {
   const sim::PtxModule module = sim::PtxModule::load(
       ptx_module("ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z;\n"
                  "mad.lo.u32 %r4, %r3, 3, %r2; mad.lo.u32 %r4, %r4, 5, %r1; mov.u32 %r5, %cluster_ctarank;\n"
-                 "mov.u32 %r6, %ctaid.x; mad.lo.u32 %r7, %r6, 30, %r4; mul.wide.u32 %rd2, %r7, 4; add.s64 %rd3, %rd1, %rd2;\n"
+                 "mov.u32 %r6, %ctaid.x; mad.lo.u32 %r7, %r6, 30, %r4; mul.wide.u32 %rd2, %r7, 4; add.s64 %rd3, "
+                 "%rd1, %rd2;\n"
                  "mad.lo.u32 %r8, %r5, 1000, %r4; st.global.u32 [%rd3], %r8; ret;"),
       "test.ptx");
   std::vector<std::uint32_t> out(120, 0xdead);
@@ -322,10 +341,14 @@ TEST(PtxExecution, BlocksOfThreeDimensionsAndClustersKnowTheirPlace) {
   sim::PtxArguments arguments;
   arguments.add(out.data());
   arguments.add(nullptr);
-  const sim::Report report =
-      module.launch("k", {.memory = &memory},
-                    {.grid = {4, 1, 1}, .block = {5, 3, 2}, .cluster = {2, 1, 1}, .dynamic_shared_bytes = 0, .registers = 0, .print = {}},
-                    arguments);
+  const sim::Report report = module.launch("k", {.memory = &memory},
+                                           {.grid = {4, 1, 1},
+                                            .block = {5, 3, 2},
+                                            .cluster = {2, 1, 1},
+                                            .dynamic_shared_bytes = 0,
+                                            .registers = 0,
+                                            .print = {}},
+                                           arguments);
   ASSERT_TRUE(report.ok()) << report.text();
   for (std::uint32_t i = 0; i < 120; ++i) EXPECT_EQ(out[i], i / 30 % 2 * 1000 + i % 30) << i;
 }
@@ -334,14 +357,15 @@ TEST(PtxExecution, KernelsPrint) {
   std::vector<std::uint32_t> out(1);
   std::string printed;
   const sim::Report report = run_ptx(
-      ptx_module(".local .align 8 .b8 depot[24]; mov.u64 %rd4, depot; cvta.local.u64 %rd5, %rd4; mov.u32 %r1, %tid.x;\n"
-                 "st.local.u32 [%rd4], %r1; st.local.f64 [%rd4+8], 0d3FF8000000000000; mov.u64 %rd6, word;\n"
-                 "st.local.u64 [%rd4+16], %rd6; mov.u64 %rd7, text;\n"
-                 "{ .param .b64 p0; .param .b64 p1; .param .b32 q; st.param.b64 [p0], %rd7; st.param.b64 [p1], %rd5;\n"
-                 "call.uni (q), vprintf, (p0, p1); ld.param.b32 %r2, [q]; } ret;",
-                 ".extern .func (.param .b32 q) vprintf(.param .b64 f, .param .b64 a);\n"
-                 ".global .align 1 .b8 text[] = {37,48,51,100,32,37,46,49,102,32,37,115,33,10,0};\n"
-                 ".global .align 1 .b8 word[] = \"warp\";"),
+      ptx_module(
+          ".local .align 8 .b8 depot[24]; mov.u64 %rd4, depot; cvta.local.u64 %rd5, %rd4; mov.u32 %r1, %tid.x;\n"
+          "st.local.u32 [%rd4], %r1; st.local.f64 [%rd4+8], 0d3FF8000000000000; mov.u64 %rd6, word;\n"
+          "st.local.u64 [%rd4+16], %rd6; mov.u64 %rd7, text;\n"
+          "{ .param .b64 p0; .param .b64 p1; .param .b32 q; st.param.b64 [p0], %rd7; st.param.b64 [p1], %rd5;\n"
+          "call.uni (q), vprintf, (p0, p1); ld.param.b32 %r2, [q]; } ret;",
+          ".extern .func (.param .b32 q) vprintf(.param .b64 f, .param .b64 a);\n"
+          ".global .align 1 .b8 text[] = {37,48,51,100,32,37,46,49,102,32,37,115,33,10,0};\n"
+          ".global .align 1 .b8 word[] = \"warp\";"),
       out, {0}, {.threads = 2}, &printed);
   ASSERT_TRUE(report.ok()) << report.text();
   EXPECT_EQ(printed, "000 1.5 warp!\n001 1.5 warp!\n");

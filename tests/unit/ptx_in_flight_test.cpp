@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The registers of a wgmma belong to it until it was waited for: its accumulators, and A where it comes from registers.
+// The registers of a wgmma belong to it until it was waited for: its accumulators, and A where it comes from
+// registers.
 #include "../support/ptx_run.h"
 
 namespace heddle::test {
@@ -12,7 +13,8 @@ const std::string kWait = "wgmma.wait_group.sync.aligned 0;\n";
 const std::string kStore = "st.global.f32 [%rd1], %f1;\n";
 
 std::string wgmma(const std::string& d, const std::string& a = "%rd5", const char* more = ", 0, 0") {
-  return "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {" + d + "}, " + a + ", %rd6, 1, 1, 1" + more + ";\n";
+  return "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {" + d + "}, " + a + ", %rd6, 1, 1, 1" + more +
+         ";\n";
 }
 const std::string kMma = wgmma("%f1, %f2, %f3, %f4");
 const std::string kMmaOfRegisters = wgmma("%f1, %f2, %f3, %f4", "{%r10, %r11, %r12, %r13}", ", 0");
@@ -22,13 +24,16 @@ sim::Report run(const std::string& body, const char* schedule) {
   std::vector<std::uint32_t> out(128, 1);
   const std::string text = ptx_module(
       "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2;\n"
-      "mov.u32 %r2, dyn; mad.lo.u32 %r3, %r1, 16, %r2; mov.u32 %r4, 0; st.shared.v4.u32 [%r3], {%r4,%r4,%r4,%r4};\n"
+      "mov.u32 %r2, dyn; mad.lo.u32 %r3, %r1, 16, %r2; mov.u32 %r4, 0; st.shared.v4.u32 [%r3], "
+      "{%r4,%r4,%r4,%r4};\n"
       "st.shared.v4.u32 [%r3+2048], {%r4,%r4,%r4,%r4}; fence.proxy.async.shared::cta; bar.sync 0;\n"
       "and.b32 %r5, %r2, 0x3ffff; shr.u32 %r5, %r5, 4; cvt.u64.u32 %rd4, %r5; or.b64 %rd5, %rd4, 0x1000080000;\n"
       "add.u64 %rd6, %rd5, 128; mov.f32 %f1, 0f00000000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;\n"
-      "mov.u32 %r10, 0; mov.u32 %r11, 0; mov.u32 %r12, 0; mov.u32 %r13, 0; wgmma.fence.sync.aligned;\n" + body + "ret;",
+      "mov.u32 %r10, 0; mov.u32 %r11, 0; mov.u32 %r12, 0; mov.u32 %r13, 0; wgmma.fence.sync.aligned;\n" +
+          body + "ret;",
       ".extern .shared .align 128 .b8 dyn[];");
-  return run_ptx(text, out, {0}, {.threads = 128, .shared_bytes = 4096, .schedule = sim::Schedule::parse(schedule)});
+  return run_ptx(text, out, {0},
+                 {.threads = 128, .shared_bytes = 4096, .schedule = sim::Schedule::parse(schedule)});
 }
 
 void expect_silent(const std::string& body) {
@@ -53,14 +58,17 @@ TEST(PtxInFlight, AccumulatorsAreReadAfterTheWait) {
   expect_in_flight(kMma + kCommit + "add.f32 %f9, %f1, %f1;\n" + kWait, "an instruction reads an accumulator");
   expect_in_flight(kMma + kCommit + "setp.gt.f32 %p1, %f2, 0f00000000;\n" + kWait, "an instruction reads");
   // A wait for an older group does not cover it.
-  expect_in_flight(kMma + kCommit + "wgmma.wait_group.sync.aligned 1;\n" + kStore + kWait, "an instruction reads");
+  expect_in_flight(kMma + kCommit + "wgmma.wait_group.sync.aligned 1;\n" + kStore + kWait,
+                   "an instruction reads");
 }
 
 TEST(PtxInFlight, AccumulatorsAreWrittenAfterTheWait) {
   expect_silent(kMma + kCommit + kWait + "mov.f32 %f1, 0f3f800000;\n" + kStore);
-  expect_in_flight(kMma + kCommit + "mov.f32 %f1, 0f3f800000;\n" + kWait, "an instruction overwrites an accumulator");
+  expect_in_flight(kMma + kCommit + "mov.f32 %f1, 0f3f800000;\n" + kWait,
+                   "an instruction overwrites an accumulator");
   expect_in_flight(kMma + kCommit + "mov.f32 %f1, %f9;\n" + kWait, "mov overwrites an accumulator");
-  expect_in_flight(kMma + kCommit + "cvt.rn.f32.u32 %f3, %r1;\n" + kWait, "an instruction overwrites an accumulator");
+  expect_in_flight(kMma + kCommit + "cvt.rn.f32.u32 %f3, %r1;\n" + kWait,
+                   "an instruction overwrites an accumulator");
 }
 
 // As compilers write them: the wait, or the next wgmma, has registers of its own, copied before it.
@@ -79,7 +87,8 @@ TEST(PtxInFlight, CopiesFollow) {
 
 TEST(PtxInFlight, AnotherShapeTakesNoneOfThem) {
   const std::string wide =
-      "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, %rd5, %rd6, 1, 1, 1, 0, 0;\n";
+      "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, %rd5, %rd6, 1, 1, "
+      "1, 0, 0;\n";
   expect_silent(kMma + kCommit + kWait + "wgmma.fence.sync.aligned;\n" + wide + kCommit + kWait);
   expect_in_flight(kMma + wide + kCommit + kWait, "wgmma.mma_async takes some of the accumulators");
 }
@@ -88,8 +97,10 @@ TEST(PtxInFlight, FragmentsAreChangedAfterTheWait) {
   expect_silent(kMmaOfRegisters + kCommit + kWait + "mov.u32 %r11, 7;\n" + kStore);
   expect_silent(kMmaOfRegisters + kCommit + "mov.u32 %r11, 0;\n" + kWait + kStore);  // the same value
   expect_silent(kMmaOfRegisters + kCommit + "mov.u32 %r14, 7;\n" + kWait + kStore);
-  expect_in_flight(kMmaOfRegisters + kCommit + "mov.u32 %r11, 7;\n" + kWait + kStore, "a register of A is changed");
-  expect_in_flight(kMmaOfRegisters + kCommit + "mov.u32 %r12, %r1;\n" + kWait + kStore, "a register of A is changed");
+  expect_in_flight(kMmaOfRegisters + kCommit + "mov.u32 %r11, 7;\n" + kWait + kStore,
+                   "a register of A is changed");
+  expect_in_flight(kMmaOfRegisters + kCommit + "mov.u32 %r12, %r1;\n" + kWait + kStore,
+                   "a register of A is changed");
 }
 
 }  // namespace

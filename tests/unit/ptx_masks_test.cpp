@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Warp-wide instructions with masks: lanes meet wherever they stand, masks may overlap, and lanes that have exited are
-// not waited for.
+// Warp-wide instructions with masks: lanes meet wherever they stand, masks may overlap, and lanes that have
+// exited are not waited for.
 #include "../support/ptx_run.h"
 
 namespace heddle::test {
@@ -42,8 +42,11 @@ void expect_fault(const std::string& body, const char* code, const std::string& 
 // Each branch has its mask in a register of its own.
 TEST(PtxMasks, LanesMeetAtTheShufflesOfTwoBranches) {
   const auto body = [](const char* mask) {
-    return std::string("setp.lt.u32 %p1, %r1, 16; mov.u32 %r7, 0; @%p1 bra A;\n"
-                       "mov.u32 %r5, ") + mask + "; shfl.sync.idx.b32 %r3, %r1, 3, 31, %r5; bra E;\n"
+    return std::string(
+               "setp.lt.u32 %p1, %r1, 16; mov.u32 %r7, 0; @%p1 bra A;\n"
+               "mov.u32 %r5, ") +
+           mask +
+           "; shfl.sync.idx.b32 %r3, %r1, 3, 31, %r5; bra E;\n"
            "A: mov.u32 %r6, 0xffffffff; shfl.sync.idx.b32 %r3, %r1, 20, 31, %r6;\n"
            "E: st.global.u32 [%rd1], %r3; ret;";
   };
@@ -64,10 +67,11 @@ TEST(PtxMasks, ShufflesOfOtherKindsDoNotMeet) {
 // Lane 5 is in both masks: it meets lane 4 first, then lane 6, who came before.
 TEST(PtxMasks, MasksMayOverlap) {
   const auto body = [](const char* second) {
-    return std::string("setp.eq.u32 %p1, %r1, 4; setp.eq.u32 %p2, %r1, 5; setp.eq.u32 %p3, %r1, 6; mov.u32 %r3, %r1;\n"
-                       "@%p3 bra SIX; @%p1 bra FOUR; @!%p2 bra E;\n"
-                       "bar.warp.sync 0x30; shfl.sync.idx.b32 %r3, %r1, 6, 31, 0x60; bra E;\n"
-                       "FOUR: bar.warp.sync 0x30; bra E;\nSIX: shfl.sync.idx.b32 %r3, %r1, 5, 31, ") +
+    return std::string(
+               "setp.eq.u32 %p1, %r1, 4; setp.eq.u32 %p2, %r1, 5; setp.eq.u32 %p3, %r1, 6; mov.u32 %r3, %r1;\n"
+               "@%p3 bra SIX; @%p1 bra FOUR; @!%p2 bra E;\n"
+               "bar.warp.sync 0x30; shfl.sync.idx.b32 %r3, %r1, 6, 31, 0x60; bra E;\n"
+               "FOUR: bar.warp.sync 0x30; bra E;\nSIX: shfl.sync.idx.b32 %r3, %r1, 5, 31, ") +
            second + ";\nE: st.global.u32 [%rd1], %r3; ret;";
   };
   expect_lanes(body("0x60"), [](std::uint32_t l) { return l == 5 ? 6u : l == 6 ? 5u : l; });
@@ -77,10 +81,11 @@ TEST(PtxMasks, MasksMayOverlap) {
 
 TEST(PtxMasks, MeetingsThatWaitForEachOtherAreFound) {
   // Three lanes in a ring, each with the next.
-  expect_fault("setp.gt.u32 %p1, %r1, 2; @%p1 bra E; setp.eq.u32 %p2, %r1, 0; setp.eq.u32 %p3, %r1, 1;\n"
-               "@%p2 bra ZERO; @%p3 bra ONE;\nbar.warp.sync 5; bra E;\nZERO: bar.warp.sync 3; bra E;\n"
-               "ONE: bar.warp.sync 6;\nE: ret;",
-               "divergence", "bar.warp.sync");
+  expect_fault(
+      "setp.gt.u32 %p1, %r1, 2; @%p1 bra E; setp.eq.u32 %p2, %r1, 0; setp.eq.u32 %p3, %r1, 1;\n"
+      "@%p2 bra ZERO; @%p3 bra ONE;\nbar.warp.sync 5; bra E;\nZERO: bar.warp.sync 3; bra E;\n"
+      "ONE: bar.warp.sync 6;\nE: ret;",
+      "divergence", "bar.warp.sync");
 }
 
 TEST(PtxMasks, CoalescedLanesVoteMatchAndReduceAlone) {
@@ -107,24 +112,29 @@ TEST(PtxMasks, LanesOutsideOfTheMaskMayBeReadAndDropped) {
 
 TEST(PtxMasks, BarriersDoNotWaitForLanesThatHaveExited) {
   for (const char* barrier : {"bar.sync 0", "barrier.sync.aligned 0", "barrier.sync 0", "bar.sync 0, 64"}) {
-    expect_lanes(std::string("st.global.u32 [%rd1], %r1; and.b32 %r2, %r1, 31; setp.gt.u32 %p1, %r2, 20; @%p1 ret;\n") +
-                     barrier + ";\nst.global.u32 [%rd1], 7; ret;",
-                 [](std::uint32_t l) { return l % 32 > 20 ? l : 7; }, 64);
+    expect_lanes(
+        std::string("st.global.u32 [%rd1], %r1; and.b32 %r2, %r1, 31; setp.gt.u32 %p1, %r2, 20; @%p1 ret;\n") +
+            barrier + ";\nst.global.u32 [%rd1], 7; ret;",
+        [](std::uint32_t l) { return l % 32 > 20 ? l : 7; }, 64);
   }
 }
 
 // Two rounds in a row; the second must not see the votes of the first.
 TEST(PtxMasks, BarriersReduceWhatTheirThreadsSay) {
   const auto body = [](const char* second) {
-    return std::string("setp.lt.u32 %p1, %r1, 40; bar.red.popc.u32 %r3, 0, %p1; bar.red.") + second + ".pred %p2, 0, " +
+    return std::string("setp.lt.u32 %p1, %r1, 40; bar.red.popc.u32 %r3, 0, %p1; bar.red.") + second +
+           ".pred %p2, 0, " +
            "%p1; selp.u32 %r4, 100, 0, %p2; bar.red.or.pred %p3, 0, !%p1; selp.u32 %r5, 1000, 0, %p3;\n"
            "add.u32 %r3, %r3, %r4; add.u32 %r3, %r3, %r5; st.global.u32 [%rd1], %r3; ret;";
   };
-  expect_lanes(body("and"), [](std::uint32_t) { return 1040u; }, 64);
-  expect_lanes(body("or"), [](std::uint32_t) { return 1140u; }, 64);
-  expect_fault("setp.lt.u32 %p1, %r1, 16; @%p1 bra A; bar.red.and.pred %p2, 0, %p1; ret;\n"
-               "A: bar.red.or.pred %p2, 0, %p1; ret;",
-               "named_barrier", "others of the same round reduce by");
+  expect_lanes(
+      body("and"), [](std::uint32_t) { return 1040u; }, 64);
+  expect_lanes(
+      body("or"), [](std::uint32_t) { return 1140u; }, 64);
+  expect_fault(
+      "setp.lt.u32 %p1, %r1, 16; @%p1 bra A; bar.red.and.pred %p2, 0, %p1; ret;\n"
+      "A: bar.red.or.pred %p2, 0, %p1; ret;",
+      "named_barrier", "others of the same round reduce by");
 }
 
 }  // namespace

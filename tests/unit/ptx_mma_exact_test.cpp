@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mma.sync of f64 and of narrow integers against matrices that are multiplied one element at a time. Where an element
-// lies is written down here as the manual's figures have it, not as the simulated SM finds it.
+// mma.sync of f64 and of narrow integers against matrices that are multiplied one element at a time. Where an
+// element lies is written down here as the manual's figures have it, not as the simulated SM finds it.
 #include "../support/ptx_run.h"
 
 #include <algorithm>
@@ -43,8 +43,11 @@ std::string module_of(const Case& one) {
   const std::string type = is_wide ? ".f64 " : ".b32 ";
   body +=
       "mov.u32 %r30, %tid.x; ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in];\n"
-      "mul.wide.u32 %rd2, %r30, " + std::to_string(inputs * bytes) + "; add.u64 %rd1, %rd1, %rd2;\n"
-      "mul.wide.u32 %rd2, %r30, " + std::to_string(d * bytes) + "; add.u64 %rd0, %rd0, %rd2;\n";
+      "mul.wide.u32 %rd2, %r30, " +
+      std::to_string(inputs * bytes) +
+      "; add.u64 %rd1, %rd1, %rd2;\n"
+      "mul.wide.u32 %rd2, %r30, " +
+      std::to_string(d * bytes) + "; add.u64 %rd0, %rd0, %rd2;\n";
   for (std::uint32_t r = 0; r < inputs; ++r) {
     body += "ld.global" + type + name + std::to_string(r) + ", [%rd1+" + std::to_string(r * bytes) + "];\n";
   }
@@ -52,14 +55,16 @@ std::string module_of(const Case& one) {
   body += std::string(one.instruction) + " " + vector(name, c, d) + ", " + vector(name, 0, a) + ", " +
           vector(name, a, b) + ", " + vector(name, c, d) + ";\n";
   for (std::uint32_t r = 0; r < d; ++r) {
-    body += "st.global" + type + "[%rd0+" + std::to_string(r * bytes) + "], " + name + std::to_string(c + r) + ";\n";
+    body +=
+        "st.global" + type + "[%rd0+" + std::to_string(r * bytes) + "], " + name + std::to_string(c + r) + ";\n";
   }
   return ptx_module(body + "ret;");
 }
 
 std::int64_t extended(std::uint64_t value, std::uint32_t bits, bool is_signed) {
-  return is_signed && (value >> (bits - 1) & 1) != 0 ? static_cast<std::int64_t>(value) - (std::int64_t{1} << bits)
-                                                     : static_cast<std::int64_t>(value);
+  return is_signed && (value >> (bits - 1) & 1) != 0
+             ? static_cast<std::int64_t>(value) - (std::int64_t{1} << bits)
+             : static_cast<std::int64_t>(value);
 }
 
 class PtxMmaExact : public testing::Test {
@@ -96,7 +101,8 @@ class PtxMmaExact : public testing::Test {
       }
       for (std::uint32_t r = 0; r < b_registers; ++r) {
         std::uint64_t packed = 0;
-        for (std::uint32_t i = 0; i < e; ++i) packed |= b_[(r * 4 * e + part * e + i) * 8 + group] << i * one.bits % 64;
+        for (std::uint32_t i = 0; i < e; ++i)
+          packed |= b_[(r * 4 * e + part * e + i) * 8 + group] << i * one.bits % 64;
         push(packed);
       }
       for (std::uint32_t r = 0; r < d_registers; ++r) push(c_[(group + (r >= 2 ? 8 : 0)) * 8 + 2 * part + r % 2]);
@@ -133,7 +139,8 @@ TEST_F(PtxMmaExact, IntegersOfFourAndOneBitMultiplyAndCount) {
   std::mt19937_64 random(3);
   for (const Case& one : cases) {
     // Near the end of the numbers, so that sums overflow: some wrap, or stay at the largest.
-    run(one, [&] { return random() & ((std::uint64_t{1} << one.bits) - 1); },
+    run(
+        one, [&] { return random() & ((std::uint64_t{1} << one.bits) - 1); },
         [&] { return std::uint64_t{0x7fffffff - static_cast<std::uint32_t>(random() % 400)}; });
     bool has_overflow = false;
     for (std::uint32_t row = 0; row < one.m; ++row) {
@@ -145,7 +152,8 @@ TEST_F(PtxMmaExact, IntegersOfFourAndOneBitMultiplyAndCount) {
         }
         has_overflow |= sum > std::numeric_limits<std::int32_t>::max();
         if (one.saturates) sum = std::min<std::int64_t>(sum, std::numeric_limits<std::int32_t>::max());
-        EXPECT_EQ(d_[row * 8 + column], static_cast<std::uint32_t>(sum)) << one.instruction << row << "," << column;
+        EXPECT_EQ(d_[row * 8 + column], static_cast<std::uint32_t>(sum))
+            << one.instruction << row << "," << column;
       }
     }
     EXPECT_TRUE(has_overflow || !one.saturates) << one.instruction;

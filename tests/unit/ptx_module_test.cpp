@@ -25,7 +25,8 @@ TEST(PtxModule, ListsEntriesWithParametersAndBounds) {
       std::string(kHeader) +
           ".shared .align 16 .b8 tile[256];\n.extern .shared .align 1024 .b8 dynamic[];\n"
           ".visible .entry first(.param .u32 n, .param .align 64 .b8 map[128], .param .u8 last)\n"
-          ".maxntid 128, 1, 1\n.minnctapersm 2\n{ .reg .b32 %r<3>; mov.u32 %r1, tile; mov.u32 %r2, dynamic; ret; }\n"
+          ".maxntid 128, 1, 1\n.minnctapersm 2\n{ .reg .b32 %r<3>; mov.u32 %r1, tile; mov.u32 %r2, dynamic; ret; "
+          "}\n"
           ".entry second()\n.reqntid 64\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n{ ret; }\n",
       "m.ptx");
   ASSERT_EQ(module.entries().size(), 2u);
@@ -91,20 +92,23 @@ std::string refusal_of(const std::string& text) {
 }
 
 TEST(PtxModule, RefusesEntriesWithUnsupportedInstructionsBeforeTheyRun) {
-  EXPECT_EQ(refusal_of(std::string(kHeader) + ".entry k() {\n.reg .b64 %rd<2>;\n  tex.1d.v4.s32.s32 {%rd0}, [%rd1];\n}"),
+  EXPECT_EQ(refusal_of(std::string(kHeader) +
+                       ".entry k() {\n.reg .b64 %rd<2>;\n  tex.1d.v4.s32.s32 {%rd0}, [%rd1];\n}"),
             "bad.ptx:6: [unsupported] the instruction 'tex.1d.v4.s32.s32 {%rd0}, [%rd1];'");
   EXPECT_EQ(refusal_of(std::string(kHeader) + ".entry k() {\n.reg .b32 %r<3>;\n  add.b32 %r0, %r1, %r2;\n}"),
             "bad.ptx:6: [unsupported] the instruction 'add.b32 %r0, %r1, %r2;'");
-  EXPECT_EQ(refusal_of(std::string(kHeader) + ".extern .func malloc(.param .b64 a);\n.entry k() { .param .b64 p;\n"
-                                            "call malloc, (p); }"),
-            "bad.ptx:6: [unsupported] 'malloc' is declared but not part of the module: 'call malloc, (p);'");
+  EXPECT_EQ(
+      refusal_of(std::string(kHeader) + ".extern .func malloc(.param .b64 a);\n.entry k() { .param .b64 p;\n"
+                                        "call malloc, (p); }"),
+      "bad.ptx:6: [unsupported] 'malloc' is declared but not part of the module: 'call malloc, (p);'");
 }
 
 TEST(PtxModule, UnsupportedInstructionsConcernOnlyEntriesThatReachThem) {
   const sim::PtxModule module = sim::PtxModule::load(
-      std::string(kHeader) + ".func deep() {\n.reg .b64 %rd<2>;\n  tex.1d.v4.s32.s32 {%rd0}, [%rd1];\n}\n"
-                             ".func calls() { call deep; ret; }\n.entry well() { ret; }\n.entry bad() { call calls; ret; }\n"
-                             ".entry late() { ret; }\n",
+      std::string(kHeader) +
+          ".func deep() {\n.reg .b64 %rd<2>;\n  tex.1d.v4.s32.s32 {%rd0}, [%rd1];\n}\n"
+          ".func calls() { call deep; ret; }\n.entry well() { ret; }\n.entry bad() { call calls; ret; }\n"
+          ".entry late() { ret; }\n",
       "m.ptx");
   ASSERT_EQ(module.entries().size(), 3u);
   EXPECT_EQ(module.find("well")->unsupported, "");
@@ -123,9 +127,10 @@ TEST(PtxModule, SystemFunctionsTakeTheirParameters) {
 
 TEST(PtxModule, LargeVariablesTakeNoMemoryBeforeTheirUse) {
   const sim::PtxModule module = sim::PtxModule::load(
-      std::string(kHeader) + ".global .b8 large[2000000000];\n.shared .b8 s[2000000000];\n.shared .b8 t[2000000000];\n"
-                             ".shared .b8 u[294967296];\n"
-                             ".entry k() { .reg .b32 %r<4>; mov.u32 %r1, s; mov.u32 %r2, t; mov.u32 %r3, u; ret; }",
+      std::string(kHeader) +
+          ".global .b8 large[2000000000];\n.shared .b8 s[2000000000];\n.shared .b8 t[2000000000];\n"
+          ".shared .b8 u[294967296];\n"
+          ".entry k() { .reg .b32 %r<4>; mov.u32 %r1, s; mov.u32 %r2, t; mov.u32 %r3, u; ret; }",
       "m.ptx");
   EXPECT_EQ(module.find("k")->static_shared_bytes, 4294967296u);
   EXPECT_THROW(module.launch("k", {}, {}, nullptr, 0), InputError);
@@ -135,7 +140,8 @@ TEST(PtxModule, RefusesLaunchesThatCannotBe) {
   const sim::PtxModule module =
       sim::PtxModule::load(std::string(kHeader) + ".entry k(.param .u64 p)\n.maxntid 64\n{ ret; }", "m.ptx");
   const std::uint64_t argument = 0;
-  const auto error_of_launch = [&](const char* entry, const sim::PtxLaunch& launch, std::size_t bytes) -> std::string {
+  const auto error_of_launch = [&](const char* entry, const sim::PtxLaunch& launch,
+                                   std::size_t bytes) -> std::string {
     try {
       module.launch(entry, {}, launch, &argument, bytes);
     } catch (const InputError& error) {
@@ -147,7 +153,8 @@ TEST(PtxModule, RefusesLaunchesThatCannotBe) {
   EXPECT_EQ(error_of_launch("k", {}, 4), "launch of k in m.ptx: 4 bytes of parameters; it takes 8");
   sim::PtxLaunch launch;
   launch.block = {128, 1, 1};
-  EXPECT_EQ(error_of_launch("k", launch, 8), "launch of k in m.ptx: 128 threads in a CTA; the kernel's .maxntid is 64");
+  EXPECT_EQ(error_of_launch("k", launch, 8),
+            "launch of k in m.ptx: 128 threads in a CTA; the kernel's .maxntid is 64");
   launch.block = {64, 1, 1};
   launch.dynamic_shared_bytes = 300'000;
   EXPECT_EQ(error_of_launch("k", launch, 8),
@@ -169,10 +176,12 @@ TEST(PtxModule, SurvivesMutations) {
       ".loc 1 3 0\nmov.u32 %r1, %tid.x; ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd2, %rd1;\n"
       "setp.lt.and.s32 %p1|%p2, %r1, 5, !%p3; @%p1 bra L1; mov.b64 %rd3, {%r1, %r2}; L1: bar.sync 0;\n"
       "{ .reg .pred P; W: mbarrier.try_wait.parity.shared::cta.b64 P, [dyn+8], %r1; @!P bra W; }\n"
-      "{ .param .b32 a; .param .b32 b; st.param.b32 [a+0], %r1; call.uni (b), f, (a); ld.param.b32 %r4, [b+0]; }\n"
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a+0], %r1; call.uni (b), f, (a); ld.param.b32 %r4, [b+0]; "
+      "}\n"
       "T: .branchtargets L1, L2;\nbrx.idx %r1, T; L2: fma.rn.f32 %f1, %f2, 0f40000000, %f3;\n"
       "ld.global.v4.u32 {%r1, %r2, %r3, _}, [%rd2+16]; atom.global.add.u32 %r1, [%rd2], 1; mov.u64 %rd4, depot;\n"
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, "
+      "%r3}], [%r4];\n"
       "shfl.sync.idx.b32 %r1|%p1, %r2, 0, 31, -1; ret; }\n";
   ASSERT_NO_THROW(sim::PtxModule::load(original, "m.ptx"));
   OperandSource random(7);
@@ -208,8 +217,8 @@ double seconds_to_load(const std::string& text) {
   return static_cast<double>(std::clock() - begin + 1) / CLOCKS_PER_SEC;
 }
 
-// How much longer it takes to load sixteen times as many: 16 if it is in proportion, 256 if it is in proportion to the
-// square.
+// How much longer it takes to load sixteen times as many: 16 if it is in proportion, 256 if it is in proportion
+// to the square.
 template <class Make>
 double growth(const Make& make, int few) {
   const std::string small = make(few);
@@ -234,7 +243,8 @@ TEST(PtxModule, LoadsInTimeThatIsInProportionToItsIndirectCalls) {
     std::string text = kHeader;
     for (int e = 0; e < entries; ++e) text += ".func f" + std::to_string(e) + "() { ret; }\n";
     for (int e = 0; e < entries; ++e) {
-      text += ".entry e" + std::to_string(e) + "() { .reg .b64 %rd<2>; mov.u64 %rd1, f0;\n"
+      text += ".entry e" + std::to_string(e) +
+              "() { .reg .b64 %rd<2>; mov.u64 %rd1, f0;\n"
               "P0: .callprototype _ ();\ncall %rd1, P0; ret; }\n";
     }
     return text;

@@ -7,7 +7,8 @@ namespace heddle::test {
 namespace {
 
 // Three warpgroups; the first gives back, the others take.
-sim::Report run(const std::string& directives, const std::string& dec, const std::string& inc, const char* schedule) {
+sim::Report run(const std::string& directives, const std::string& dec, const std::string& inc,
+                const char* schedule) {
   std::string text = ptx_module("mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 127; @%p1 bra TAKE;\n" + dec +
                                 "ret;\nTAKE: setmaxnreg.inc.sync.aligned.u32 " + inc + ";\nret;");
   text.insert(text.find("\n{\n"), "\n" + directives);
@@ -19,7 +20,8 @@ const char* const kDec = "setmaxnreg.dec.sync.aligned.u32 40;\n";
 
 TEST(PtxRegisters, ThePoolFollowsFromTheDirectives) {
   for (const char* schedule : {"rr", "1", "2", "3"}) {
-    for (const char* directives : {".maxntid 384\n.minnctapersm 1", ".reqntid 384\n.minnctapersm 1", ".maxnreg 168"}) {
+    for (const char* directives :
+         {".maxntid 384\n.minnctapersm 1", ".reqntid 384\n.minnctapersm 1", ".maxnreg 168"}) {
       const sim::Report fits = run(directives, kDec, "232", schedule);
       EXPECT_TRUE(fits.ok()) << directives << fits.text();
       const sim::Report report = run(directives, kDec, "240", schedule);
@@ -33,11 +35,13 @@ TEST(PtxRegisters, ThePoolFollowsFromTheDirectives) {
 }
 
 TEST(PtxRegisters, AllFourWarpsOfAWarpgroupExecuteIt) {
-  const std::string one_warp = "setp.gt.u32 %p2, %r1, 31; @%p2 bra SKIP;\n" + std::string(kDec) + "SKIP: bar.sync 1, 128;\n";
+  const std::string one_warp =
+      "setp.gt.u32 %p2, %r1, 31; @%p2 bra SKIP;\n" + std::string(kDec) + "SKIP: bar.sync 1, 128;\n";
   for (const char* schedule : {"rr", "1", "2", "3"}) {
     const sim::Report report = run(".maxnreg 168", one_warp, "232", schedule);
     ASSERT_TRUE(report.has("divergence")) << report.text();
-    EXPECT_NE(report.text().find("has executed 0 setmaxnreg, but its warpgroup 1"), std::string::npos) << report.text();
+    EXPECT_NE(report.text().find("has executed 0 setmaxnreg, but its warpgroup 1"), std::string::npos)
+        << report.text();
   }
 }
 

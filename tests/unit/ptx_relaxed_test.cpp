@@ -15,8 +15,12 @@ sim::Report hand_over(const std::string& arrive, const std::string& wait, const 
   const std::string body =
       "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra MET; mbarrier.init.shared::cta.b64 [dyn], 1;\n"
       "MET: bar.sync 0; setp.eq.u32 %p2, %r1, 32; @%p2 bra READ; @%p1 ret;\n"
-      "st.shared.u32 [dyn+16], 7; mbarrier.arrive" + arrive + ".shared::cta.b64 %rd1, [dyn]; ret;\n"
-      "READ: mbarrier.try_wait.parity" + wait + ".shared::cta.b64 %p3, [dyn], 0; @!%p3 bra READ;\n"
+      "st.shared.u32 [dyn+16], 7; mbarrier.arrive" +
+      arrive +
+      ".shared::cta.b64 %rd1, [dyn]; ret;\n"
+      "READ: mbarrier.try_wait.parity" +
+      wait +
+      ".shared::cta.b64 %p3, [dyn], 0; @!%p3 bra READ;\n"
       "ld.shared.u32 %r2, [dyn+16]; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1], %r2; ret;";
   return run_ptx(ptx_module(body, kShared), out, {0},
                  {.threads = 64, .shared_bytes = 32, .schedule = sim::Schedule::parse(schedule)});
@@ -40,9 +44,11 @@ TEST(PtxRelaxed, RelaxedArrivesAndWaitsHandNothingOver) {
 sim::Report arrive_at_peer(const std::string& arrive) {
   std::vector<std::uint32_t> out(4, 0);
   const std::string body =
-      "mbarrier.init.shared::cta.b64 [dyn], 2; fence.mbarrier_init.release.cluster; barrier.cluster.arrive.aligned;\n"
+      "mbarrier.init.shared::cta.b64 [dyn], 2; fence.mbarrier_init.release.cluster; "
+      "barrier.cluster.arrive.aligned;\n"
       "barrier.cluster.wait.aligned; mov.u32 %r1, dyn; mov.u32 %r2, %cluster_ctarank; xor.b32 %r2, %r2, 1;\n"
-      "mapa.shared::cluster.u32 %r3, %r1, %r2; " + arrive + "\nbarrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;";
+      "mapa.shared::cluster.u32 %r3, %r1, %r2; " +
+      arrive + "\nbarrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;";
   return run_ptx(ptx_module(body, kShared), out, {0},
                  {.threads = 1, .grid = {2, 1, 1}, .cluster = {2, 1, 1}, .shared_bytes = 32});
 }

@@ -15,13 +15,16 @@ sim::Report report_of(const std::string& body, const std::string& before = "", P
   return run_ptx(ptx_module(body, before), out, {0}, run);
 }
 
-bool says(const sim::Report& report, const std::string& part) { return report.text().find(part) != std::string::npos; }
+bool says(const sim::Report& report, const std::string& part) {
+  return report.text().find(part) != std::string::npos;
+}
 
 const char* const kShared = ".extern .shared .align 16 .b8 dyn[];";
 
 TEST(PtxReport, NamesTheLineOfTheSource) {
   const sim::Report report = report_of(
-      ".loc 1 40 0\nld.param.u64 %rd1, [out];\n.loc 1 41 3\n.loc 2 7 5, function_name $L__info_string0, inlined_at 1 41 3\n"
+      ".loc 1 40 0\nld.param.u64 %rd1, [out];\n.loc 1 41 3\n.loc 2 7 5, function_name $L__info_string0, "
+      "inlined_at 1 41 3\n"
       "st.global.u32 [%rd1+256], 1;\nret;",
       ".file 1 \"/home/me/saxpy.cu\"\n.file 2 \"/opt/cuda/include/vector.h\"\n");
   ASSERT_TRUE(report.has("global_out_of_bounds")) << report.text();
@@ -67,7 +70,8 @@ TEST(PtxReport, ExplainsADeadlockOfBarriers) {
 
 TEST(PtxReport, FindsARaceInSharedMemory) {
   const std::string body =
-      "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;\n@!%p1 st.shared.u32 [dyn], 5;\n%s\nld.shared.u32 %r2, [dyn];\nret;";
+      "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;\n@!%p1 st.shared.u32 [dyn], 5;\n%s\nld.shared.u32 %r2, "
+      "[dyn];\nret;";
   const auto with = [&](const std::string& sync) {
     std::string text = body;
     text.replace(text.find("%s"), 2, sync);
@@ -81,7 +85,8 @@ TEST(PtxReport, FindsARaceInSharedMemory) {
 
 TEST(PtxReport, FindsAMissingProxyFence) {
   const std::string body =
-      "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r3, dyn; add.u32 %r3, %r3, %r2;\n"
+      "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r3, dyn; add.u32 %r3, %r3, "
+      "%r2;\n"
       "st.shared.u32 [%r3], %r1;\n%f\nbar.sync 0;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 ret;\n"
       "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [dyn], 128;\ncp.async.bulk.commit_group;\n"
       "cp.async.bulk.wait_group 0;\nret;";
@@ -159,8 +164,7 @@ TEST(PtxReport, AnAcceptedRaceDoesNotHideAnother) {
       "st.global.u32 [%rd1+400], %r3; ret;",
       ".extern .shared .align 16 .b8 dyn[];");
   std::vector<std::uint32_t> out(8);
-  const sim::Report report =
-      run_ptx(text, out, {0}, {.threads = 64, .shared_bytes = 16, .accepted = {"race"}});
+  const sim::Report report = run_ptx(text, out, {0}, {.threads = 64, .shared_bytes = 16, .accepted = {"race"}});
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.diagnoses[0].code, "global_out_of_bounds") << report.text();
   ASSERT_EQ(report.accepted.size(), 1u);
@@ -219,8 +223,10 @@ TEST(PtxReport, NamesTrapsAssertionsAndBadAddresses) {
   EXPECT_TRUE(report_of("ld.shared.u32 %r2, [2000]; ret;").has("shared_out_of_bounds"));
   EXPECT_TRUE(report_of("mov.u64 %rd1, 64; mbarrier.init.b64 [%rd1], 1; ret;").has("not_shared"));
   const sim::Report report = report_of(
-      "mov.u64 %rd1, what; mov.u64 %rd2, file;\n{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;\n"
-      "st.param.b64 [a], %rd1; st.param.b64 [b], %rd2; st.param.b32 [c], 12; st.param.b64 [d], %rd2; st.param.b64 [e], 1;\n"
+      "mov.u64 %rd1, what; mov.u64 %rd2, file;\n{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; "
+      ".param .b64 e;\n"
+      "st.param.b64 [a], %rd1; st.param.b64 [b], %rd2; st.param.b32 [c], 12; st.param.b64 [d], %rd2; "
+      "st.param.b64 [e], 1;\n"
       "call.uni __assertfail, (a, b, c, d, e); } ret;",
       ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n"
       ".global .align 1 .b8 what[] = \"x > 0\"; .global .align 1 .b8 file[] = \"a.cu\";");
@@ -230,7 +236,8 @@ TEST(PtxReport, NamesTrapsAssertionsAndBadAddresses) {
 
 TEST(PtxReport, StopsARecursionThatDoesNotEnd) {
   const std::string forever =
-      ".visible .func f(.param .b32 n);\n.visible .func f(.param .b32 n) { .reg .b32 %r<2>; ld.param.b32 %r1, [n];\n"
+      ".visible .func f(.param .b32 n);\n.visible .func f(.param .b32 n) { .reg .b32 %r<2>; ld.param.b32 %r1, "
+      "[n];\n"
       "{ .param .b32 p; st.param.b32 [p], %r1; call f, (p); } ret; }\n";
   const sim::Report report = report_of("{ .param .b32 p; st.param.b32 [p], 1; call f, (p); } ret;", forever);
   EXPECT_TRUE(report.has("stack_overflow")) << report.text();

@@ -20,8 +20,9 @@ struct Expected {
 
 void check(const std::vector<Expected>& all) {
   for (const Expected& one : all) {
-    EXPECT_EQ(apply_one(one.text, one.d_bits, one.bits, one.operands), one.result) << one.text << std::hex
-        << " of " << one.operands[0] << " " << one.operands[1] << " " << one.operands[2] << " " << one.operands[3];
+    EXPECT_EQ(apply_one(one.text, one.d_bits, one.bits, one.operands), one.result)
+        << one.text << std::hex << " of " << one.operands[0] << " " << one.operands[1] << " " << one.operands[2]
+        << " " << one.operands[3];
   }
 }
 
@@ -58,7 +59,10 @@ TEST(PtxScalar, CarriesChain) {
       {"{ add.cc.u32 d, a, b; addc.u32 d, c, 0; }", 32, {32, 32, 32}, {0xffffffff, 1, 5, 0}, 6},
       {"{ add.cc.u32 d, a, b; addc.u32 d, c, 0; }", 32, {32, 32, 32}, {0xfffffffe, 1, 5, 0}, 5},
       {"{ sub.cc.u32 d, a, b; subc.u32 d, c, 0; }", 32, {32, 32, 32}, {0, 1, 5, 0}, 4},
-      {"{ mad.lo.cc.u32 d, a, b, c; madc.hi.u32 d, a, b, 0; }", 32, {32, 32, 32}, {0xffffffff, 0xffffffff, 0xffffffff, 0},
+      {"{ mad.lo.cc.u32 d, a, b, c; madc.hi.u32 d, a, b, 0; }",
+       32,
+       {32, 32, 32},
+       {0xffffffff, 0xffffffff, 0xffffffff, 0},
        0xffffffff},
   });
 }
@@ -103,7 +107,10 @@ TEST(PtxScalar, FloatsRoundFlushAndSaturate) {
       {"mul.sat.f32 d, a, b;", 32, {32, 32}, {bits_of(2.0f), bits_of(3.0f), 0, 0}, bits_of(1.0f)},
       {"add.sat.f32 d, a, b;", 32, {32, 32}, {0x7f800000, 0xff800000, 0, 0}, 0},
       {"add.f32 d, a, b;", 32, {32, 32}, {0x7f800000, 0xff800000, 0, 0}, 0x7fffffff},
-      {"fma.rn.f32 d, a, b, c;", 32, {32, 32, 32}, {bits_of(1.0f) + 1, bits_of(1.0f) + 1, bits_of(-1.0f), 0},
+      {"fma.rn.f32 d, a, b, c;",
+       32,
+       {32, 32, 32},
+       {bits_of(1.0f) + 1, bits_of(1.0f) + 1, bits_of(-1.0f), 0},
        bits_of(std::fma(1.0f + 0x1p-23f, 1.0f + 0x1p-23f, -1.0f))},
       {"min.f32 d, a, b;", 32, {32, 32}, {0x7fc00000, bits_of(2.0f), 0, 0}, bits_of(2.0f)},
       {"min.NaN.f32 d, a, b;", 32, {32, 32}, {0x7fc00000, bits_of(2.0f), 0, 0}, 0x7fffffff},
@@ -219,7 +226,10 @@ TEST(PtxScalar, MixedPrecisionRoundsOnce) {
       {"add.rz.f32.f16 d, a, b;", 32, {16, 32}, {0x3c00, bits_of(0x1p-30f), 0, 0}, bits_of(1.0f)},
       {"add.rp.f32.f16 d, a, b;", 32, {16, 32}, {0x3c00, bits_of(0x1p-30f), 0, 0}, 0x3f800001},
       {"add.sat.f32.f16 d, a, b;", 32, {16, 32}, {0x3c00, bits_of(7.0f), 0, 0}, bits_of(1.0f)},
-      {"fma.rn.f32.bf16 d, a, b, c;", 32, {16, 16, 32}, {third, third, bits_of(1.0f), 0},
+      {"fma.rn.f32.bf16 d, a, b, c;",
+       32,
+       {16, 16, 32},
+       {third, third, bits_of(1.0f), 0},
        bits_of(std::fma(0.333984375f, 0.333984375f, 1.0f))},
       {"fma.rn.f32.f16 d, a, b, c;", 32, {16, 16, 32}, {0x7e00, 0, 0, 0}, 0x7fffffff},
   });
@@ -263,9 +273,10 @@ TEST(PtxScalar, AWarpFindsItsLeastAndLargestFloat) {
                            Redux{"redux.sync.min.NaN.f32", 0x7fffffff}}) {
     std::vector<std::uint32_t> out(32);
     const sim::Report report = run_ptx(
-        ptx_module("mov.u32 %r0, %tid.x; ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in]; mul.wide.u32 %rd2, %r0, 4;"
-                   "add.u64 %rd0, %rd0, %rd2; add.u64 %rd1, %rd1, %rd2; ld.global.f32 %f0, [%rd1];" +
-                   std::string(one.text) + " %f1, %f0, 0xffffffff; st.global.f32 [%rd0], %f1; ret;"),
+        ptx_module(
+            "mov.u32 %r0, %tid.x; ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in]; mul.wide.u32 %rd2, %r0, 4;"
+            "add.u64 %rd0, %rd0, %rd2; add.u64 %rd1, %rd1, %rd2; ld.global.f32 %f0, [%rd1];" +
+            std::string(one.text) + " %f1, %f0, 0xffffffff; st.global.f32 [%rd0], %f1; ret;"),
         out, in);
     ASSERT_TRUE(report.ok()) << report.text();
     for (const std::uint32_t word : out) EXPECT_EQ(word, one.expected) << one.text;

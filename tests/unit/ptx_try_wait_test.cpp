@@ -15,10 +15,12 @@ sim::Report run(const std::string& body, const char* schedule, std::uint32_t thr
                  {.threads = threads, .shared_bytes = 32, .schedule = sim::Schedule::parse(schedule)});
 }
 
-// A ring of one stage: the thread looks whether the next stage is full, which it is once it has given the stage back.
+// A ring of one stage: the thread looks whether the next stage is full, which it is once it has given the stage
+// back.
 std::string ring(const char* given_back) {
-  return std::string("mbarrier.init.shared::cta.b64 [dyn], 1;\n"
-                     "mbarrier.try_wait.parity.shared::cta.b64 %p1, [dyn], 0;\n") +
+  return std::string(
+             "mbarrier.init.shared::cta.b64 [dyn], 1;\n"
+             "mbarrier.try_wait.parity.shared::cta.b64 %p1, [dyn], 0;\n") +
          given_back + "\nWAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [dyn], 0;\n@!%p2 bra WAIT;\nret;";
 }
 
@@ -42,11 +44,13 @@ TEST(PtxTryWait, ALoopOfTriesThatNothingEndsIsAHang) {
 // The other warp looks at a flag in a loop, so something can always go on.
 TEST(PtxTryWait, ATryComesBackWhileOthersOnlyLookAtMemory) {
   const auto body = [](const char* flag) {
-    return std::string("mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra MET;\n"
-                       "mbarrier.init.shared::cta.b64 [dyn], 1; st.volatile.shared.u32 [dyn+16], 0;\n"
-                       "MET: bar.sync 0; setp.gt.u32 %p1, %r1, 31; @%p1 bra LOOK; setp.ne.u32 %p2, %r1, 0; @%p2 ret;\n"
-                       "mbarrier.try_wait.parity.shared::cta.b64 %p3, [dyn], 0;\n") +
-           flag + "ret;\nLOOK: ld.volatile.shared.u32 %r2, [dyn+16]; setp.eq.u32 %p4, %r2, 0; @%p4 bra LOOK; ret;";
+    return std::string(
+               "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra MET;\n"
+               "mbarrier.init.shared::cta.b64 [dyn], 1; st.volatile.shared.u32 [dyn+16], 0;\n"
+               "MET: bar.sync 0; setp.gt.u32 %p1, %r1, 31; @%p1 bra LOOK; setp.ne.u32 %p2, %r1, 0; @%p2 ret;\n"
+               "mbarrier.try_wait.parity.shared::cta.b64 %p3, [dyn], 0;\n") +
+           flag +
+           "ret;\nLOOK: ld.volatile.shared.u32 %r2, [dyn+16]; setp.eq.u32 %p4, %r2, 0; @%p4 bra LOOK; ret;";
   };
   for (const char* schedule : kSchedules) {
     const sim::Report report = run(body("st.volatile.shared.u32 [dyn+16], 1;\n"), schedule, 64);
@@ -58,11 +62,12 @@ TEST(PtxTryWait, ATryComesBackWhileOthersOnlyLookAtMemory) {
 // Lanes that meet in each turn of the loop do not make it one that gets on.
 TEST(PtxTryWait, AWaitLoopOfAWholeWarpIsAHangToo) {
   for (const char* schedule : kSchedules) {
-    const sim::Report report =
-        run("mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra MET;\nmbarrier.init.shared::cta.b64 [dyn], 1;\n"
-            "MET: bar.warp.sync -1;\nWAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [dyn], 0; bar.warp.sync -1;\n"
-            "@!%p2 bra WAIT;\nret;",
-            schedule, 32);
+    const sim::Report report = run(
+        "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra MET;\nmbarrier.init.shared::cta.b64 [dyn], 1;\n"
+        "MET: bar.warp.sync -1;\nWAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [dyn], 0; bar.warp.sync "
+        "-1;\n"
+        "@!%p2 bra WAIT;\nret;",
+        schedule, 32);
     ASSERT_TRUE(report.has("deadlock")) << schedule << "\n" << report.text();
   }
 }

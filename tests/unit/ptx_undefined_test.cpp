@@ -9,8 +9,8 @@ namespace {
 const char* const kShared = ".extern .shared .align 16 .b8 dyn[];";
 const char* const kSchedules[] = {"rr", "1", "2", "3"};
 
-// %r1: the thread; %rd1: its word of `out`; %r2: its word of shared memory. Nobody writes the second half of it, from
-// dyn + 512 on.
+// %r1: the thread; %rd1: its word of `out`; %r2: its word of shared memory. Nobody writes the second half of it,
+// from dyn + 512 on.
 std::string kernel(const std::string& body) {
   return ptx_module(
       "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2;\n"
@@ -23,7 +23,9 @@ sim::Report run(const std::string& body, const char* schedule = "rr", std::vecto
                 bool check_races = true) {
   std::vector<std::uint32_t> words(64, 0);
   sim::Report report = run_ptx(kernel(body), words, {7, 8, 9},
-                               {.threads = 32, .shared_bytes = 1024, .schedule = sim::Schedule::parse(schedule),
+                               {.threads = 32,
+                                .shared_bytes = 1024,
+                                .schedule = sim::Schedule::parse(schedule),
                                 .check_races = check_races});
   if (out != nullptr) *out = words;
   return report;
@@ -66,7 +68,8 @@ TEST(PtxUndefined, AStoreToGlobalMemoryIsAUse) {
 TEST(PtxUndefined, AnAddressAndABranchAreUses) {
   expect_used(kLoad + "and.b32 %r5, %r4, 4; add.u32 %r6, %r2, %r5; ld.shared.u32 %r7, [%r6]; ret;",
               "the value is part of an address");
-  expect_used(kLoad + "setp.eq.u32 %p1, %r4, 0; @%p1 bra E; add.u32 %r5, %r5, 1; E: ret;", "the value decides a branch");
+  expect_used(kLoad + "setp.eq.u32 %p1, %r4, 0; @%p1 bra E; add.u32 %r5, %r5, 1; E: ret;",
+              "the value decides a branch");
   expect_used(kLoad + "setp.eq.u32 %p1, %r4, 0; @%p1 st.global.u32 [%rd1], %r1; ret;",
               "the value decides whether this is executed");
   // Only registers depend on it, and nobody looks at them.
@@ -92,28 +95,33 @@ TEST(PtxUndefined, BitsThatAreDroppedDoNotCount) {
   expect_silent(half + "bfe.u32 %r5, %r4, 4, 12; st.global.u32 [%rd1], %r5; ret;");
   expect_used(half + "bfe.u32 %r5, %r4, 4, 13; st.global.u32 [%rd1], %r5; ret;", "the value is stored");
   expect_used(half + "and.b32 %r5, %r4, 0x1ffff; st.global.u32 [%rd1], %r5; ret;", "the value is stored");
-  expect_used(half + "mov.b32 {%h1, %h2}, %r4; cvt.u32.u16 %r5, %h2; st.global.u32 [%rd1], %r5; ret;", "the value is stored");
+  expect_used(half + "mov.b32 {%h1, %h2}, %r4; cvt.u32.u16 %r5, %h2; st.global.u32 [%rd1], %r5; ret;",
+              "the value is stored");
   expect_used(half + "prmt.b32 %r5, %r4, %r1, 0x1424; st.global.u32 [%rd1], %r5; ret;", "the value is stored");
 }
 
 TEST(PtxUndefined, SharedAndLocalMemoryKeepIt) {
   expect_silent(kLoad + "st.shared.u32 [%r2+256], %r4; bar.sync 0; ld.shared.u32 %r5, [%r2+256]; ret;");
-  expect_used(kLoad + "st.shared.u32 [%r2+256], %r4; bar.sync 0; ld.shared.u32 %r5, [%r2+256];\n"
-                      "st.global.u32 [%rd1], %r5; ret;",
+  expect_used(kLoad +
+                  "st.shared.u32 [%r2+256], %r4; bar.sync 0; ld.shared.u32 %r5, [%r2+256];\n"
+                  "st.global.u32 [%rd1], %r5; ret;",
               "the value is stored to global memory");
   const auto local = [](const char* stored) {
     return kLoad + ".local .align 8 .b8 depot[16];\nmov.u64 %rd5, depot; st.local.u32 [%rd5+4], " + stored +
-           "; ld.local.u64 %rd6, [%rd5]; shr.u64 %rd6, %rd6, 32; cvt.u32.u64 %r6, %rd6; st.global.u32 [%rd1], %r6; ret;";
+           "; ld.local.u64 %rd6, [%rd5]; shr.u64 %rd6, %rd6, 32; cvt.u32.u64 %r6, %rd6; st.global.u32 [%rd1], "
+           "%r6; ret;";
   };
   expect_silent(local("%r1"));
   expect_used(local("%r4"), "the value is stored to global memory");
 }
 
 TEST(PtxUndefined, LanesHandItOn) {
-  expect_silent(kLoad + "setp.eq.u32 %p1, %r1, 5; selp.u32 %r5, %r4, %r1, %p1;\n"
-                        "shfl.sync.idx.b32 %r6, %r5, 4, 31, -1; st.global.u32 [%rd1], %r6; ret;");
-  expect_used(kLoad + "setp.eq.u32 %p1, %r1, 4; selp.u32 %r5, %r4, %r1, %p1;\n"
-                      "shfl.sync.idx.b32 %r6, %r5, 4, 31, -1; st.global.u32 [%rd1], %r6; ret;",
+  expect_silent(kLoad +
+                "setp.eq.u32 %p1, %r1, 5; selp.u32 %r5, %r4, %r1, %p1;\n"
+                "shfl.sync.idx.b32 %r6, %r5, 4, 31, -1; st.global.u32 [%rd1], %r6; ret;");
+  expect_used(kLoad +
+                  "setp.eq.u32 %p1, %r1, 4; selp.u32 %r5, %r4, %r1, %p1;\n"
+                  "shfl.sync.idx.b32 %r6, %r5, 4, 31, -1; st.global.u32 [%rd1], %r6; ret;",
               "the value is stored to global memory");
   expect_used(kLoad + "redux.sync.add.u32 %r6, %r4, -1; st.global.u32 [%rd1], %r6; ret;", "the value is stored");
   expect_used(kLoad + "setp.eq.u32 %p1, %r4, 0; vote.sync.any.pred %p2, %p1, -1; @%p2 bra E; E: ret;",
@@ -123,20 +131,25 @@ TEST(PtxUndefined, LanesHandItOn) {
 // What a shuffle took from a lane that is not in its mask.
 TEST(PtxUndefined, WhatALaneOutsideOfTheMaskGivesIsUndefined) {
   const auto body = [](const char* stored) {
-    return std::string("setp.gt.u32 %p1, %r1, 15; @%p1 ret; shfl.sync.down.b32 %r4, %r1, 8, 31, 0xffff;\n"
-                       "setp.lt.u32 %p2, %r1, ") +
+    return std::string(
+               "setp.gt.u32 %p1, %r1, 15; @%p1 ret; shfl.sync.down.b32 %r4, %r1, 8, 31, 0xffff;\n"
+               "setp.lt.u32 %p2, %r1, ") +
            stored + "; @%p2 st.global.u32 [%rd1], %r4; ret;";
   };
   expect_silent(body("8"));
-  expect_used(body("9"), "a value is stored to global memory that lane 16 of a shuffle was to give", "divergence");
+  expect_used(body("9"), "a value is stored to global memory that lane 16 of a shuffle was to give",
+              "divergence");
 }
 
 TEST(PtxUndefined, AMultiplicationPassesOnRowsAndColumns) {
-  // A holds garbage in row 8 alone: lane 0's second register of A. D's elements 2 and 3 of lanes 0 to 3 are in it.
+  // A holds garbage in row 8 alone: lane 0's second register of A. D's elements 2 and 3 of lanes 0 to 3 are in
+  // it.
   const auto body = [](const char* element) {
-    return kLoad + "setp.eq.u32 %p1, %r1, 0; mov.u32 %r10, 0; selp.b32 %r11, %r4, %r10, %p1;\n"
-                   "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r10,%r11,%r10,%r10},\n"
-                   "{%r10,%r10}, {%f5,%f6,%f7,%f8};\nst.global.f32 [%rd1], " + std::string(element) + "; ret;";
+    return kLoad +
+           "setp.eq.u32 %p1, %r1, 0; mov.u32 %r10, 0; selp.b32 %r11, %r4, %r10, %p1;\n"
+           "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r10,%r11,%r10,%r10},\n"
+           "{%r10,%r10}, {%f5,%f6,%f7,%f8};\nst.global.f32 [%rd1], " +
+           std::string(element) + "; ret;";
   };
   expect_silent(body("%f1"));
   expect_silent(body("%f2"));
@@ -145,8 +158,9 @@ TEST(PtxUndefined, AMultiplicationPassesOnRowsAndColumns) {
 
 TEST(PtxUndefined, AnAtomicOnUnwrittenMemoryLeavesItUndefined) {
   const auto body = [](const char* first) {
-    return std::string(first) + "red.shared.add.u32 [dyn+512], 1; bar.sync 0; ld.shared.u32 %r5, [dyn+512];\n"
-                                "st.global.u32 [%rd1], %r5; ret;";
+    return std::string(first) +
+           "red.shared.add.u32 [dyn+512], 1; bar.sync 0; ld.shared.u32 %r5, [dyn+512];\n"
+           "st.global.u32 [%rd1], %r5; ret;";
   };
   expect_silent(body("setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [dyn+512], 0; bar.sync 0;\n"));
   expect_used(body(""), "the value is stored to global memory");

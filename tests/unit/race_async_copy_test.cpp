@@ -11,9 +11,11 @@ namespace {
 
 const char* const kShared = ".extern .shared .align 16 .b8 dyn[];";
 
-// 64 threads. %r2: the place of a thread's own 16 bytes; %r3: of the 16 bytes of the thread 32 before or after it.
+// 64 threads. %r2: the place of a thread's own 16 bytes; %r3: of the 16 bytes of the thread 32 before or after
+// it.
 const char* const kStart =
-    "ld.param.u64 %rd1, [in];\nmov.u32 %r1, %tid.x; shl.b32 %r4, %r1, 4; mov.u32 %r5, dyn; add.u32 %r2, %r5, %r4;\n"
+    "ld.param.u64 %rd1, [in];\nmov.u32 %r1, %tid.x; shl.b32 %r4, %r1, 4; mov.u32 %r5, dyn; add.u32 %r2, %r5, "
+    "%r4;\n"
     "xor.b32 %r6, %r4, 512; add.u32 %r3, %r5, %r6; cvt.u64.u32 %rd2, %r4; add.s64 %rd1, %rd1, %rd2;\n";
 const char* const kCopy = "cp.async.cg.shared.global [%r2], [%rd1], 16;\n";
 
@@ -39,15 +41,15 @@ std::string code_of(const std::string& body) {
 const std::string kInit =
     "setp.ne.u32 %p1, %r1, 0; @%p1 bra INITED;\nmbarrier.init.shared::cta.b64 [dyn+1024], 64;\n"
     "mbarrier.init.shared::cta.b64 [dyn+1032], 64;\nINITED: bar.sync 0;\n";
-const std::string kWait =
-    "SPIN: mbarrier.try_wait.parity.shared::cta.b64 %p2, [dyn+1024], 0;\n@!%p2 bra SPIN;\n";
+const std::string kWait = "SPIN: mbarrier.try_wait.parity.shared::cta.b64 %p2, [dyn+1024], 0;\n@!%p2 bra SPIN;\n";
 const std::string kRead = "ld.shared.u32 %r7, [%r3];\n";
 
 TEST(AsyncCopy, IsReadByItsThreadAfterAWait) {
   const std::string read = "ld.shared.u32 %r7, [%r2];\n";
   EXPECT_EQ(code_of(kCopy + read), "read_before_full");
   EXPECT_EQ(code_of(std::string(kCopy) + "cp.async.wait_group 0;\n" + read), "read_before_full");
-  EXPECT_EQ(code_of(std::string(kCopy) + "cp.async.commit_group;\ncp.async.wait_group 1;\n" + read), "read_before_full");
+  EXPECT_EQ(code_of(std::string(kCopy) + "cp.async.commit_group;\ncp.async.wait_group 1;\n" + read),
+            "read_before_full");
   EXPECT_EQ(code_of(std::string(kCopy) + "cp.async.commit_group;\ncp.async.wait_group 0;\n" + read), "silent");
   EXPECT_EQ(code_of(std::string(kCopy) + "cp.async.wait_all;\n" + read), "silent");
   // A second copy after wait_all is not covered by it.
@@ -99,9 +101,10 @@ TEST(AsyncCopy, IsNamed) {
   const sim::Report report =
       run_ptx(ptx_module(std::string(kStart) + kCopy + "ld.shared.u32 %r7, [%r2];\nret;", kShared), out,
               std::vector<std::uint32_t>(256), {.threads = 64, .shared_bytes = 2048});
-  EXPECT_EQ(report.text().find("[read_before_full] bytes 0 to 3 of the shared memory are read before the cp.async that "
-                               "fills them is known to be complete\n"),
-            0u)
+  EXPECT_EQ(
+      report.text().find("[read_before_full] bytes 0 to 3 of the shared memory are read before the cp.async that "
+                         "fills them is known to be complete\n"),
+      0u)
       << report.text();
   EXPECT_NE(report.text().find("warp 0, lane 0: cp.async of 16 bytes"), std::string::npos) << report.text();
 }

@@ -48,8 +48,9 @@ TEST(RaceChecker, FindsMissingClusterBarrierAfterInit) {
   Host host;
   expect_silent<RemoteArrive>(host, kPair, {Meet::kCluster, true});
   expect_found<RemoteArrive>(host, kPair, {Meet::kCtaOnly, true}, {"init_not_visible", "uninitialised_barrier"});
-  EXPECT_EQ(first_line<RemoteArrive>(host, kPair, {Meet::kCtaOnly, true}),
-            "[init_not_visible] signal[0] is used by a thread to which its initialisation is not known to be visible");
+  EXPECT_EQ(
+      first_line<RemoteArrive>(host, kPair, {Meet::kCtaOnly, true}),
+      "[init_not_visible] signal[0] is used by a thread to which its initialisation is not known to be visible");
 }
 
 TEST(RaceChecker, AsksForInitFenceWhereTheClusterBarrierIsRelaxed) {

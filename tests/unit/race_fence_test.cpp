@@ -58,7 +58,8 @@ struct StoreTile {
         case Flaw::kFenceBeforeWrites:
         case Flaw::kFenceInIssuerOnly:
         case Flaw::kFenceInBystander: break;
-        case Flaw::kFenceBeforeBarrier:  // in the thread that issues, which does not know the other warp's writes yet
+        case Flaw::kFenceBeforeBarrier:  // in the thread that issues, which does not know the other warp's writes
+                                         // yet
           if (issues) fence(p);
           break;
         case Flaw::kFenceOfOneWriter:
@@ -210,9 +211,10 @@ TEST(RaceChecker, NamesBothSidesOfAMissingProxyFence) {
   Host host;
   const std::string text =
       whole_text<StoreTile>(host, {.grid = {1}}, {host.output_map(), StoreTile::Flaw::kFenceInBystander});
-  EXPECT_EQ(text.find("[missing_proxy_fence] a bulk store reads bytes 0 to 3 of the shared memory after an st.shared, "
-                      "without fence.proxy.async between the two\n"),
-            0u)
+  EXPECT_EQ(
+      text.find("[missing_proxy_fence] a bulk store reads bytes 0 to 3 of the shared memory after an st.shared, "
+                "without fence.proxy.async between the two\n"),
+      0u)
       << text;
   EXPECT_NE(text.find("store, warp 0, lane 0: st.shared of 4 bytes"), std::string::npos) << text;
   EXPECT_NE(text.find("store, warp 0, lane 0: bulk store of 4096 bytes"), std::string::npos) << text;
@@ -389,8 +391,8 @@ TEST(RaceChecker, OrdersLoadsAndStoresOfTheSameTile) {
 struct NarrowRows {
   struct Params {
     isa::TensorMap map;
-    std::uint32_t rows;          // that are written
-    std::uint32_t first_chunk;   // of each row, before the swizzle
+    std::uint32_t rows;         // that are written
+    std::uint32_t first_chunk;  // of each row, before the swizzle
     std::uint32_t last_chunk;
   };
   struct Shared {
@@ -510,11 +512,13 @@ TEST(RaceChecker, FindsMissingInitFenceBeforeCopy) {
   expect_nothing_formal<InitBarrier>(host, {.grid = {1}}, {host.source_map()});
   expect_nothing_formal<InitBarrier>(host, {.grid = {1}}, {host.source_map(), Flaw::kProxyFence});
   expect_formal<InitBarrier>(host, {.grid = {1}}, {host.source_map(), Flaw::kNoInitFence}, "missing_init_fence");
-  expect_formal<InitBarrier>(host, {.grid = {1}}, {host.source_map(), Flaw::kFenceBeforeInit}, "missing_init_fence");
-  const sim::Report report = sim::launch<InitBarrier>({.memory = &host.memory}, {.grid = {1}},
-                                                      {host.source_map(), Flaw::kNoInitFence});
-  EXPECT_EQ(report.formal.at(0).text.find("[missing_init_fence] formal: a bulk load completes on full of tile[0], which was "
-                                          "initialised without fence.mbarrier_init after it\n"),
+  expect_formal<InitBarrier>(host, {.grid = {1}}, {host.source_map(), Flaw::kFenceBeforeInit},
+                             "missing_init_fence");
+  const sim::Report report =
+      sim::launch<InitBarrier>({.memory = &host.memory}, {.grid = {1}}, {host.source_map(), Flaw::kNoInitFence});
+  EXPECT_EQ(report.formal.at(0).text.find(
+                "[missing_init_fence] formal: a bulk load completes on full of tile[0], which was "
+                "initialised without fence.mbarrier_init after it\n"),
             0u)
       << report.remarks();
 }
@@ -525,9 +529,10 @@ TEST(RaceChecker, FindsMissingSyncthreadsAfterInit) {
   const InitBarrier::Params params{host.source_map(), InitBarrier::Flaw::kNoSync};
   expect_found<InitBarrier>(host, {.grid = {1}}, params, {"init_not_visible", "uninitialised_barrier"});
   EXPECT_EQ(codes<InitBarrier>(host, {.grid = {1}}, params).count("init_not_visible"), 1u);
-  EXPECT_EQ(first_line<InitBarrier>(host, {.grid = {1}}, params),
-            "[init_not_visible] full of tile[0] is used by a thread to which its initialisation is not known to be "
-            "visible");
+  EXPECT_EQ(
+      first_line<InitBarrier>(host, {.grid = {1}}, params),
+      "[init_not_visible] full of tile[0] is used by a thread to which its initialisation is not known to be "
+      "visible");
 }
 
 }  // namespace

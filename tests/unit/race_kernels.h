@@ -75,9 +75,10 @@ std::map<std::string, int> codes(Host& host, const LaunchShape& shape, const typ
                                  int seeds = kSeeds) {
   std::map<std::string, int> found;
   for (int seed = -1; seed < seeds; ++seed) {
-    const sim::LaunchOptions options{
-        .memory = &host.memory,
-        .schedule = seed < 0 ? sim::Schedule::round_robin() : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
+    const sim::LaunchOptions options{.memory = &host.memory,
+                                     .schedule = seed < 0
+                                                     ? sim::Schedule::round_robin()
+                                                     : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
     const sim::Report report = sim::launch<K>(options, shape, params);
     ++found[report.ok() ? "silent" : std::string(name_of(report.diagnoses.front().code))];
   }
@@ -101,9 +102,10 @@ void expect_found(Host& host, const LaunchShape& shape, const typename K::Params
 template <class K>
 void expect_silent(Host& host, const LaunchShape& shape, const typename K::Params& params, int seeds = kSeeds) {
   for (int seed = -1; seed < seeds; ++seed) {
-    const sim::LaunchOptions options{
-        .memory = &host.memory,
-        .schedule = seed < 0 ? sim::Schedule::round_robin() : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
+    const sim::LaunchOptions options{.memory = &host.memory,
+                                     .schedule = seed < 0
+                                                     ? sim::Schedule::round_robin()
+                                                     : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
     const sim::Report report = sim::launch<K>(options, shape, params);
     ASSERT_TRUE(report.ok()) << report.text();
   }
@@ -111,16 +113,18 @@ void expect_silent(Host& host, const LaunchShape& shape, const typename K::Param
 
 // Every schedule ends well, and is told of this.
 template <class K>
-void expect_formal(Host& host, const LaunchShape& shape, const typename K::Params& params, const std::string& code) {
+void expect_formal(Host& host, const LaunchShape& shape, const typename K::Params& params,
+                   const std::string& code) {
   for (int seed = -1; seed < kSeeds; ++seed) {
-    const sim::LaunchOptions options{
-        .memory = &host.memory,
-        .schedule = seed < 0 ? sim::Schedule::round_robin() : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
+    const sim::LaunchOptions options{.memory = &host.memory,
+                                     .schedule = seed < 0
+                                                     ? sim::Schedule::round_robin()
+                                                     : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
     const sim::Report report = sim::launch<K>(options, shape, params);
     ASSERT_TRUE(report.ok()) << report.text();
-    ASSERT_TRUE(std::any_of(report.formal.begin(), report.formal.end(),
-                            [&](const sim::Diagnosis& told) { return told.code == code; }))
-        << report.remarks();
+    ASSERT_TRUE(std::any_of(report.formal.begin(), report.formal.end(), [&](const sim::Diagnosis& told) {
+      return told.code == code;
+    })) << report.remarks();
   }
 }
 
@@ -128,9 +132,10 @@ void expect_formal(Host& host, const LaunchShape& shape, const typename K::Param
 template <class K>
 void expect_nothing_formal(Host& host, const LaunchShape& shape, const typename K::Params& params) {
   for (int seed = -1; seed < kSeeds; ++seed) {
-    const sim::LaunchOptions options{
-        .memory = &host.memory,
-        .schedule = seed < 0 ? sim::Schedule::round_robin() : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
+    const sim::LaunchOptions options{.memory = &host.memory,
+                                     .schedule = seed < 0
+                                                     ? sim::Schedule::round_robin()
+                                                     : sim::Schedule::random(static_cast<std::uint64_t>(seed))};
     const sim::Report report = sim::launch<K>(options, shape, params);
     ASSERT_TRUE(report.ok() && report.formal.empty()) << report.text() << report.remarks();
   }

@@ -137,8 +137,10 @@ TEST(RaceChecker, FollowsOperandsThatCopiesFill) {
   expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 1, Flaw::kOneWarpWaits}, {"read_before_full"});
   expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 1, Flaw::kOneWarpDoesNot}, {"read_before_full"});
   expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 4, Flaw::kReleaseBeforeWait}, {"write_while_read"});
-  const std::string text = whole_text<LoadAndMultiply>(host, {.grid = {1}}, {source, 4, Flaw::kReleaseBeforeWait});
-  EXPECT_EQ(text.find("[write_while_read] a copy overwrites operands[0] while it may still be read\n"), 0u) << text;
+  const std::string text =
+      whole_text<LoadAndMultiply>(host, {.grid = {1}}, {source, 4, Flaw::kReleaseBeforeWait});
+  EXPECT_EQ(text.find("[write_while_read] a copy overwrites operands[0] while it may still be read\n"), 0u)
+      << text;
   EXPECT_NE(text.find("lane 0: wgmma.mma_async"), std::string::npos) << text;
   EXPECT_NE(text.find("likely: wgmma_commit_group() and a wgmma_wait_group"), std::string::npos) << text;
 }

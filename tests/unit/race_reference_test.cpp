@@ -160,7 +160,8 @@ class Reference final : public sim::Observer {
   void touch(const sim::Event& event, bool writes) {
     const std::uint32_t t = event.thread;
     for (const Past& past : past_) {
-      const bool overlaps = past.address < event.address + event.bytes && event.address < past.address + past.bytes;
+      const bool overlaps =
+          past.address < event.address + event.bytes && event.address < past.address + past.bytes;
       const bool is_known = past.thread == t || clocks_[t][past.thread] >= past.time;
       if (overlaps && (writes || past.writes) && !is_known && found_at_ == 0) found_at_ = past_.size() + 1;
     }
@@ -194,7 +195,8 @@ std::vector<Step> random_program(std::mt19937_64& random) {
     // One thread, one warp, a few, or all.
     const std::uint64_t one = std::uint64_t{1} << below(kThreads);
     const std::uint64_t warp = std::uint64_t{0xffffffff} << 32 * below(2);
-    const std::uint64_t choices[] = {one, warp, one | std::uint64_t{1} << below(kThreads), random(), ~std::uint64_t{0}};
+    const std::uint64_t choices[] = {one, warp, one | std::uint64_t{1} << below(kThreads), random(),
+                                     ~std::uint64_t{0}};
     step.threads = choices[step.op == Op::kStore && !step.by_lane ? 0 : below(5)];
   }
   return steps;
@@ -210,8 +212,8 @@ TEST(RaceChecker, AgreesWithFullClocksOnRandomKernels) {
     const sim::LaunchOptions options{
         .schedule = program % 4 == 0 ? sim::Schedule::round_robin() : sim::Schedule::random(random()),
         .observers = {&reference}};
-    const sim::Report report = sim::launch<Interpreter>(
-        options, {.grid = {1}}, {steps.data(), static_cast<std::uint32_t>(steps.size())});
+    const sim::Report report = sim::launch<Interpreter>(options, {.grid = {1}},
+                                                        {steps.data(), static_cast<std::uint32_t>(steps.size())});
     ASSERT_EQ(report.has("race"), reference.found()) << "program " << program << "\n" << report.text();
     ASSERT_EQ(report.ok(), !reference.found()) << "program " << program << "\n" << report.text();
     ASSERT_FALSE(reference.went_on()) << "program " << program << ": found late\n" << report.text();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strong accesses: what they conflict with, and the order that they make. Each mistake has a twin that differs in one
-// instruction and is silent; no verdict depends on the schedule.
+// Strong accesses: what they conflict with, and the order that they make. Each mistake has a twin that differs in
+// one instruction and is silent; no verdict depends on the schedule.
 #include "../support/ptx_run.h"
 
 #include <cctype>
@@ -31,7 +31,8 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 }
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 
-// %rd1: out; %r1: the thread; %r2: the block; %p1: not thread 0; %p2: not warp 0; %p3: not block 0; %p4: not lane 0.
+// %rd1: out; %r1: the thread; %r2: the block; %p1: not thread 0; %p2: not warp 0; %p3: not block 0; %p4: not lane
+// 0.
 const std::string kHead =
     "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; setp.ne.u32 %p1, %r1, 0;\n"
     "setp.gt.u32 %p2, %r1, 31; setp.ne.u32 %p3, %r2, 0; mov.u32 %r30, %laneid; setp.ne.u32 %p4, %r30, 0;\n";
@@ -105,24 +106,30 @@ const std::string kLastBlock =
 
 // All blocks meet twice at a barrier in global memory, and read what their neighbour has written.
 const std::string kGridBarrier =
-    "mov.u32 %r9, %nctaid.x; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2; mov.u32 %r10, 0; mov.u32 %r8, 0;\n"
-    "ROUND: add.u32 %r8, %r8, %r9; @%p1 bra MEET; st.global.u32 [%rd3+256], %r10; MEET: bar.sync 0; @%p1 bra PASS;\n"
+    "mov.u32 %r9, %nctaid.x; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2; mov.u32 %r10, 0; mov.u32 %r8, "
+    "0;\n"
+    "ROUND: add.u32 %r8, %r8, %r9; @%p1 bra MEET; st.global.u32 [%rd3+256], %r10; MEET: bar.sync 0; @%p1 bra "
+    "PASS;\n"
     "fence.acq_rel.gpu; red.relaxed.gpu.global.add.u32 [%rd1], 1;\n"
     "SPIN: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.lt.u32 %p5, %r3, %r8; @%p5 bra SPIN; fence.acq_rel.gpu ;\n"
     "PASS: bar.sync 0; add.u32 %r5, %r2, 1; rem.u32 %r5, %r5, %r9; mul.wide.u32 %rd4, %r5, 4;\n"
     "add.s64 %rd5, %rd1, %rd4; @!%p4 ld.global.u32 %r6, [%rd5+256];\n"
-    "add.u32 %r8, %r8, %r9; bar.sync 0; @%p1 bra PASS2; fence.acq_rel.gpu; red.relaxed.gpu.global.add.u32 [%rd1], 1;\n"
-    "SPIN2: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.lt.u32 %p5, %r3, %r8; @%p5 bra SPIN2; fence.acq_rel.gpu  ;\n"
+    "add.u32 %r8, %r8, %r9; bar.sync 0; @%p1 bra PASS2; fence.acq_rel.gpu; red.relaxed.gpu.global.add.u32 "
+    "[%rd1], 1;\n"
+    "SPIN2: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.lt.u32 %p5, %r3, %r8; @%p5 bra SPIN2; fence.acq_rel.gpu  "
+    ";\n"
     "PASS2: bar.sync 0; add.u32 %r10, %r10, 1; setp.lt.u32 %p6, %r10, 2; @%p6 bra ROUND;\n"
     "END:";
 
 // A histogram of the threads' numbers in shared memory.
 const std::string kHistogram =
-    "mul.lo.u32 %r5, %r1, 4; rem.u32 %r6, %r5, 32; mov.u32 %r7, data; add.u32 %r8, %r7, %r5; add.u32 %r9, %r7, %r6;\n"
+    "mul.lo.u32 %r5, %r1, 4; rem.u32 %r6, %r5, 32; mov.u32 %r7, data; add.u32 %r8, %r7, %r5; add.u32 %r9, %r7, "
+    "%r6;\n"
     "st.shared.u32 [%r8], 0; bar.sync 0; red.shared.add.u32 [%r9], 1; bar.sync 0 ; ld.shared.u32 %r4, [%r8];\n"
     "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r4;";
 
-// Each block takes the prefix of the one before it, adds its own, and hands on: value and state in one word, or apart.
+// Each block takes the prefix of the one before it, adds its own, and hands on: value and state in one word, or
+// apart.
 const std::string kLookBack =
     "mul.wide.u32 %rd2, %r2, 8; add.s64 %rd3, %rd1, %rd2; @%p1 bra END; mov.u32 %r4, 0; @!%p3 bra FIRST;\n"
     "SPIN: ld.relaxed.gpu.global.u32 %r3, [%rd3+-8]; setp.eq.u32 %p5, %r3, 0; @%p5 bra SPIN;\n"
@@ -152,43 +159,50 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"no fence in the writer", replace(kFlag, "fence.acq_rel.cta;", ""), "race", kTwoWarps},
         Case{"no fence in the reader", replace(kFlag, "fence.acq_rel.cta ;", ""), "race", kTwoWarps},
         Case{"a flag that is read weakly", replace(kFlag, "ld.relaxed.cta", "ld"), "race", kTwoWarps},
-        Case{"a flag that is set weakly", replace(kFlag, "st.relaxed.cta.shared.u32 [flag], 1", "st.shared.u32 [flag], 1"),
-             "race", kTwoWarps},
+        Case{"a flag that is set weakly",
+             replace(kFlag, "st.relaxed.cta.shared.u32 [flag], 1", "st.shared.u32 [flag], 1"), "race", kTwoWarps},
         Case{"two blocks", kBlocks, "", kTwoBlocks},
-        Case{"two blocks of a cluster, and the scope of the GPU", kBlocks, "",
+        Case{"two blocks of a cluster, and the scope of the GPU",
+             kBlocks,
+             "",
              {.threads = 64, .grid = {2, 1, 1}, .cluster = {2, 1, 1}}},
         Case{"two blocks of a cluster, and its scope",
-             replace(replace(replace(replace(kBlocks, "fence.acq_rel.gpu;", "fence.acq_rel.cluster;"), "fence.acq_rel.gpu ;",
-                                     "fence.acq_rel.cluster ;"),
+             replace(replace(replace(replace(kBlocks, "fence.acq_rel.gpu;", "fence.acq_rel.cluster;"),
+                                     "fence.acq_rel.gpu ;", "fence.acq_rel.cluster ;"),
                              "st.relaxed.gpu", "st.relaxed.cluster"),
                      "ld.relaxed.gpu", "ld.relaxed.cluster"),
-             "", {.threads = 64, .grid = {2, 1, 1}, .cluster = {2, 1, 1}}},
-        Case{"the scope of the cluster between clusters", replace(kBlocks, "fence.acq_rel.gpu;", "fence.acq_rel.cluster;"),
-             "global_race", kTwoBlocks},
-        Case{"the scope of the CTA between blocks", replace(kBlocks, "fence.acq_rel.gpu ;", "fence.acq_rel.cta ;"),
-             "global_race", kTwoBlocks},
-        Case{"a flag of the scope of the CTA between blocks", replace(kBlocks, "st.relaxed.gpu", "st.relaxed.cta"),
-             "global_race", kTwoBlocks},
+             "",
+             {.threads = 64, .grid = {2, 1, 1}, .cluster = {2, 1, 1}}},
+        Case{"the scope of the cluster between clusters",
+             replace(kBlocks, "fence.acq_rel.gpu;", "fence.acq_rel.cluster;"), "global_race", kTwoBlocks},
+        Case{"the scope of the CTA between blocks",
+             replace(kBlocks, "fence.acq_rel.gpu ;", "fence.acq_rel.cta ;"), "global_race", kTwoBlocks},
+        Case{"a flag of the scope of the CTA between blocks",
+             replace(kBlocks, "st.relaxed.gpu", "st.relaxed.cta"), "global_race", kTwoBlocks},
         Case{"no barrier before the flag", replace(kBlocks, "bar.sync 0;", ""), "global_race", kTwoBlocks},
         Case{"no barrier after it", replace(kBlocks, "bar.sync 1;", ""), "global_race", kTwoBlocks},
         Case{"no fence before the flag", replace(kBlocks, "fence.acq_rel.gpu;", ""), "global_race", kTwoBlocks},
         Case{"no fence after it", replace(kBlocks, "fence.acq_rel.gpu ;", ""), "global_race", kTwoBlocks},
-        Case{"membar", replace(replace(kBlocks, "fence.acq_rel.gpu;", "membar.gl;"), "fence.acq_rel.gpu ;", "membar.gl ;"),
+        Case{"membar",
+             replace(replace(kBlocks, "fence.acq_rel.gpu;", "membar.gl;"), "fence.acq_rel.gpu ;", "membar.gl ;"),
              "", kTwoBlocks},
-        // Every writer fences, then they meet: enough, though the one that sets the flag has no fence behind the barrier.
+        // Every writer fences, then they meet: enough, though the one that sets the flag has no fence behind the
+        // barrier.
         Case{"fences before the barrier",
-             replace(replace(kBlocks, "bar.sync 0;", "membar.gl ; bar.sync 0;"), "fence.acq_rel.gpu;", ""), "", kTwoBlocks},
-        Case{"fences before the barrier, of the CTA",
-             replace(replace(kBlocks, "bar.sync 0;", "membar.cta ; bar.sync 0;"), "fence.acq_rel.gpu;", ""), "global_race",
+             replace(replace(kBlocks, "bar.sync 0;", "membar.gl ; bar.sync 0;"), "fence.acq_rel.gpu;", ""), "",
              kTwoBlocks},
+        Case{"fences before the barrier, of the CTA",
+             replace(replace(kBlocks, "bar.sync 0;", "membar.cta ; bar.sync 0;"), "fence.acq_rel.gpu;", ""),
+             "global_race", kTwoBlocks},
         Case{"a fence before the barrier in one writer",
              replace(replace(kBlocks, "bar.sync 0;", "@!%p1 membar.gl ; bar.sync 0;"), "fence.acq_rel.gpu;", ""),
              "global_race", kTwoBlocks},
         Case{"fences behind the barrier of the readers",
-             replace(replace(kBlocks, "fence.acq_rel.gpu ;", ""), "bar.sync 1;", "bar.sync 1; membar.gl ;"), "", kTwoBlocks},
-        Case{"fences of the CTA behind the barrier of the readers",
-             replace(replace(kBlocks, "fence.acq_rel.gpu ;", ""), "bar.sync 1;", "bar.sync 1; membar.cta ;"), "global_race",
+             replace(replace(kBlocks, "fence.acq_rel.gpu ;", ""), "bar.sync 1;", "bar.sync 1; membar.gl ;"), "",
              kTwoBlocks},
+        Case{"fences of the CTA behind the barrier of the readers",
+             replace(replace(kBlocks, "fence.acq_rel.gpu ;", ""), "bar.sync 1;", "bar.sync 1; membar.cta ;"),
+             "global_race", kTwoBlocks},
         Case{"membar.cta", replace(kBlocks, "fence.acq_rel.gpu;", "membar.cta;"), "global_race", kTwoBlocks}),
     name_of);
 
@@ -197,29 +211,30 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"a lock", kLock, "", kFiveBlocks},
         Case{"a lock with release and acquire",
-             replace(replace(replace(replace(kLock, "fence.acq_rel.gpu ;", ""), "fence.acq_rel.gpu;", ""), "atom.global.cas",
-                             "atom.acquire.gpu.global.cas"),
+             replace(replace(replace(replace(kLock, "fence.acq_rel.gpu ;", ""), "fence.acq_rel.gpu;", ""),
+                             "atom.global.cas", "atom.acquire.gpu.global.cas"),
                      "atom.global.exch", "atom.release.gpu.global.exch"),
              "", kFiveBlocks},
         Case{"a lock without a fence when it is taken", replace(kLock, "fence.acq_rel.gpu ;", ""), "global_race",
              kFiveBlocks},
-        Case{"a lock without a fence when it is given back", replace(kLock, "fence.acq_rel.gpu;", ""), "global_race",
-             kFiveBlocks},
+        Case{"a lock without a fence when it is given back", replace(kLock, "fence.acq_rel.gpu;", ""),
+             "global_race", kFiveBlocks},
         Case{"a lock that is given back weakly",
-             replace(kLock, "atom.global.exch.b32 %r5, [%rd1], 0", "st.global.u32 [%rd1], 0"), "global_race", kFiveBlocks},
+             replace(kLock, "atom.global.exch.b32 %r5, [%rd1], 0", "st.global.u32 [%rd1], 0"), "global_race",
+             kFiveBlocks},
         Case{"the last block", kLastBlock, "", kFiveBlocks},
         Case{"the last of many blocks", kLastBlock, "", {.threads = 64, .grid = {60, 1, 1}}},
-        Case{"the last block without the first fence", replace(kLastBlock, "fence.acq_rel.gpu;", ""), "global_race",
-             kFiveBlocks},
+        Case{"the last block without the first fence", replace(kLastBlock, "fence.acq_rel.gpu;", ""),
+             "global_race", kFiveBlocks},
         Case{"the last block without the second", replace(kLastBlock, "fence.acq_rel.gpu ;", ""), "global_race",
              kFiveBlocks},
         Case{"a barrier of the grid", kGridBarrier, "", kFourBlocks},
         Case{"a barrier of the grid without the first fence", replace(kGridBarrier, "fence.acq_rel.gpu;", ""),
              "global_race", kFourBlocks},
-        Case{"a barrier of the grid without the second", replace(kGridBarrier, "fence.acq_rel.gpu ;", ""), "global_race",
-             kFourBlocks},
-        Case{"a barrier of the grid without the last",
-             replace(kGridBarrier, "fence.acq_rel.gpu  ;", ""), "global_race", kFourBlocks},
+        Case{"a barrier of the grid without the second", replace(kGridBarrier, "fence.acq_rel.gpu ;", ""),
+             "global_race", kFourBlocks},
+        Case{"a barrier of the grid without the last", replace(kGridBarrier, "fence.acq_rel.gpu  ;", ""),
+             "global_race", kFourBlocks},
         Case{"a histogram", kHistogram, "", kTwoWarps},
         Case{"a histogram that is read at once", replace(kHistogram, "bar.sync 0 ;", ""), "race", kTwoWarps},
         Case{"a histogram that is cleared too late", replace(kHistogram, "bar.sync 0;", ""), "race", kTwoWarps},
@@ -228,18 +243,23 @@ INSTANTIATE_TEST_SUITE_P(
              "st.global.u32 [%rd1], 0; END:",
              "", kFiveBlocks},
         Case{"a counter that is read by who has not",
-             "@%p1 bra END; red.global.add.u32 [%rd1], 1; ld.global.u32 %r3, [%rd1]; END:", "global_race", kFiveBlocks},
+             "@%p1 bra END; red.global.add.u32 [%rd1], 1; ld.global.u32 %r3, [%rd1]; END:", "global_race",
+             kFiveBlocks},
         Case{"look back", kLookBack, "", kFiveBlocks},
-        Case{"look back without the first fence", replace(kLookBack, "fence.acq_rel.gpu ;", ""), "global_race", kFiveBlocks},
-        Case{"look back without the second", replace(kLookBack, "fence.acq_rel.gpu;", ""), "global_race", kFiveBlocks},
+        Case{"look back without the first fence", replace(kLookBack, "fence.acq_rel.gpu ;", ""), "global_race",
+             kFiveBlocks},
+        Case{"look back without the second", replace(kLookBack, "fence.acq_rel.gpu;", ""), "global_race",
+             kFiveBlocks},
         // A counter that has nothing to do with it.
         Case{"two blocks write one word beside a counter",
-             "red.global.add.u32 [%rd1], 1; @%p1 bra END; st.global.u32 [%rd1+4], %r2; END:", "global_race", kTwoBlocks},
+             "red.global.add.u32 [%rd1], 1; @%p1 bra END; st.global.u32 [%rd1+4], %r2; END:", "global_race",
+             kTwoBlocks},
         Case{"two blocks write words of their own beside a counter",
              "red.global.add.u32 [%rd1], 1; @%p1 bra END; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2;\n"
              "st.global.u32 [%rd3+4], %r2; END:",
              "", kTwoBlocks},
-        // A ticket: atomics build on one another, and what the first released reaches the last through all of them.
+        // A ticket: atomics build on one another, and what the first released reaches the last through all of
+        // them.
         Case{"a release that atomics hand on",
              "@%p1 bra END; @%p3 bra REST; st.global.u32 [%rd1+4], 5; fence.acq_rel.gpu;\n"
              "REST: atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1;\n"
@@ -250,44 +270,52 @@ INSTANTIATE_TEST_SUITE_P(
              "@%p1 bra END; @%p3 bra REST; st.global.u32 [%rd1+4], 5; fence.acq_rel.gpu;\n"
              "atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1; bra END;\n"
              "REST: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p5, %r3, 0; @%p5 bra REST;\n"
-             "st.relaxed.gpu.global.u32 [%rd1], 9; ld.acquire.gpu.global.u32 %r3, [%rd1]; ld.global.u32 %r4, [%rd1+4]; END:",
+             "st.relaxed.gpu.global.u32 [%rd1], 9; ld.acquire.gpu.global.u32 %r3, [%rd1]; ld.global.u32 %r4, "
+             "[%rd1+4]; END:",
              "global_race", kTwoBlocks}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     Bytes, RaceStrong,
     testing::Values(
-        Case{"a strong store initialises", "@%p1 bra END; st.volatile.shared.u32 [flag], 1; ld.shared.u32 %r3, [flag];\n"
+        Case{"a strong store initialises",
+             "@%p1 bra END; st.volatile.shared.u32 [flag], 1; ld.shared.u32 %r3, [flag];\n"
              "st.global.u32 [%rd1], %r3; END:",
              ""},
         Case{"an exchange initialises",
              "@%p1 bra END; atom.shared.exch.b32 %r4, [flag], 1; ld.shared.u32 %r3, [flag];\n"
-             "st.global.u32 [%rd1], %r3; END:", ""},
-        Case{"an addition does not", "@%p1 bra END; red.shared.add.u32 [flag], 1; ld.shared.u32 %r3, [flag];\n"
+             "st.global.u32 [%rd1], %r3; END:",
+             ""},
+        Case{"an addition does not",
+             "@%p1 bra END; red.shared.add.u32 [flag], 1; ld.shared.u32 %r3, [flag];\n"
              "st.global.u32 [%rd1], %r3; END:",
              "uninitialised_read"},
         // Stores of one value.
-        Case{"lanes of one instruction, one value", "@%p2 bra END; st.shared.u32 [flag], 3; st.global.u32 [%rd1], 3; END:",
-             "", kTwoWarps},
-        Case{"lanes of one instruction, values of their own", "@%p2 bra END; st.shared.u32 [flag], %r1; END:", "race",
-             kTwoWarps},
-        Case{"lanes of one instruction, values of their own in global memory", "@%p2 bra END; st.global.u32 [%rd1], %r1; END:",
-             "global_race", kTwoWarps},
+        Case{"lanes of one instruction, one value",
+             "@%p2 bra END; st.shared.u32 [flag], 3; st.global.u32 [%rd1], 3; END:", "", kTwoWarps},
+        Case{"lanes of one instruction, values of their own",
+             "@%p2 bra END; st.shared.u32 [flag], %r1; END:", "race", kTwoWarps},
+        Case{"lanes of one instruction, values of their own in global memory",
+             "@%p2 bra END; st.global.u32 [%rd1], %r1; END:", "global_race", kTwoWarps},
         Case{"two warps, one value", "st.shared.u32 [flag], 3;", "formal race", kTwoWarps},
-        Case{"two warps, one value in global memory", "st.global.u32 [%rd1], 3;", "formal global_race", kTwoWarps},
-        Case{"two warps, one value each", "selp.u32 %r5, 3, 4, %p2; st.shared.u32 [flag], %r5;", "race", kTwoWarps},
-        Case{"one value, then a read of one of the writers", "st.shared.u32 [flag], 3; bar.warp.sync -1; ld.shared.u32 %r5, [flag];",
-             "race", kTwoWarps},
-        Case{"one value, then a barrier and a read", "st.shared.u32 [flag], 3; bar.sync 0; ld.shared.u32 %r5, [flag];",
-             "formal race", kTwoWarps},
+        Case{"two warps, one value in global memory", "st.global.u32 [%rd1], 3;", "formal global_race",
+             kTwoWarps},
+        Case{"two warps, one value each", "selp.u32 %r5, 3, 4, %p2; st.shared.u32 [flag], %r5;", "race",
+             kTwoWarps},
+        Case{"one value, then a read of one of the writers",
+             "st.shared.u32 [flag], 3; bar.warp.sync -1; ld.shared.u32 %r5, [flag];", "race", kTwoWarps},
+        Case{"one value, then a barrier and a read",
+             "st.shared.u32 [flag], 3; bar.sync 0; ld.shared.u32 %r5, [flag];", "formal race", kTwoWarps},
         // Loads that are not coherent.
         Case{"ld.global.nc of what was written",
-             "@!%p1 st.global.u32 [%rd1], 3; bar.sync 0; ld.global.nc.u32 %r5, [%rd1];", "global_race", kTwoWarps},
-        Case{"ld.global of what was written", "@!%p1 st.global.u32 [%rd1], 3; bar.sync 0; ld.global.u32 %r5, [%rd1];", "",
+             "@!%p1 st.global.u32 [%rd1], 3; bar.sync 0; ld.global.nc.u32 %r5, [%rd1];", "global_race",
              kTwoWarps},
-        Case{"ld.global.nc beside it", "@!%p1 st.global.u32 [%rd1], 3; bar.sync 0; ld.global.nc.u32 %r5, [%rd1+4];", "",
-             kTwoWarps},
-        Case{"a strong load of nothing", "@%p1 bra END; ld.volatile.shared.u32 %r3, [flag]; st.global.u32 [%rd1], %r3; END:",
+        Case{"ld.global of what was written",
+             "@!%p1 st.global.u32 [%rd1], 3; bar.sync 0; ld.global.u32 %r5, [%rd1];", "", kTwoWarps},
+        Case{"ld.global.nc beside it",
+             "@!%p1 st.global.u32 [%rd1], 3; bar.sync 0; ld.global.nc.u32 %r5, [%rd1+4];", "", kTwoWarps},
+        Case{"a strong load of nothing",
+             "@%p1 bra END; ld.volatile.shared.u32 %r3, [flag]; st.global.u32 [%rd1], %r3; END:",
              "uninitialised_read"},
         Case{"a strong store to a peer, and a cluster barrier",
              "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
@@ -295,7 +323,8 @@ INSTANTIATE_TEST_SUITE_P(
              "st.relaxed.cluster.shared::cluster.u32 [%r5], 3;\n"
              "MEET: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; @!%p3 bra END;\n"
              "ld.shared.u32 %r4, [flag]; END: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
-             "", {.threads = 32, .grid = {2, 1, 1}, .cluster = {2, 1, 1}}}),
+             "",
+             {.threads = 32, .grid = {2, 1, 1}, .cluster = {2, 1, 1}}}),
     name_of);
 
 }  // namespace

@@ -153,7 +153,8 @@ TEST(RaceChecker, NamesSyncwarpAsTheLikelyCause) {
   using R = Ring<1, 1>;
   Host host;
   const R::Params params{host.source_map(), host.words.data(), 4, Flaw::kNoSyncwarp};
-  EXPECT_NE(whole_text<R>(host, {.grid = {1}}, params).find("likely: lane 0 arrived for its warp"), std::string::npos);
+  EXPECT_NE(whole_text<R>(host, {.grid = {1}}, params).find("likely: lane 0 arrived for its warp"),
+            std::string::npos);
 }
 
 TEST(RaceChecker, SaysWhoDidWhatToWhichStage) {
@@ -161,7 +162,9 @@ TEST(RaceChecker, SaysWhoDidWhatToWhichStage) {
   Host host;
   R::Params params{host.source_map(), host.words.data(), 4, Flaw::kNoFullWait};
   const std::string early = whole_text<R>(host, {.grid = {1}}, params);
-  EXPECT_EQ(early.find("[read_before_full] input[0] is read before the copy that fills it is known to be complete\n"), 0u)
+  EXPECT_EQ(
+      early.find("[read_before_full] input[0] is read before the copy that fills it is known to be complete\n"),
+      0u)
       << early;
   EXPECT_NE(early.find("sum, warp 1, lane 0: ld.shared of 4 bytes"), std::string::npos) << early;
   EXPECT_NE(early.find("load, warp 0, lane 0: bulk load of 4096 bytes"), std::string::npos) << early;
@@ -179,7 +182,8 @@ TEST(RaceChecker, SameSeedGivesTheSameReport) {
   Host host;
   const R::Params params{host.source_map(), host.words.data(), 6, Flaw::kEarlyRelease};
   const auto text = [&] {
-    return sim::launch<R>({.memory = &host.memory, .schedule = sim::Schedule::random(7)}, {.grid = {1}}, params).text();
+    return sim::launch<R>({.memory = &host.memory, .schedule = sim::Schedule::random(7)}, {.grid = {1}}, params)
+        .text();
   };
   EXPECT_EQ(text(), text());
 }
@@ -188,7 +192,8 @@ TEST(RaceChecker, IsSilentWhenSwitchedOff) {
   using R = Ring<2, 2>;
   Host host;
   const R::Params params{host.source_map(), host.words.data(), 6, Flaw::kNoSyncwarp};
-  const sim::Report report = sim::launch<R>({.memory = &host.memory, .check_races = false}, {.grid = {1}}, params);
+  const sim::Report report =
+      sim::launch<R>({.memory = &host.memory, .check_races = false}, {.grid = {1}}, params);
   EXPECT_TRUE(report.ok()) << report.text();
 }
 
@@ -229,8 +234,8 @@ TEST(RaceChecker, FindsTwoCtasThatWriteTheSameSums) {
   Host host;
   expect_silent<R>(host, {.grid = {1}}, {host.source_map(), host.words.data(), 3});
   // They agree on the values, so that it does no harm.
-  const sim::Report report = sim::launch<R>({.memory = &host.memory}, {.grid = {2}},
-                                            {host.source_map(), host.words.data(), 3});
+  const sim::Report report =
+      sim::launch<R>({.memory = &host.memory}, {.grid = {2}}, {host.source_map(), host.words.data(), 3});
   ASSERT_TRUE(report.ok()) << report.text();
   EXPECT_TRUE(std::any_of(report.formal.begin(), report.formal.end(), [](const sim::Diagnosis& one) {
     return one.code == sim::FaultCode::kGlobalRace;
@@ -295,17 +300,18 @@ TEST(RaceChecker, FindsUnorderedWritesOfTwoWarps) {
     expect_silent<TwoWarps>(host, {.grid = {1}}, {Between::kMbarrier, reads});
     expect_silent<TwoWarps>(host, {.grid = {1}}, {Between::kNothing, reads, true});
   }
-  EXPECT_EQ(first_line<TwoWarps>(host, {.grid = {1}}, {Between::kNothing, true}),
-            "[race] an st.shared of 4 bytes and an ld.shared of 4 bytes touch bytes 0 to 3 of the shared memory, and "
-            "nothing orders them");
+  EXPECT_EQ(
+      first_line<TwoWarps>(host, {.grid = {1}}, {Between::kNothing, true}),
+      "[race] an st.shared of 4 bytes and an ld.shared of 4 bytes touch bytes 0 to 3 of the shared memory, and "
+      "nothing orders them");
 }
 
 // Each lane writes a word of its own, and reads its neighbour's.
 struct Neighbours {
   struct Params {
     bool syncs;
-    bool own = false;      // its own word instead
-    bool rewrites = false; // and writes it again
+    bool own = false;       // its own word instead
+    bool rewrites = false;  // and writes it again
   };
   struct Shared {
     alignas(16) std::uint32_t word[32];
@@ -416,9 +422,10 @@ TEST(RaceChecker, FindsReadsOfBytesThatNobodyWrote) {
   expect_silent<ReadsFresh>(host, {.grid = {1}}, {4});
   expect_found<ReadsFresh>(host, {.grid = {1}}, {3}, {"uninitialised_read"});
   expect_found<ReadsFresh>(host, {.grid = {1}}, {3, true}, {"uninitialised_read"});
-  EXPECT_EQ(first_line<ReadsFresh>(host, {.grid = {1}}, {3}),
-            "[uninitialised_read] an ld.shared of 16 bytes reads bytes 12 to 15 of the shared memory, which nobody has "
-            "written");
+  EXPECT_EQ(
+      first_line<ReadsFresh>(host, {.grid = {1}}, {3}),
+      "[uninitialised_read] an ld.shared of 16 bytes reads bytes 12 to 15 of the shared memory, which nobody has "
+      "written");
 }
 
 // What a CTA wrote is gone when the next one starts on the same SM.
@@ -484,8 +491,9 @@ TEST(RaceChecker, FindsConflictsInGlobalMemory) {
   expect_found<Globals>(host, {.grid = {9}}, {word, Does::kAllWrite}, {"global_race"});
   expect_silent<Globals>(host, {.grid = {3}}, {word, Does::kPassOn});
   expect_found<Globals>(host, {.grid = {1}}, {word, Does::kPassOnUnordered}, {"global_race"});
-  EXPECT_EQ(first_line<Globals>(host, {.grid = {2}}, {word, Does::kAllWrite}),
-            "[global_race] an st.global and an st.global touch words + 0 (of 16384 bytes), and nothing orders them");
+  EXPECT_EQ(
+      first_line<Globals>(host, {.grid = {2}}, {word, Does::kAllWrite}),
+      "[global_race] an st.global and an st.global touch words + 0 (of 16384 bytes), and nothing orders them");
 }
 
 }  // namespace

@@ -21,9 +21,7 @@ static_assert(isa::entry_registers(128) == 255);
 static_assert(isa::is_register_count(24) && isa::is_register_count(256) && isa::is_register_count(168));
 static_assert(!isa::is_register_count(16) && !isa::is_register_count(264) && !isa::is_register_count(100));
 
-std::string first_line(const sim::Report& report) {
-  return report.text().substr(0, report.text().find('\n'));
-}
+std::string first_line(const sim::Report& report) { return report.text().substr(0, report.text().find('\n')); }
 
 template <class Body>
 sim::Report run(std::uint32_t threads, std::uint32_t registers, const Body& body, sim::Schedule schedule = {},
@@ -62,9 +60,10 @@ TEST(Setmaxnreg, BudgetsOfRealKernelsFit) {
 TEST(Setmaxnreg, ABudgetThatCanNeverBeMetIsReported) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     const sim::Report report = three_warpgroups<40, 240>(168, sim::Schedule::random(seed));
-    EXPECT_EQ(first_line(report),
-              "[register_budget] setmaxnreg.inc 240 waits for registers that nobody gives back: the warpgroups ask for "
-              "40 + 240 + 240 = 520, but the CTA has 3 * 168 = 504");
+    EXPECT_EQ(
+        first_line(report),
+        "[register_budget] setmaxnreg.inc 240 waits for registers that nobody gives back: the warpgroups ask for "
+        "40 + 240 + 240 = 520, but the CTA has 3 * 168 = 504");
   }
 }
 
@@ -107,12 +106,14 @@ TEST(Setmaxnreg, AnIncreaseWaitsForADecreaseThatComesLater) {
 }
 
 TEST(Setmaxnreg, TheWrongDirectionIsReported) {
-  EXPECT_EQ(first_line(run(128, 168, [] { isa::setmaxnreg_dec<232>(); })),
-            "[register_budget] setmaxnreg.dec 232 in a warp that has 168 registers for each thread; at most 168 would "
-            "pass");
-  EXPECT_EQ(first_line(run(128, 168, [] { isa::setmaxnreg_inc<40>(); })),
-            "[register_budget] setmaxnreg.inc 40 in a warp that has 168 registers for each thread; at least 168 would "
-            "pass");
+  EXPECT_EQ(
+      first_line(run(128, 168, [] { isa::setmaxnreg_dec<232>(); })),
+      "[register_budget] setmaxnreg.dec 232 in a warp that has 168 registers for each thread; at most 168 would "
+      "pass");
+  EXPECT_EQ(
+      first_line(run(128, 168, [] { isa::setmaxnreg_inc<40>(); })),
+      "[register_budget] setmaxnreg.inc 40 in a warp that has 168 registers for each thread; at least 168 would "
+      "pass");
   EXPECT_TRUE(run(128, 168, [] { isa::setmaxnreg_dec<168>(); }).ok());
 }
 

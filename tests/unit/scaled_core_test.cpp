@@ -37,7 +37,8 @@ TEST(Scale, DecodesEveryPattern) {
 }
 
 TEST(SpreadPacked, TakesNumbersFromTheFirstBytesOfSixteen) {
-  for (const OperandType type : {OperandType::kE2m1, OperandType::kE2m3, OperandType::kE3m2, OperandType::kE4m3}) {
+  for (const OperandType type :
+       {OperandType::kE2m1, OperandType::kE2m3, OperandType::kE3m2, OperandType::kE4m3}) {
     const std::uint32_t width = type == OperandType::kE2m1 ? 4 : type == OperandType::kE4m3 ? 8 : 6;
     std::vector<std::byte> elements(48, std::byte{0xFF});
     for (std::uint32_t i = 0; i < 48; ++i) {
@@ -98,7 +99,8 @@ TEST(Fp4, AddsProductsExactly) {
       for (std::uint32_t k = 16 * g; k < 16 * g + 16; ++k) {
         dot.a[k] = kValues[random() % 8] * (random() % 2 != 0 ? 1.0f : -1.0f);
         dot.b[k] = kValues[random() % 8];
-        expected += static_cast<double>(dot.a[k]) * dot.b[k] * ue4m3{a_scale}.to_float() * ue4m3{b_scale}.to_float();
+        expected +=
+            static_cast<double>(dot.a[k]) * dot.b[k] * ue4m3{a_scale}.to_float() * ue4m3{b_scale}.to_float();
       }
     }
     ASSERT_EQ(dot.result(), expected) << "turn " << turn;

@@ -17,7 +17,9 @@ namespace {
 
 using namespace seed_listings;
 
-int a_value(std::uint32_t m, std::uint32_t k) { return static_cast<int>((m * 7 + k * 3 + m * k) % 5) - 2 + (m == 0); }
+int a_value(std::uint32_t m, std::uint32_t k) {
+  return static_cast<int>((m * 7 + k * 3 + m * k) % 5) - 2 + (m == 0);
+}
 int b_value(std::uint32_t n, std::uint32_t k) { return static_cast<int>((n * 5 + k * 11 + n * k) % 7) - 3; }
 
 template <Form form>
@@ -48,9 +50,9 @@ void run_listings(std::uint32_t tiles, std::uint32_t num_iters, const sim::Sched
   };
   const typename Listings<form>::Params params{
       .a = map(a, kM, kM), .b = map(b, columns, kN), .c = c.data(), .tiles = tiles, .num_iters = num_iters};
-  const sim::Report report =
-      sim::launch<Listings<form>>({.memory = &memory, .schedule = schedule, .arch = Arch::kSm100, .kernel = "listings"},
-                                  {.grid = {1}}, params);
+  const sim::Report report = sim::launch<Listings<form>>(
+      {.memory = &memory, .schedule = schedule, .arch = Arch::kSm100, .kernel = "listings"}, {.grid = {1}},
+      params);
   ASSERT_TRUE(test::is_silent(report));
   for (std::uint32_t tile = 0; tile < tiles; ++tile) {
     for (std::uint32_t m = 0; m < kM; ++m) {
@@ -58,7 +60,8 @@ void run_listings(std::uint32_t tiles, std::uint32_t num_iters, const sim::Sched
         int expected = 0;
         for (std::uint32_t i = 0; i < num_iters; ++i) {
           int partial = 0;
-          for (std::uint32_t k = i * kK; k < (i + 1) * kK; ++k) partial += a_value(m, k) * b_value(tile * kN + n, k);
+          for (std::uint32_t k = i * kK; k < (i + 1) * kK; ++k)
+            partial += a_value(m, k) * b_value(tile * kN + n, k);
           expected += (form == Form::kPerK ? a_value(0, i * kK) : 1) * partial;
         }
         ASSERT_EQ(c[(tile * kM + m) * kN + n], static_cast<float>(expected))

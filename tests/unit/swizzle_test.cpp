@@ -14,16 +14,11 @@ constexpr Swizzle modes[] = {Swizzle::kNone, Swizzle::k32B, Swizzle::k64B, Swizz
 // The formulas of the manual's table, written out bit by bit.
 std::uint32_t by_the_table(Swizzle swizzle, std::uint32_t a) {
   switch (swizzle) {
-    case Swizzle::kNone:
-      return a;
-    case Swizzle::k32B:
-      return a ^ (((a >> 7) & 1U) << 4);
-    case Swizzle::k64B:
-      return a ^ (((a >> 7) & 3U) << 4);
-    case Swizzle::k128B:
-      return a ^ (((a >> 7) & 7U) << 4);
-    case Swizzle::k128BAtom32B:
-      return a ^ (((a >> 7) & 3U) << 5);
+    case Swizzle::kNone: return a;
+    case Swizzle::k32B: return a ^ (((a >> 7) & 1U) << 4);
+    case Swizzle::k64B: return a ^ (((a >> 7) & 3U) << 4);
+    case Swizzle::k128B: return a ^ (((a >> 7) & 7U) << 4);
+    case Swizzle::k128BAtom32B: return a ^ (((a >> 7) & 3U) << 5);
   }
   return ~0U;
 }

@@ -209,11 +209,10 @@ TEST_F(Tcgen05Race, ReportsACommitThatNobodyWaitsFor) {
 TEST_F(Tcgen05Race, NamesBothSidesAndTheFence) {
   const std::string text =
       run(host, {host.source.data(), host.output.data(), 1, Flaw::kNoFenceAtEpilogue}, -1).text();
-  EXPECT_EQ(
-      text.find(
-          "[missing_tcgen05_fence] formal: a tcgen05.mma and a tcgen05.ld touch columns 0 to 31 of the tensor memory "
-          "without tcgen05.fence::after_thread_sync behind the barrier between them\n"),
-      0u)
+  EXPECT_EQ(text.find("[missing_tcgen05_fence] formal: a tcgen05.mma and a tcgen05.ld touch columns 0 to 31 of "
+                      "the tensor memory "
+                      "without tcgen05.fence::after_thread_sync behind the barrier between them\n"),
+            0u)
       << text;
   EXPECT_NE(text.find("mma, warp 4, lane 0: tcgen05.mma"), std::string::npos) << text;
   EXPECT_NE(text.find("epilogue, warp 0, lane 0: tcgen05.ld"), std::string::npos) << text;

@@ -54,22 +54,14 @@ inline int d_value(std::uint32_t cta, std::uint32_t lane, std::uint32_t column) 
 
 inline std::uint32_t bits_of(OperandType type, float value) {
   switch (type) {
-    case OperandType::kBf16:
-      return bf16::from_float(value).bits;
-    case OperandType::kF16:
-      return fp16::from_float(value).bits;
-    case OperandType::kTf32:
-      return tf32::from_float(value).bits;
-    case OperandType::kE4m3:
-      return e4m3::from_float(value).bits;
-    case OperandType::kE2m3:
-      return e2m3::from_float(value).bits;
-    case OperandType::kE3m2:
-      return e3m2::from_float(value).bits;
-    case OperandType::kE2m1:
-      return e2m1::from_float(value).bits;
-    default:
-      return e5m2::from_float(value).bits;
+    case OperandType::kBf16: return bf16::from_float(value).bits;
+    case OperandType::kF16: return fp16::from_float(value).bits;
+    case OperandType::kTf32: return tf32::from_float(value).bits;
+    case OperandType::kE4m3: return e4m3::from_float(value).bits;
+    case OperandType::kE2m3: return e2m3::from_float(value).bits;
+    case OperandType::kE3m2: return e3m2::from_float(value).bits;
+    case OperandType::kE2m1: return e2m1::from_float(value).bits;
+    default: return e5m2::from_float(value).bits;
   }
 }
 
@@ -268,11 +260,11 @@ Outcome run(const Problem& problem, const Prepared& prepared, const Words& words
         const std::uint64_t b = advanced_descriptor(words.b, start + step * prepared.b.step_bytes);
         const bool accumulate = step != 0 || problem.has_d;
         if (problem.a_in_tmem) {
-          isa::tcgen05_mma_tmem_a<kind, cta_group>(d, a_base + 8 * step + (problem.d_lane << 16), b, words.instruction,
-                                                   accumulate);
+          isa::tcgen05_mma_tmem_a<kind, cta_group>(d, a_base + 8 * step + (problem.d_lane << 16), b,
+                                                   words.instruction, accumulate);
         } else {
-          isa::tcgen05_mma<kind, cta_group>(d, advanced_descriptor(words.a, start + step * prepared.a.step_bytes), b,
-                                            words.instruction, accumulate);
+          isa::tcgen05_mma<kind, cta_group>(d, advanced_descriptor(words.a, start + step * prepared.a.step_bytes),
+                                            b, words.instruction, accumulate);
         }
       }
       if constexpr (cta_group == 2) {

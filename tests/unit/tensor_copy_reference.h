@@ -80,48 +80,35 @@ class Memory : public GlobalReader, public GlobalWriter {
 
 inline std::uint32_t size_of(TensorType type) {
   switch (type) {
-    case TensorType::kU8:
-      return 1;
+    case TensorType::kU8: return 1;
     case TensorType::kU16:
     case TensorType::kF16:
-    case TensorType::kBF16:
-      return 2;
+    case TensorType::kBF16: return 2;
     case TensorType::kU64:
     case TensorType::kI64:
-    case TensorType::kF64:
-      return 8;
-    default:
-      return 4;
+    case TensorType::kF64: return 8;
+    default: return 4;
   }
 }
 
 // The table of the manual, line by line.
 inline std::uint32_t swizzled_by_hand(Swizzle swizzle, std::uint32_t linear) {
   switch (swizzle) {
-    case Swizzle::kNone:
-      return linear;
-    case Swizzle::k32B:
-      return linear ^ (((linear >> 7) & 1) << 4);
-    case Swizzle::k64B:
-      return linear ^ (((linear >> 7) & 3) << 4);
-    case Swizzle::k128B:
-      return linear ^ (((linear >> 7) & 7) << 4);
-    case Swizzle::k128BAtom32B:
-      return linear ^ (((linear >> 7) & 3) << 5);
+    case Swizzle::kNone: return linear;
+    case Swizzle::k32B: return linear ^ (((linear >> 7) & 1) << 4);
+    case Swizzle::k64B: return linear ^ (((linear >> 7) & 3) << 4);
+    case Swizzle::k128B: return linear ^ (((linear >> 7) & 7) << 4);
+    case Swizzle::k128BAtom32B: return linear ^ (((linear >> 7) & 3) << 5);
   }
   return linear;
 }
 
 inline std::uint32_t pitch_by_hand(const TensorMapSpec& map) {
   switch (map.swizzle) {
-    case Swizzle::kNone:
-      return map.box[0] * size_of(map.type);
-    case Swizzle::k32B:
-      return 32;
-    case Swizzle::k64B:
-      return 64;
-    default:
-      return 128;
+    case Swizzle::kNone: return map.box[0] * size_of(map.type);
+    case Swizzle::k32B: return 32;
+    case Swizzle::k64B: return 64;
+    default: return 128;
   }
 }
 

@@ -260,9 +260,11 @@ std::uint32_t dot(Arch arch, OperandType type, const std::vector<float>& a, cons
     std::memcpy(&a_bytes[k * stored_bytes(type)], &x, stored_bytes(type));
     std::memcpy(&b_bytes[k * stored_bytes(type)], &y, stored_bytes(type));
   }
-  std::uint32_t word = d_type == AccumulatorType::kF16 ? bits_of(OperandType::kF16, d) : std::bit_cast<std::uint32_t>(d);
-  multiply_add(mma_arithmetic(arch, type), MmaOperand(MmaOperand::Side::kA, type, negate_a, 1, depth, a_bytes.data()),
-               0, 1, MmaOperand(MmaOperand::Side::kB, type, negate_b, 1, depth, b_bytes.data()), d_type, &word);
+  std::uint32_t word =
+      d_type == AccumulatorType::kF16 ? bits_of(OperandType::kF16, d) : std::bit_cast<std::uint32_t>(d);
+  multiply_add(mma_arithmetic(arch, type),
+               MmaOperand(MmaOperand::Side::kA, type, negate_a, 1, depth, a_bytes.data()), 0, 1,
+               MmaOperand(MmaOperand::Side::kB, type, negate_b, 1, depth, b_bytes.data()), d_type, &word);
   return word;
 }
 
@@ -272,8 +274,10 @@ float dot_f32(Arch arch, OperandType type, const std::vector<float>& a, const st
 
 // 2^23 - 2^23 - 0.5 - 0.25 - 0.125 shows how many bits a part keeps: published results for each of them.
 TEST(TensorCore, KeepsTwentyFiveBitsBelowTheLargestExponentFor16BitTypes) {
-  EXPECT_EQ(dot_f32(Arch::kSm90, OperandType::kF16, {-8192, -0.5f, -0.25f, -0.125f}, {1024, 1, 1, 1}, 8388608), -0.75f);
-  EXPECT_EQ(dot_f32(Arch::kSm90, OperandType::kBf16, {-8192, -0.5f, -0.25f, -0.125f}, {1024, 1, 1, 1}, 8388608), -0.75f);
+  EXPECT_EQ(dot_f32(Arch::kSm90, OperandType::kF16, {-8192, -0.5f, -0.25f, -0.125f}, {1024, 1, 1, 1}, 8388608),
+            -0.75f);
+  EXPECT_EQ(dot_f32(Arch::kSm90, OperandType::kBf16, {-8192, -0.5f, -0.25f, -0.125f}, {1024, 1, 1, 1}, 8388608),
+            -0.75f);
 }
 
 TEST(TensorCore, KeepsThirteenBitsForFp8OnHopperAndTwentyFiveOnBlackwell) {

@@ -302,47 +302,28 @@ void repair(TensorMapSpec& spec, const TensorMapFault& fault) {
   const auto d = static_cast<std::size_t>(fault.dimension);
   switch (fault.rule) {
     case Rule::kRank:
-    case Rule::kInterleaveRank:
-      spec.rank = static_cast<std::uint32_t>(fault.nearest);
-      break;
-    case Rule::kTypeNeedsSm100:
-      spec.type = static_cast<TensorType>(fault.nearest);
-      break;
+    case Rule::kInterleaveRank: spec.rank = static_cast<std::uint32_t>(fault.nearest); break;
+    case Rule::kTypeNeedsSm100: spec.type = static_cast<TensorType>(fault.nearest); break;
     case Rule::kSwizzleNeedsSm100:
-    case Rule::kPackedSwizzle:
-      spec.swizzle = static_cast<Swizzle>(fault.nearest);
-      break;
-    case Rule::kPackedInterleave:
-      spec.interleave = static_cast<Interleave>(fault.nearest);
-      break;
-    case Rule::kFillType:
-      spec.fill = static_cast<OobFill>(fault.nearest);
-      break;
+    case Rule::kPackedSwizzle: spec.swizzle = static_cast<Swizzle>(fault.nearest); break;
+    case Rule::kPackedInterleave: spec.interleave = static_cast<Interleave>(fault.nearest); break;
+    case Rule::kFillType: spec.fill = static_cast<OobFill>(fault.nearest); break;
     case Rule::kAddressAlignment:
       spec.address = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(fault.nearest));
       break;
     case Rule::kDim:
-    case Rule::kDimMultiple:
-      spec.dims[d] = fault.nearest;
-      break;
+    case Rule::kDimMultiple: spec.dims[d] = fault.nearest; break;
     case Rule::kStrideRange:
-    case Rule::kStrideAlignment:
-      spec.strides[d - 1] = fault.nearest;
-      break;
+    case Rule::kStrideAlignment: spec.strides[d - 1] = fault.nearest; break;
     case Rule::kBox:
     case Rule::kPackedBox:
     case Rule::kInnerBoxMultiple:
-    case Rule::kInnerBoxSwizzle:
-      spec.box[d] = static_cast<std::uint32_t>(fault.nearest);
-      break;
-    case Rule::kElementStride:
-      spec.element_strides[d] = static_cast<std::uint32_t>(fault.nearest);
-      break;
+    case Rule::kInnerBoxSwizzle: spec.box[d] = static_cast<std::uint32_t>(fault.nearest); break;
+    case Rule::kElementStride: spec.element_strides[d] = static_cast<std::uint32_t>(fault.nearest); break;
     case Rule::kBoxBytes:
       for (std::uint32_t outer = 1; outer < spec.rank; ++outer) spec.box[outer] = 1;
       break;
-    default:
-      FAIL() << "rule " << static_cast<int>(fault.rule) << " has no number to repair";
+    default: FAIL() << "rule " << static_cast<int>(fault.rule) << " has no number to repair";
   }
 }
 

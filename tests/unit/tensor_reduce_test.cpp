@@ -78,22 +78,14 @@ std::uint16_t small_float_by_hand(SmallFormat format, ReduceOp op, std::uint16_t
 template <class Wide>
 std::uint64_t integer_by_hand(ReduceOp op, Wide old, Wide given) {
   switch (op) {
-    case ReduceOp::kAdd:
-      return static_cast<std::uint64_t>(old) + static_cast<std::uint64_t>(given);
-    case ReduceOp::kMin:
-      return static_cast<std::uint64_t>(std::min(old, given));
-    case ReduceOp::kMax:
-      return static_cast<std::uint64_t>(std::max(old, given));
-    case ReduceOp::kInc:
-      return old >= given ? 0 : static_cast<std::uint64_t>(old + 1);
-    case ReduceOp::kDec:
-      return static_cast<std::uint64_t>(old == 0 || old > given ? given : old - 1);
-    case ReduceOp::kAnd:
-      return static_cast<std::uint64_t>(old) & static_cast<std::uint64_t>(given);
-    case ReduceOp::kOr:
-      return static_cast<std::uint64_t>(old) | static_cast<std::uint64_t>(given);
-    case ReduceOp::kXor:
-      return static_cast<std::uint64_t>(old) ^ static_cast<std::uint64_t>(given);
+    case ReduceOp::kAdd: return static_cast<std::uint64_t>(old) + static_cast<std::uint64_t>(given);
+    case ReduceOp::kMin: return static_cast<std::uint64_t>(std::min(old, given));
+    case ReduceOp::kMax: return static_cast<std::uint64_t>(std::max(old, given));
+    case ReduceOp::kInc: return old >= given ? 0 : static_cast<std::uint64_t>(old + 1);
+    case ReduceOp::kDec: return static_cast<std::uint64_t>(old == 0 || old > given ? given : old - 1);
+    case ReduceOp::kAnd: return static_cast<std::uint64_t>(old) & static_cast<std::uint64_t>(given);
+    case ReduceOp::kOr: return static_cast<std::uint64_t>(old) | static_cast<std::uint64_t>(given);
+    case ReduceOp::kXor: return static_cast<std::uint64_t>(old) ^ static_cast<std::uint64_t>(given);
   }
   return 0;
 }
@@ -122,8 +114,7 @@ std::uint64_t combined_by_hand(ReduceOp op, TensorType type, const std::byte* ol
     }
     case TensorType::kF16:
       return small_float_by_hand(kHalf, op, at<std::uint16_t>(old), at<std::uint16_t>(given));
-    default:
-      return small_float_by_hand(kBrain, op, at<std::uint16_t>(old), at<std::uint16_t>(given));
+    default: return small_float_by_hand(kBrain, op, at<std::uint16_t>(old), at<std::uint16_t>(given));
   }
 }
 
@@ -136,16 +127,12 @@ bool is_a_reduction(ReduceOp op, TensorType type) {
   const std::set<T> extreme = {T::kU32, T::kI32, T::kU64, T::kI64, T::kF16, T::kBF16};
   const std::set<T> bits = {T::kU32, T::kI32, T::kU64, T::kI64};
   switch (op) {
-    case ReduceOp::kAdd:
-      return add.contains(type);
+    case ReduceOp::kAdd: return add.contains(type);
     case ReduceOp::kMin:
-    case ReduceOp::kMax:
-      return extreme.contains(type);
+    case ReduceOp::kMax: return extreme.contains(type);
     case ReduceOp::kInc:
-    case ReduceOp::kDec:
-      return type == T::kU32;
-    default:
-      return bits.contains(type);
+    case ReduceOp::kDec: return type == T::kU32;
+    default: return bits.contains(type);
   }
 }
 

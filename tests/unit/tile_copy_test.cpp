@@ -282,7 +282,8 @@ TEST(TileCopy, EveryPlantedMistakeIsReportedWithItsPipelineAndPlace) {
       for (int r = 0; r < 6; ++r) {
         const std::string report = run(problem, Bytes(64 * 16 * 2), schedule_of(r, 1)).outcome.report;
         // A read before the first copy into a stage was issued: nothing ties the memory to a pipeline yet.
-        const bool is_before_all = planted.mistake == Mistake::kNoConsumerWait && report.starts_with("[uninitialised_read]");
+        const bool is_before_all =
+            planted.mistake == Mistake::kNoConsumerWait && report.starts_with("[uninitialised_read]");
         EXPECT_TRUE(is_before_all || report.find("input[") != std::string::npos)
             << planted.name << " is not noticed\n"
             << report;

@@ -129,7 +129,8 @@ TEST_F(TmaFault, MapOfANewerArchitectureIsReported) {
   const sim::Report report = load(&map, {0, 0}, 0, Arch::kSm90);
   EXPECT_TRUE(report.has("bad_tensor_map"));
   EXPECT_EQ(first_line(report),
-            "[bad_tensor_map] cp.async.bulk.tensor load with a tensor map that sm_90 does not take: tensor map: swizzle "
+            "[bad_tensor_map] cp.async.bulk.tensor load with a tensor map that sm_90 does not take: tensor map: "
+            "swizzle "
             "128B with 32-byte atoms exists from sm_100 on, not on this device. Use 128B.");
   EXPECT_TRUE(is_silent(load(&map, {0, 0}, 0, Arch::kSm100)));
 }
@@ -352,9 +353,10 @@ TEST_F(TmaFault, ExitBeforeAStoreHasReadItsSourceIsReported) {
   };
   const sim::Report report = run_and(false);
   ASSERT_EQ(report.formal.size(), 1u) << report.text();
-  EXPECT_EQ(report.formal[0].text.find("[exit_in_flight] formal: the CTA exits while a bulk store of 128 bytes is in "
-                                       "flight on its shared memory\n"),
-            0u)
+  EXPECT_EQ(
+      report.formal[0].text.find("[exit_in_flight] formal: the CTA exits while a bulk store of 128 bytes is in "
+                                 "flight on its shared memory\n"),
+      0u)
       << report.remarks();
   EXPECT_TRUE(run_and(true).formal.empty());
 }
@@ -409,15 +411,18 @@ TEST_F(TmaFault, PairsThatTheLaunchDoesNotHaveAreReported) {
                                 isa::cluster_sync();
                               });
   };
-  EXPECT_TRUE(faults_with(report(Arch::kSm90, 2, 0), "unsupported",
-                          "[unsupported] cp.async.bulk.tensor load with cta_group 2, which needs sm_100a; this run "
-                          "is of sm_90a"));
-  EXPECT_TRUE(faults_with(report(Arch::kSm100, 3, 0), "bad_rank",
-                          "[bad_rank] cp.async.bulk.tensor load with cta_group 2 in a cluster of 3; CTAs pair up in "
-                          "clusters of an even size"));
-  EXPECT_TRUE(faults_with(report(Arch::kSm100, 4, 2), "bad_rank",
-                          "[bad_rank] cp.async.bulk.tensor load into rank 0 with a barrier of rank 2; the barrier "
-                          "lies in the CTA that gets the tile or in its peer"));
+  EXPECT_TRUE(
+      faults_with(report(Arch::kSm90, 2, 0), "unsupported",
+                  "[unsupported] cp.async.bulk.tensor load with cta_group 2, which needs sm_100a; this run "
+                  "is of sm_90a"));
+  EXPECT_TRUE(
+      faults_with(report(Arch::kSm100, 3, 0), "bad_rank",
+                  "[bad_rank] cp.async.bulk.tensor load with cta_group 2 in a cluster of 3; CTAs pair up in "
+                  "clusters of an even size"));
+  EXPECT_TRUE(
+      faults_with(report(Arch::kSm100, 4, 2), "bad_rank",
+                  "[bad_rank] cp.async.bulk.tensor load into rank 0 with a barrier of rank 2; the barrier "
+                  "lies in the CTA that gets the tile or in its peer"));
 }
 
 TEST_F(TmaFault, StoreFromAPeersSharedMemoryIsReported) {

@@ -60,16 +60,11 @@ void at_rank(const Case& test, const Issue& issue) {
     issue(coords);
   };
   switch (test.map.rank) {
-    case 1:
-      return with.template operator()<1>();
-    case 2:
-      return with.template operator()<2>();
-    case 3:
-      return with.template operator()<3>();
-    case 4:
-      return with.template operator()<4>();
-    default:
-      return with.template operator()<5>();
+    case 1: return with.template operator()<1>();
+    case 2: return with.template operator()<2>();
+    case 3: return with.template operator()<3>();
+    case 4: return with.template operator()<4>();
+    default: return with.template operator()<5>();
   }
 }
 
@@ -187,8 +182,7 @@ TEST(Tma, ReductionCombinesWithWhatIsThere) {
             case 4:
               isa::cp_reduce_async_bulk_tensor<isa::ReduceOp::kXor>(&matrix.map, {8, 4}, shared.tile);
               break;
-            default:
-              isa::cp_reduce_async_bulk_tensor<isa::ReduceOp::kAdd>(&matrix.map, {0, 2}, shared.tile);
+            default: isa::cp_reduce_async_bulk_tensor<isa::ReduceOp::kAdd>(&matrix.map, {0, 2}, shared.tile);
           }
           isa::cp_async_bulk_commit_group();
           isa::cp_async_bulk_wait_group<0>();
@@ -263,7 +257,8 @@ TEST(Tma, TilesOfAPairCountOnTheLeadersBarrier) {
             if (!multicast) {
               isa::cp_async_bulk_tensor_load_cta_group_2(shared.tile, &matrix.map, {8, 4}, leaders);
             } else if (rank == 1) {
-              isa::cp_async_bulk_tensor_load_multicast_cta_group_2(shared.tile, &matrix.map, {8, 4}, leaders, 0xf);
+              isa::cp_async_bulk_tensor_load_multicast_cta_group_2(shared.tile, &matrix.map, {8, 4}, leaders,
+                                                                   0xf);
             }
             if (rank % 2 == 0) {
               isa::mbarrier_arrive_expect_tx(&shared.bar, 2 * kBoxBytes);

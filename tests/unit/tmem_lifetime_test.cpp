@@ -124,9 +124,10 @@ TEST(TmemLifetime, TheWordOfAnAllocationIsNamed) {
   Host host;
   const sim::LaunchOptions options{.memory = &host.memory, .arch = Arch::kSm100};
   const std::string text = sim::launch<Reads>(options, {.grid = {1}}, {}).text();
-  EXPECT_EQ(text.find("[race] a tcgen05.alloc and an ld.shared of 4 bytes touch bytes 0 to 3 of the shared memory, and "
-                      "nothing orders them"),
-            0u)
+  EXPECT_EQ(
+      text.find("[race] a tcgen05.alloc and an ld.shared of 4 bytes touch bytes 0 to 3 of the shared memory, and "
+                "nothing orders them"),
+      0u)
       << text;
 }
 

@@ -65,16 +65,11 @@ struct Place {
 
 Place place_of(TmemShape shape, std::uint32_t t, std::uint32_t r, std::uint32_t offset) {
   switch (shape) {
-    case TmemShape::k32x32b:
-      return {t, r};
-    case TmemShape::k16x64b:
-      return {(t >> 2) + 8 * (t & 1), 2 * r + ((t >> 1) & 1)};
-    case TmemShape::k16x128b:
-      return {(t >> 2) + 8 * (r & 1), 4 * (r >> 1) + (t & 3)};
-    case TmemShape::k16x256b:
-      return {(t >> 2) + 8 * ((r >> 1) & 1), 8 * (r >> 2) + 2 * (t & 3) + (r & 1)};
-    case TmemShape::k16x32bx2:
-      return {t & 15, r + (t >> 4) * offset};
+    case TmemShape::k32x32b: return {t, r};
+    case TmemShape::k16x64b: return {(t >> 2) + 8 * (t & 1), 2 * r + ((t >> 1) & 1)};
+    case TmemShape::k16x128b: return {(t >> 2) + 8 * (r & 1), 4 * (r >> 1) + (t & 3)};
+    case TmemShape::k16x256b: return {(t >> 2) + 8 * ((r >> 1) & 1), 8 * (r >> 2) + 2 * (t & 3) + (r & 1)};
+    case TmemShape::k16x32bx2: return {t & 15, r + (t >> 4) * offset};
   }
   return {};
 }

@@ -38,9 +38,8 @@ class Tmem {
   std::uint32_t at(std::uint32_t column) const { return base_ + column + (32 * isa::warp_idx() << 16); }
   std::uint32_t cell(std::uint32_t column) const { return base_ + column; }
   std::uint64_t operand(std::uint32_t rows = 128) const {
-    return tcgen05_descriptor({.start_address = isa::shared_address(shared_.operand),
-                               .leading_bytes = rows * 16,
-                               .stride_bytes = 128});
+    return tcgen05_descriptor(
+        {.start_address = isa::shared_address(shared_.operand), .leading_bytes = rows * 16, .stride_bytes = 128});
   }
 
   template <std::uint32_t cols>
@@ -103,22 +102,23 @@ class Tmem {
 // Allocates, runs the body and frees; all of it `times` over.
 template <class Body>
 sim::Report run(const Body& body, int times = 1, sim::Schedule schedule = {}) {
-  return test::run_kernel<Shared>(
-      {.threads = 128, .schedule = schedule, .arch = Arch::kSm100}, [&](Shared& shared) {
-        if (isa::tid_x() == 0) test::init_barrier(&shared.done, 1);
-        for (std::uint32_t i = isa::tid_x(); i < kOperandBytes / 16; i += 128) isa::st_shared(&shared.operand[i], {});
-        isa::fence_proxy_async_shared_cta();
-        for (int turn = 0; turn < times; ++turn) {
-          if (isa::warp_idx() == 0) isa::tcgen05_alloc<1>(&shared.base, 64);
-          isa::syncthreads();
-          Tmem tmem(shared, isa::ld_shared(&shared.base));
-          body(tmem, turn);
-          isa::tcgen05_fence_before_thread_sync();
-          isa::syncthreads();
-          if (isa::warp_idx() == 0) isa::tcgen05_dealloc<1>(tmem.cell(0), 64);
-          isa::syncthreads();
-        }
-      });
+  return test::run_kernel<Shared>({.threads = 128, .schedule = schedule, .arch = Arch::kSm100},
+                                  [&](Shared& shared) {
+                                    if (isa::tid_x() == 0) test::init_barrier(&shared.done, 1);
+                                    for (std::uint32_t i = isa::tid_x(); i < kOperandBytes / 16; i += 128)
+                                      isa::st_shared(&shared.operand[i], {});
+                                    isa::fence_proxy_async_shared_cta();
+                                    for (int turn = 0; turn < times; ++turn) {
+                                      if (isa::warp_idx() == 0) isa::tcgen05_alloc<1>(&shared.base, 64);
+                                      isa::syncthreads();
+                                      Tmem tmem(shared, isa::ld_shared(&shared.base));
+                                      body(tmem, turn);
+                                      isa::tcgen05_fence_before_thread_sync();
+                                      isa::syncthreads();
+                                      if (isa::warp_idx() == 0) isa::tcgen05_dealloc<1>(tmem.cell(0), 64);
+                                      isa::syncthreads();
+                                    }
+                                  });
 }
 
 std::string unwritten(const std::string& who, std::uint32_t lane, std::uint32_t column) {
@@ -218,8 +218,8 @@ TEST(TmemUnwritten, AnAccumulatorIsReportedAtOnce) {
 TEST(TmemUnwritten, AInTensorMemoryIsWrittenBeforeItIsMultiplied) {
   const auto multiply = [](Tmem& tmem) {
     tmem.tensor_core([&] {
-      isa::tcgen05_mma_tmem_a<MmaKind::kF16, 1>(tmem.cell(32), tmem.cell(0), tmem.operand(), Tmem::instruction(128, 16),
-                                                false);
+      isa::tcgen05_mma_tmem_a<MmaKind::kF16, 1>(tmem.cell(32), tmem.cell(0), tmem.operand(),
+                                                Tmem::instruction(128, 16), false);
     });
   };
   EXPECT_EQ(first_line(run([&](Tmem& tmem, int) {
@@ -272,8 +272,8 @@ TEST(TmemUnwritten, ACopyWritesTheLanesOfItsShape) {
             unwritten(kLoad, 1, 0));
   EXPECT_TRUE(is_silent(
       load_after([](Tmem& tmem) { isa::tcgen05_cp_32x128b_warpx4<1>(tmem.cell(0), tmem.operand(32)); })));
-  EXPECT_TRUE(is_silent(
-      load_after([](Tmem& tmem) { isa::tcgen05_cp_128x128b<1>(tmem.cell(0), tmem.operand(128)); })));
+  EXPECT_TRUE(
+      is_silent(load_after([](Tmem& tmem) { isa::tcgen05_cp_128x128b<1>(tmem.cell(0), tmem.operand(128)); })));
 }
 
 }  // namespace

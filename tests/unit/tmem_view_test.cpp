@@ -105,28 +105,27 @@ void expect_round_trip() {
   std::vector<float> seen(128 * kCols);
   std::vector<std::uint32_t> rows(128);
   std::vector<bool> has_row(128);
-  const sim::Report report =
-      run_kernel<Shared>({.threads = 128, .arch = Arch::kSm100}, [&](Shared& shared) {
-        TmemAllocation<1> tmem;
-        if (isa::warp_idx() == 0) tmem = TmemAllocation<1>::allocate(&shared.base[0], 512);
-        isa::syncthreads();
-        const auto all = TmemAllocation<1>::from_shared(&shared.base[0], 512);
-        const TmemTensor<float, shape> d(all.stage(1, shape.cols()).plus_lanes(first_lane));
-        TmemFragment<float, kCols> r;
-        for (std::uint32_t i = 0; i < kCols; ++i) {
-          r.words[i] = __builtin_bit_cast(std::uint32_t, static_cast<float>(1000 * d.row() + d.column(8) + i));
-        }
-        d.store(r, 8);
-        isa::tcgen05_wait_st();
-        TmemFragment<float, kCols> back;
-        d.load(back, 8);
-        isa::tcgen05_wait_ld();
-        for (std::uint32_t i = 0; i < kCols; ++i) seen[isa::tid_x() * kCols + i] = back[i];
-        rows[isa::tid_x()] = d.row();
-        has_row[isa::tid_x()] = d.has_row();
-        isa::syncthreads();
-        if (isa::warp_idx() == 0) tmem.deallocate();
-      });
+  const sim::Report report = run_kernel<Shared>({.threads = 128, .arch = Arch::kSm100}, [&](Shared& shared) {
+    TmemAllocation<1> tmem;
+    if (isa::warp_idx() == 0) tmem = TmemAllocation<1>::allocate(&shared.base[0], 512);
+    isa::syncthreads();
+    const auto all = TmemAllocation<1>::from_shared(&shared.base[0], 512);
+    const TmemTensor<float, shape> d(all.stage(1, shape.cols()).plus_lanes(first_lane));
+    TmemFragment<float, kCols> r;
+    for (std::uint32_t i = 0; i < kCols; ++i) {
+      r.words[i] = __builtin_bit_cast(std::uint32_t, static_cast<float>(1000 * d.row() + d.column(8) + i));
+    }
+    d.store(r, 8);
+    isa::tcgen05_wait_st();
+    TmemFragment<float, kCols> back;
+    d.load(back, 8);
+    isa::tcgen05_wait_ld();
+    for (std::uint32_t i = 0; i < kCols; ++i) seen[isa::tid_x() * kCols + i] = back[i];
+    rows[isa::tid_x()] = d.row();
+    has_row[isa::tid_x()] = d.has_row();
+    isa::syncthreads();
+    if (isa::warp_idx() == 0) tmem.deallocate();
+  });
   ASSERT_TRUE(is_silent(report));
   for (std::uint32_t lane = 0; lane < 128; ++lane) {
     EXPECT_EQ(rows[lane], shape.row_of(lane));

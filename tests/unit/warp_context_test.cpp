@@ -27,8 +27,7 @@ using Roles = WarpRoles<Epilogue, Mma>;
 template <std::uint32_t cta_group>
 constexpr ClusterConfig kCluster{.cluster = {cta_group, 1}, .cta_group = cta_group};
 template <std::uint32_t cta_group>
-constexpr WarpContextConfig kConfig{
-    .output = {.num_stages = 2, .stage_stride_cols = 48, .cta_group = cta_group}};
+constexpr WarpContextConfig kConfig{.output = {.num_stages = 2, .stage_stride_cols = 48, .cta_group = cta_group}};
 
 struct Shared {
   OutputPipelineStorage<2> output;
@@ -40,23 +39,23 @@ template <std::uint32_t cta_group, class MmaBody, class EpilogueBody>
 sim::Report run(const sim::Schedule& schedule, const MmaBody& mma, const EpilogueBody& epilogue) {
   using Counts = ArrivalCounts<kCluster<cta_group>, Roles>;
   using Context = WarpContext<kConfig<cta_group>>;
-  return test::run_kernel<Shared>(
-      {.threads = Roles::kThreads,
-       .grid = {2 * cta_group},
-       .cluster = {cta_group},
-       .schedule = schedule,
-       .arch = Arch::kSm100},
-      [&](Shared& shared) {
-        const KernelScope<kCluster<cta_group>> scope([&] {
-          Context::Output::init_barriers(shared.output.barriers.ptr(), Counts::output_full, Counts::output_empty);
-          shared.tmem.init(Counts::tmem_dealloc);
-        });
-        if (Roles::enter<Mma>()) {
-          mma.template operator()<Context>(shared);
-        } else if (Roles::enter<Epilogue>()) {
-          epilogue.template operator()<Context>(shared);
-        }
-      });
+  return test::run_kernel<Shared>({.threads = Roles::kThreads,
+                                   .grid = {2 * cta_group},
+                                   .cluster = {cta_group},
+                                   .schedule = schedule,
+                                   .arch = Arch::kSm100},
+                                  [&](Shared& shared) {
+                                    const KernelScope<kCluster<cta_group>> scope([&] {
+                                      Context::Output::init_barriers(shared.output.barriers.ptr(),
+                                                                     Counts::output_full, Counts::output_empty);
+                                      shared.tmem.init(Counts::tmem_dealloc);
+                                    });
+                                    if (Roles::enter<Mma>()) {
+                                      mma.template operator()<Context>(shared);
+                                    } else if (Roles::enter<Epilogue>()) {
+                                      epilogue.template operator()<Context>(shared);
+                                    }
+                                  });
 }
 
 constexpr auto mma_scope = []<class Context>(Shared& shared) {
@@ -70,8 +69,9 @@ TEST(WarpContext, AllocatesTheNextPowerOfTwo) {
   EXPECT_EQ(kConfig<1>.allocated_cols(), 128u);
   EXPECT_EQ((WarpContextConfig{.output = {.num_stages = 1, .stage_stride_cols = 8}}.allocated_cols()), 32u);
   EXPECT_EQ((WarpContextConfig{.output = {.num_stages = 2, .stage_stride_cols = 256}}.allocated_cols()), 512u);
-  EXPECT_EQ((WarpContextConfig{.output = {.num_stages = 1, .stage_stride_cols = 8}, .tmem_cols = 256}.allocated_cols()),
-            256u);
+  EXPECT_EQ(
+      (WarpContextConfig{.output = {.num_stages = 1, .stage_stride_cols = 8}, .tmem_cols = 256}.allocated_cols()),
+      256u);
 }
 
 template <std::uint32_t cta_group>
@@ -136,7 +136,8 @@ TEST(WarpContext, EpilogueWarpThatDoesNotReleaseKeepsTheMmaWarpWaiting) {
     isa::bar_sync(1, Context::handshake_threads);
   });
   ASSERT_FALSE(report.ok());
-  EXPECT_NE(report.text().find("mma, warp 4: waits for tmem dealloc[0], phase 0"), std::string::npos) << report.text();
+  EXPECT_NE(report.text().find("mma, warp 4: waits for tmem dealloc[0], phase 0"), std::string::npos)
+      << report.text();
   EXPECT_NE(report.text().find("arrivals 96 of 128"), std::string::npos) << report.text();
 }
 

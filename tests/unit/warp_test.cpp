@@ -185,9 +185,10 @@ TEST(Warp, InstructionOfTheWholeWarpWithoutSomeLanesIsReported) {
       isa::ldmatrix_x1(matrix, shared.word + isa::laneid() % 8 * 4);
     });
   };
-  EXPECT_TRUE(faults_with(without(1, 32, {}), "divergence",
-                          "[divergence] ldmatrix with mask 0xffffffff, but of these lanes only 0xfffffffe have not "
-                          "exited"));
+  EXPECT_TRUE(
+      faults_with(without(1, 32, {}), "divergence",
+                  "[divergence] ldmatrix with mask 0xffffffff, but of these lanes only 0xfffffffe have not "
+                  "exited"));
   EXPECT_TRUE(faults_with(without(0, 40, {}), "divergence",
                           "[divergence] ldmatrix in a warp of 8 threads; all 32 must execute it"));
   EXPECT_TRUE(is_silent(without(0, 32, {})));

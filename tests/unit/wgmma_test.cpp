@@ -44,7 +44,9 @@ int a_value(std::uint32_t row, std::uint32_t k) { return static_cast<int>((row *
 int b_value(std::uint32_t column, std::uint32_t k) {
   return static_cast<int>((column * 5 + k * 11 + column * column * k) % 5) - 2;
 }
-int d_value(std::uint32_t row, std::uint32_t column) { return static_cast<int>((row * 13 + column * 29) % 64) - 32; }
+int d_value(std::uint32_t row, std::uint32_t column) {
+  return static_cast<int>((row * 13 + column * 29) % 64) - 32;
+}
 
 void fill_with_integers(Problem& problem, bool has_d) {
   const WgmmaShape& shape = problem.shape;
@@ -115,8 +117,8 @@ void expect_exact(Problem problem, bool has_d, sim::Schedule schedule = {}) {
     for (std::uint32_t i = 0; i < shape.n / 2; ++i) {
       const wgmma_test::Place at = place_of(thread, i);
       const std::uint32_t word = d[thread * shape.d_registers() + (is_f16 ? i / 2 : i)];
-      const float value = is_f16 ? fp16{static_cast<std::uint16_t>(word >> 16 * (i % 2))}.to_float()
-                                 : std::bit_cast<float>(word);
+      const float value =
+          is_f16 ? fp16{static_cast<std::uint16_t>(word >> 16 * (i % 2))}.to_float() : std::bit_cast<float>(word);
       ASSERT_EQ(value, expected(problem, at.row, at.column))
           << "row " << at.row << ", column " << at.column << ", N " << shape.n;
     }
@@ -212,7 +214,8 @@ TEST(Wgmma, TakesTheSwizzlePatternFromTheBaseOffset) {
   // B moves by one line without being swizzled anew.
   std::vector<std::byte> moved(prepared.b_start + prepared.b.total_bytes + 1024);
   std::copy(prepared.image.begin(), prepared.image.begin() + prepared.b_start, moved.begin());
-  std::copy(prepared.image.begin() + prepared.b_start, prepared.image.end(), moved.begin() + prepared.b_start + 128);
+  std::copy(prepared.image.begin() + prepared.b_start, prepared.image.end(),
+            moved.begin() + prepared.b_start + 128);
   SmemDescriptor b = prepared.b.descriptor(prepared.b_start + 128);
   b.base_offset = 1;
   std::vector<std::uint32_t> d(kWarpgroupThreads * shape.d_registers());
@@ -254,7 +257,8 @@ std::uint64_t small_a(const SmallShared& shared) {
 }
 
 std::uint64_t small_b(const SmallShared& shared) {
-  return wgmma_descriptor({.start_address = isa::shared_address(shared.b), .leading_bytes = 128, .stride_bytes = 128});
+  return wgmma_descriptor(
+      {.start_address = isa::shared_address(shared.b), .leading_bytes = 128, .stride_bytes = 128});
 }
 
 void fill_tiles(SmallShared& shared) {
@@ -305,9 +309,7 @@ std::vector<sim::Schedule> schedules(std::uint64_t seeds) {
 // One value of each thread.
 using Values = std::array<float, 128>;
 
-std::string first_line(const sim::Report& report) {
-  return report.text().substr(0, report.text().find('\n'));
-}
+std::string first_line(const sim::Report& report) { return report.text().substr(0, report.text().find('\n')); }
 
 void multiply_and_wait(SmallD& d, std::uint64_t a, std::uint64_t b, bool scale_d = false) {
   isa::wgmma_fence();
@@ -446,8 +448,9 @@ TEST(WgmmaDescriptor, BaseOffsetsWithoutMeaningAreReported) {
   EXPECT_NE(first_line(without_swizzle).find("base offset 1 without a swizzle; 0 would pass"), std::string::npos)
       << without_swizzle.text();
   const sim::Report too_far = with_flipped_bits(0, bit(63) | bit(51));
-  EXPECT_NE(first_line(too_far).find("base offset 4, but a 64-byte swizzle repeats after 4 lines; 0 to 3 would pass"),
-            std::string::npos)
+  EXPECT_NE(
+      first_line(too_far).find("base offset 4, but a 64-byte swizzle repeats after 4 lines; 0 to 3 would pass"),
+      std::string::npos)
       << too_far.text();
   const sim::Report twin = with_flipped_bits(0, bit(63) | bit(50));
   EXPECT_TRUE(twin.ok()) << twin.text();
@@ -463,13 +466,15 @@ sim::Report with_a(const SmemDescriptor& fields) {
 TEST(WgmmaDescriptor, AddressesOutsideOfSharedMemoryAreReported) {
   EXPECT_TRUE(with_a({.start_address = 0x400, .leading_bytes = 1024, .stride_bytes = 128}).ok());
   const sim::Report start = with_a({.start_address = 0x200, .leading_bytes = 1024, .stride_bytes = 128});
-  EXPECT_NE(first_line(start).find("of A: the start address is 0x200; the CTA's shared memory is [0x400, 0x2000)"),
-            std::string::npos)
+  EXPECT_NE(
+      first_line(start).find("of A: the start address is 0x200; the CTA's shared memory is [0x400, 0x2000)"),
+      std::string::npos)
       << start.text();
   const sim::Report end = with_a({.start_address = 0x400, .leading_bytes = 1024, .stride_bytes = 1024});
-  EXPECT_NE(first_line(end).find("with start address 0x400, leading byte offset 1024 and stride byte offset 1024 its "
-                                 "64 x 16 elements reach to 0x2480"),
-            std::string::npos)
+  EXPECT_NE(
+      first_line(end).find("with start address 0x400, leading byte offset 1024 and stride byte offset 1024 its "
+                           "64 x 16 elements reach to 0x2480"),
+      std::string::npos)
       << end.text();
 }
 
@@ -490,8 +495,9 @@ sim::Report with_another_descriptor(std::uint32_t from, std::uint32_t to) {
 
 TEST(Wgmma, DifferentOperandsWithinAWarpgroupAreReported) {
   const sim::Report lane = with_another_descriptor(37, 38);
-  EXPECT_NE(first_line(lane).find("[divergence] wgmma.mma_async differs within a warp: m64n8k16.f32.bf16.bf16 (A "),
-            std::string::npos)
+  EXPECT_NE(
+      first_line(lane).find("[divergence] wgmma.mma_async differs within a warp: m64n8k16.f32.bf16.bf16 (A "),
+      std::string::npos)
       << lane.text();
   const sim::Report warp = with_another_descriptor(64, 96);
   EXPECT_NE(first_line(warp).find("[divergence] wgmma.mma_async differs within a warpgroup: "), std::string::npos)
@@ -513,8 +519,9 @@ TEST(Wgmma, AWarpgroupThatIsNotWholeIsReported) {
   EXPECT_TRUE(by_some_warps(256, 2, 5).has("divergence"));
   EXPECT_TRUE(by_some_warps(256, 4, 7).ok());
   const sim::Report short_cta = by_some_warps(192, 4, 5);
-  EXPECT_NE(first_line(short_cta).find(", whose warpgroup has 64 of 128 threads; a CTA of 256 threads would pass"),
-            std::string::npos)
+  EXPECT_NE(
+      first_line(short_cta).find(", whose warpgroup has 64 of 128 threads; a CTA of 256 threads would pass"),
+      std::string::npos)
       << short_cta.text();
 }
 
@@ -530,7 +537,8 @@ TEST(Wgmma, AWarpThatNeverComesIsExplained) {
     isa::syncthreads();
   });
   EXPECT_TRUE(report.has("deadlock")) << report.text();
-  EXPECT_NE(report.text().find("waits for wgmmas that not all warps of the warpgroup have issued"), std::string::npos)
+  EXPECT_NE(report.text().find("waits for wgmmas that not all warps of the warpgroup have issued"),
+            std::string::npos)
       << report.text();
 }
 
@@ -562,9 +570,10 @@ sim::Report first_wgmma(bool fences) {
 }
 
 TEST(WgmmaFence, AFirstWgmmaWithoutOneIsReported) {
-  EXPECT_EQ(first_line(first_wgmma(false)),
-            "[missing_wgmma_fence] wgmma.mma_async in a warp that has executed no wgmma.fence; the first one comes "
-            "before the first wgmma.mma_async");
+  EXPECT_EQ(
+      first_line(first_wgmma(false)),
+      "[missing_wgmma_fence] wgmma.mma_async in a warp that has executed no wgmma.fence; the first one comes "
+      "before the first wgmma.mma_async");
   EXPECT_TRUE(first_wgmma(true).ok());
 }
 
@@ -598,7 +607,8 @@ TEST(WgmmaFence, ChangedAccumulatorsWithoutOneAreReported) {
 
 TEST(WgmmaFence, OverwrittenResultsWithoutOneAreReported) {
   float result = 0;
-  EXPECT_TRUE(second_wgmma({.changes = false, .scale_d = false, .fences = false}, result).has("missing_wgmma_fence"));
+  EXPECT_TRUE(
+      second_wgmma({.changes = false, .scale_d = false, .fences = false}, result).has("missing_wgmma_fence"));
   EXPECT_TRUE(second_wgmma({.changes = false, .scale_d = false, .fences = true}, result).ok());
   EXPECT_EQ(result, 16.0f);
 }
@@ -657,9 +667,10 @@ TEST(Wgmma, AnExitWithoutWaitingIsReported) {
 }
 
 TEST(Wgmma, AnotherArchitectureIsUnsupported) {
-  EXPECT_EQ(first_line(two_wgmmas(true, true, {.arch = Arch::kSm100})),
-            "[unsupported] wgmma.mma_async on sm_100; the instruction exists on sm_90a only, and tcgen05.mma takes "
-            "its place");
+  EXPECT_EQ(
+      first_line(two_wgmmas(true, true, {.arch = Arch::kSm100})),
+      "[unsupported] wgmma.mma_async on sm_100; the instruction exists on sm_90a only, and tcgen05.mma takes "
+      "its place");
 }
 
 // What the C++ interface refuses to compile still reaches the machine from other front ends.
@@ -711,8 +722,8 @@ TEST(Wgmma, TellsObserversWhatItReadsAndWhenItIsDone) {
   EXPECT_EQ(recorder.count[sim::EventKind::kMmaPass], 2 * 4);
   EXPECT_EQ(recorder.bytes, 2 * (64 * 16 + 8 * 16) * 2u);
   // Both tiles lie densely, so each is one range.
-  EXPECT_EQ(recorder.ranges,
-            (std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1024, 2048}, {3072, 256}, {1024, 2048}, {3072, 256}}));
+  EXPECT_EQ(recorder.ranges, (std::vector<std::pair<std::uint32_t, std::uint32_t>>{
+                                 {1024, 2048}, {3072, 256}, {1024, 2048}, {3072, 256}}));
 }
 
 TEST(Wgmma, NamesOnlyTheBytesOfItsOwnStepWithinASwizzledRow) {

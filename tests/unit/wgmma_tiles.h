@@ -22,11 +22,11 @@ inline constexpr std::uint32_t kImageBytes = 96 * 1024;
 
 // Everything a run needs, in memory that the kernel can reach.
 struct TileParams {
-  const isa::Bytes16* image;       // what shared memory holds
+  const isa::Bytes16* image;  // what shared memory holds
   std::uint32_t image_bytes;
-  std::uint64_t a_descriptor;      // with addresses that count from the image's start
+  std::uint64_t a_descriptor;  // with addresses that count from the image's start
   std::uint64_t b_descriptor;
-  std::uint32_t a_step_bytes;      // from one K step to the next
+  std::uint32_t a_step_bytes;  // from one K step to the next
   std::uint32_t b_step_bytes;
   std::uint32_t steps;
   const std::uint32_t* fragments;  // A in registers: steps x threads x 4
@@ -54,7 +54,8 @@ struct MultiplyTile {
     constexpr std::uint32_t registers = shape.d_registers();
     WgmmaAccumulators<shape> d;
     for (std::uint32_t i = 0; i < registers; ++i) {
-      const std::uint32_t start = params.d_in == nullptr ? 0 : isa::ld_global(&params.d_in[thread * registers + i]);
+      const std::uint32_t start =
+          params.d_in == nullptr ? 0 : isa::ld_global(&params.d_in[thread * registers + i]);
       if constexpr (shape.d == AccumulatorType::kF16) {
         d[i] = start;
       } else {
@@ -75,8 +76,8 @@ struct MultiplyTile {
       } else {
         isa::wgmma_fence_operands(d);
         isa::wgmma_fence();
-        isa::wgmma_mma_async<shape>(d, advanced_descriptor(params.a_descriptor, base + step * params.a_step_bytes), b,
-                                    scale_d);
+        isa::wgmma_mma_async<shape>(
+            d, advanced_descriptor(params.a_descriptor, base + step * params.a_step_bytes), b, scale_d);
       }
       isa::wgmma_commit_group();
       isa::wgmma_wait_group<0>();
@@ -110,9 +111,8 @@ struct Layout {
     const std::uint32_t s = swizzle == Swizzle::k32B ? 32 : swizzle == Swizzle::k64B ? 64 : 128;
     std::uint32_t a = 0;
     if (swizzle == Swizzle::kNone) {
-      a = major == Major::kK
-              ? (row % 8) * 16 + (row / 8) * stride_bytes + (k / t) * leading_bytes + (k % t) * es
-              : (row % t) * es + (row / t) * stride_bytes + (k % 8) * 16 + (k / 8) * leading_bytes;
+      a = major == Major::kK ? (row % 8) * 16 + (row / 8) * stride_bytes + (k / t) * leading_bytes + (k % t) * es
+                             : (row % t) * es + (row / t) * stride_bytes + (k % 8) * 16 + (k / 8) * leading_bytes;
       return a;
     }
     const std::uint32_t w = s / es;
@@ -122,10 +122,8 @@ struct Layout {
   }
 
   SmemDescriptor descriptor(std::uint32_t start) const {
-    return {.start_address = start,
-            .leading_bytes = leading_bytes,
-            .stride_bytes = stride_bytes,
-            .swizzle = swizzle};
+    return {
+        .start_address = start, .leading_bytes = leading_bytes, .stride_bytes = stride_bytes, .swizzle = swizzle};
   }
 };
 
@@ -138,17 +136,17 @@ inline Layout make_layout(Major major, Swizzle swizzle, OperandType type, std::u
   const std::uint32_t s = swizzle == Swizzle::k32B ? 32 : swizzle == Swizzle::k64B ? 64 : 128;
   Layout layout{.major = major, .swizzle = swizzle, .element_bytes = es};
   if (swizzle == Swizzle::kNone && major == Major::kK) {
-    layout.stride_bytes = 128;                     // 8 rows of 16 bytes, groups of rows side by side
+    layout.stride_bytes = 128;  // 8 rows of 16 bytes, groups of rows side by side
     layout.leading_bytes = (rows / 8) * 128 + gap / 8;
     layout.step_bytes = 2 * layout.leading_bytes;
     layout.total_bytes = steps * layout.step_bytes;
   } else if (major == Major::kK) {
-    layout.leading_bytes = 16;                     // ignored
+    layout.leading_bytes = 16;  // ignored
     layout.stride_bytes = 8 * s + gap;
     layout.step_bytes = 32;
     layout.total_bytes = (rows / 8) * layout.stride_bytes;
   } else if (swizzle == Swizzle::kNone) {
-    layout.leading_bytes = 128;                    // 8 k of 16 bytes, groups of k side by side
+    layout.leading_bytes = 128;  // 8 k of 16 bytes, groups of k side by side
     layout.stride_bytes = (depth / 8) * 128 + gap / 8;
     layout.step_bytes = 4 / es * layout.leading_bytes;
     layout.total_bytes = (rows * es + 15) / 16 * layout.stride_bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The main loop of the Hopper matmul (kernels/matmul_sm90.h: 128 x 256 x 64, 4 stages, clusters of 2), reduced to one
-// tile: what both versions share, so that they differ only in how a stage is handed over.
+// The main loop of the Hopper matmul (kernels/matmul_sm90.h: 128 x 256 x 64, 4 stages, clusters of 2), reduced to
+// one tile: what both versions share, so that they differ only in how a stage is handed over.
 #pragma once
 
 #include <heddle/isa/cluster.h>
@@ -32,12 +32,13 @@ struct Args {
   std::uint32_t k_blocks;
 };
 
-HEDDLE_DEVICE void load(const Args& args, const Payload& payload, std::uint32_t stage, std::uint32_t k_block, MbarPtr full) {
+HEDDLE_DEVICE void load(const Args& args, const Payload& payload, std::uint32_t stage, std::uint32_t k_block,
+                        MbarPtr full) {
   const auto k = static_cast<std::int32_t>(k_block * 64);
   const auto rank = static_cast<std::int32_t>(isa::cluster_ctarank());
   isa::cp_async_bulk_tensor_load(payload.get_a_tile(stage).data(), &args.a, {k, rank * 128}, full);
-  isa::cp_async_bulk_tensor_load_multicast(payload.get_b_tile(stage).data() + rank * 128 * 64, &args.b, {k, rank * 128},
-                                           full, kEveryone);
+  isa::cp_async_bulk_tensor_load_multicast(payload.get_b_tile(stage).data() + rank * 128 * 64, &args.b,
+                                           {k, rank * 128}, full, kEveryone);
 }
 
 // Starts the multiplication of a stage by one math warpgroup.

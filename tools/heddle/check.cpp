@@ -103,8 +103,8 @@ int check(const CheckOptions& options) {
   } else {
     if (!tally.remarks.empty()) fmt::print("{}\n", tally.remarks);
     fmt::print("{}tile_copy on {}: {} schedules, {} with a report, {} with a wrong output\n",
-               tally.first.empty() ? "" : tally.first + "\n", device.name(),
-               tally.runs, tally.reports, tally.wrong);
+               tally.first.empty() ? "" : tally.first + "\n", device.name(), tally.runs, tally.reports,
+               tally.wrong);
   }
   return well ? kWell : kFailed;
 }

@@ -32,9 +32,9 @@ int info(const InfoOptions& options);
 struct CheckOptions {
   std::string kernel = "tile_copy";
   std::string device = "sim:sm90";
-  std::string schedule;            // empty: round robin and then `schedules` random ones
+  std::string schedule;  // empty: round robin and then `schedules` random ones
   std::uint32_t schedules = 100;
-  std::uint64_t seed = 1;          // of the first random schedule
+  std::uint64_t seed = 1;  // of the first random schedule
   std::string mistake;
   std::uint32_t stages = 4;
   std::uint32_t consumer_warps = 4;
@@ -84,13 +84,13 @@ int bench(const bench::MatmulBenchOptions& options);
 struct ExecOptions {
   std::string arch = "sm90";
   std::uint32_t sms = 16;
-  std::string schedule;            // empty: round robin
-  std::uint32_t schedules = 0;     // random ones after it, each a run of the program
-  std::uint64_t seed = 1;          // of the first random schedule
-  std::uint64_t budget = 0;        // instructions of a launch; 0: as many as it takes
+  std::string schedule;         // empty: round robin
+  std::uint32_t schedules = 0;  // random ones after it, each a run of the program
+  std::uint64_t seed = 1;       // of the first random schedule
+  std::uint64_t budget = 0;     // instructions of a launch; 0: as many as it takes
   bool no_races = false;
-  bool strict = false;              // formal findings end a launch
-  std::vector<std::string> accept;  // mistakes that do not end a launch, as sim::AcceptRule has them
+  bool strict = false;                    // formal findings end a launch
+  std::vector<std::string> accept;        // mistakes that do not end a launch, as sim::AcceptRule has them
   std::vector<std::string> suppressions;  // files of them
   bool stats = false;
   std::vector<std::string> command;  // the program and its arguments

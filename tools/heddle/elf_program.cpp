@@ -91,7 +91,8 @@ void read_symbols(const Bytes& file, const Elf64_Ehdr& header, const Elf64_Shdr&
     const auto symbol = file.read<Elf64_Sym>(table.sh_offset + at);
     if (!symbol) return;
     if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) continue;
-    if (file.is_text(names->sh_offset + symbol->st_name, "cudaGetDeviceProperties_v2")) program.has_runtime_12 = true;
+    if (file.is_text(names->sh_offset + symbol->st_name, "cudaGetDeviceProperties_v2"))
+      program.has_runtime_12 = true;
   }
 }
 

@@ -6,8 +6,8 @@
 #include <heddle/pipeline/mutant.h>
 #include <heddle/version.h>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -21,7 +21,8 @@ namespace {
 
 std::string mistake_list() {
   std::string text = "Plants a mistake in the kernel:";
-  for (const heddle::MistakeName& known : heddle::kMistakes) text += fmt::format("\n  {}: {}", known.name, known.meaning);
+  for (const heddle::MistakeName& known : heddle::kMistakes)
+    text += fmt::format("\n  {}: {}", known.name, known.meaning);
   return text;
 }
 
@@ -61,8 +62,9 @@ int written(int status) {
 
 int run(int argc, char** argv) {
   using namespace heddle::tool;
-  CLI::App app("Warp-specialised GPU kernels, and a simulated SM that runs them on a CPU.\n"
-               "Without a command: a matrix through a TMA pipeline, and an explained hang.");
+  CLI::App app(
+      "Warp-specialised GPU kernels, and a simulated SM that runs them on a CPU.\n"
+      "Without a command: a matrix through a TMA pipeline, and an explained hang.");
   app.set_version_flag("--version", fmt::format("heddle {}.{}.{}", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR,
                                                 HEDDLE_VERSION_PATCH));
   app.require_subcommand(0, 1);
@@ -72,13 +74,15 @@ int run(int argc, char** argv) {
   info_command->add_flag("--json", info_options.json, "Print JSON");
 
   CheckOptions check_options;
-  CLI::App* check_command =
-      app.add_subcommand("check", "Run a kernel under many schedules and check its output; exit status 1 on a report");
+  CLI::App* check_command = app.add_subcommand(
+      "check", "Run a kernel under many schedules and check its output; exit status 1 on a report");
   check_command->add_option("kernel", check_options.kernel, "tile_copy")->capture_default_str();
   check_command->add_option("--device", check_options.device, "auto, cuda:N, sim:sm90 or sim:sm100")
       ->capture_default_str();
-  check_command->add_option("--schedule", check_options.schedule, "One schedule only: rr, or a seed in hexadecimal");
-  check_command->add_option("--schedules", check_options.schedules, "How many random schedules, after round robin")
+  check_command->add_option("--schedule", check_options.schedule,
+                            "One schedule only: rr, or a seed in hexadecimal");
+  check_command
+      ->add_option("--schedules", check_options.schedules, "How many random schedules, after round robin")
       ->capture_default_str();
   check_command->add_option("--seed", check_options.seed, "Of the data and of the first random schedule")
       ->capture_default_str();
@@ -86,7 +90,8 @@ int run(int argc, char** argv) {
   check_command->add_option("--stages", check_options.stages, "1 to 8")->capture_default_str();
   check_command->add_option("--consumers", check_options.consumer_warps, "Warps that store, 1 to 4")
       ->capture_default_str();
-  check_command->add_option("--cluster", check_options.cluster, "CTAs in a cluster, 1 or 2")->capture_default_str();
+  check_command->add_option("--cluster", check_options.cluster, "CTAs in a cluster, 1 or 2")
+      ->capture_default_str();
   check_command->add_flag("--strict", check_options.strict, "Formal findings count as reports");
   check_command->add_option("--accept", check_options.accept, "A mistake that does not end a run, as for exec")
       ->allow_extra_args(false)

@@ -57,10 +57,11 @@ bool run_on(const DeviceId& device, const std::string& where, const std::vector<
 int main_job() {
   const TileCopyProblem problem = matrix();
   const std::vector<unsigned char> source = random_bytes(plan_tile_copy(problem).tensor_bytes);
-  fmt::print("A {} x {} matrix of 16-bit elements, in tiles of {} x {}, through {} stages: one warp loads with TMA,\n"
-             "{} warps take the tiles and store them with TMA; {} CTAs of {} threads.\n\n",
-             problem.dims[1], problem.dims[0], problem.box[1], problem.box[0], problem.stages, problem.consumer_warps,
-             problem.ctas, 32 * (1 + problem.consumer_warps));
+  fmt::print(
+      "A {} x {} matrix of 16-bit elements, in tiles of {} x {}, through {} stages: one warp loads with TMA,\n"
+      "{} warps take the tiles and store them with TMA; {} CTAs of {} threads.\n\n",
+      problem.dims[1], problem.dims[0], problem.box[1], problem.box[0], problem.stages, problem.consumer_warps,
+      problem.ctas, 32 * (1 + problem.consumer_warps));
   if (!run_on({}, "simulated SM", source)) return kFailed;
   const GpuList list = gpus();
   const DeviceId gpu = find_device("auto");

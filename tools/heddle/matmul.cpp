@@ -248,9 +248,9 @@ struct Tally {
   std::uint32_t runs = 0;
   std::uint32_t reports = 0;
   std::uint32_t wrong = 0;
-  std::string first;   // the first report, or what was wrong
+  std::string first;    // the first report, or what was wrong
   std::string remarks;  // of the first run
-  double seconds = 0;  // of the first run: of the kernel on a GPU, otherwise by the clock on the wall
+  double seconds = 0;   // of the first run: of the kernel on a GPU, otherwise by the clock on the wall
   MatmulVerdict verdict;
 };
 
@@ -386,9 +386,10 @@ CLI::App* add_matmul(CLI::App& app, MatmulOptions& o) {
       ->capture_default_str();
   command->add_option("--batches", o.batches, "So many independent matmuls")->capture_default_str();
   command->add_option("--splits", o.splits, "Parts of K that are added up afterwards")->capture_default_str();
-  command->add_option("--scaled", o.scaled,
-                      "Numbers with scales: mxfp8, mxfp8_e5m2, mxfp8_e4m3_e5m2, mxfp8_e5m2_e4m3, mxfp4, nvfp4, blockwise "
-                      "or blockwise_e5m2");
+  command->add_option(
+      "--scaled", o.scaled,
+      "Numbers with scales: mxfp8, mxfp8_e5m2, mxfp8_e4m3_e5m2, mxfp8_e5m2_e4m3, mxfp4, nvfp4, blockwise "
+      "or blockwise_e5m2");
   command->add_option("--alpha", o.alpha, "Factor of the product")->capture_default_str();
   command->add_option("--beta", o.beta, "Factor of what the output held before")->capture_default_str();
   command->add_flag("--bias", o.bias, "Add a row to all rows");

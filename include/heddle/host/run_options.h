@@ -32,7 +32,7 @@ struct RunOutcome {
   std::uint64_t instructions = 0;
   std::uint64_t copies = 0;
   std::uint64_t copy_bytes = 0;
-  double kernel_ms = 0;               // GPU only
+  double kernel_ms = 0;  // GPU only
 
   bool ok() const { return report.empty(); }
 };

@@ -122,23 +122,19 @@ inline std::string message(const TensorMapFault& fault, const TensorMapSpec& spe
   const auto inner_bytes = [&] { return std::to_string(fault.value * bits_per_element(spec.type) / 8); };
   const std::string what = [&]() -> std::string {
     switch (fault.rule) {
-      case TensorMapRule::kNone:
-        return "every rule is kept.";
-      case TensorMapRule::kType:
-        return text::not_an_enumerator("type", fault);
+      case TensorMapRule::kNone: return "every rule is kept.";
+      case TensorMapRule::kType: return text::not_an_enumerator("type", fault);
       case TensorMapRule::kTypeNeedsSm100:
         return std::string("type ") + text::name(spec.type) +
                " exists from sm_100 on, not on this device. Pack the elements yourself and use u8.";
       case TensorMapRule::kRank:
         return "rank is " + value + "; a tensor map has 1 to 5 dimensions. Use " + nearest +
                (fault.value > fault.limit ? " and fold the others into them." : ".");
-      case TensorMapRule::kInterleave:
-        return text::not_an_enumerator("interleave", fault);
+      case TensorMapRule::kInterleave: return text::not_an_enumerator("interleave", fault);
       case TensorMapRule::kInterleaveRank:
         return "rank is " + value +
                "; an interleaved tensor has at least 3 dimensions. Use 3 or interleave none.";
-      case TensorMapRule::kSwizzle:
-        return text::not_an_enumerator("swizzle", fault);
+      case TensorMapRule::kSwizzle: return text::not_an_enumerator("swizzle", fault);
       case TensorMapRule::kSwizzleNeedsSm100:
         return "swizzle " + text::swizzle_name(fault.value) + " exists from sm_100 on, not on this device. Use " +
                text::swizzle_name(fault.nearest) + ".";
@@ -148,10 +144,8 @@ inline std::string message(const TensorMapFault& fault, const TensorMapSpec& spe
       case TensorMapRule::kPackedSwizzle:
         return "swizzle is " + text::swizzle_name(fault.value) + "; type " + text::name(spec.type) +
                " takes none or one of 128 bytes. Use " + text::swizzle_name(fault.nearest) + ".";
-      case TensorMapRule::kL2Promotion:
-        return text::not_an_enumerator("l2_promotion", fault);
-      case TensorMapRule::kFill:
-        return text::not_an_enumerator("fill", fault);
+      case TensorMapRule::kL2Promotion: return text::not_an_enumerator("l2_promotion", fault);
+      case TensorMapRule::kFill: return text::not_an_enumerator("fill", fault);
       case TensorMapRule::kFillType:
         return std::string("fill is NaN and the type is ") + text::name(spec.type) +
                "; NaN fills floating-point types only. Use zeros.";

@@ -20,10 +20,8 @@ struct ArchLimits {
 // Both parts have 228 KiB per SM, of which 1 KiB per CTA is reserved.
 constexpr ArchLimits limits_of(Arch arch) {
   switch (arch) {
-    case Arch::kSm90:
-      return {"sm90", 232'448};
-    case Arch::kSm100:
-      return {"sm100", 232'448};
+    case Arch::kSm90: return {"sm90", 232'448};
+    case Arch::kSm100: return {"sm100", 232'448};
   }
   return {"unknown", 0};
 }

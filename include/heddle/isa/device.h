@@ -46,8 +46,8 @@ inline int current_device() {
   return ordinal;
 }
 
-// The GPU that a stream (a cudaStream_t) belongs to. A stream that is being captured may not be asked; the current
-// GPU is answered for it.
+// The GPU that a stream (a cudaStream_t) belongs to. A stream that is being captured may not be asked; the
+// current GPU is answered for it.
 inline int device_of_stream(void* stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   if (cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status) != cudaSuccess) (void)cudaGetLastError();
@@ -126,8 +126,9 @@ class DeviceBuffer {
     std::size_t free = 0;
     std::size_t total = 0;
     (void)cudaMemGetInfo(&free, &total);
-    throw DriverError("cudaMalloc of " + name + ", " + std::to_string(bytes) + " bytes: " + cudaGetErrorString(error) + "; " +
-                          std::to_string(free) + " of " + std::to_string(total) + " bytes are free",
+    throw DriverError("cudaMalloc of " + name + ", " + std::to_string(bytes) +
+                          " bytes: " + cudaGetErrorString(error) + "; " + std::to_string(free) + " of " +
+                          std::to_string(total) + " bytes are free",
                       static_cast<int>(error));
   }
   ~DeviceBuffer() { cudaFree(data_); }

@@ -41,7 +41,8 @@ concept Kernel = requires {
   typename K::Params;
   typename K::Shared;
   { K::kThreads } -> std::convertible_to<std::uint32_t>;
-} && std::is_trivially_copyable_v<typename K::Params>;
+}
+&&std::is_trivially_copyable_v<typename K::Params>;
 
 #if HEDDLE_ON_CUDA
 
@@ -50,7 +51,8 @@ namespace isa {
 inline constexpr std::uint32_t kSharedAlignment = 1024;
 
 template <Kernel K>
-__global__ void __launch_bounds__(K::kThreads, 1) kernel_entry(const __grid_constant__ typename K::Params params) {
+__global__ void __launch_bounds__(K::kThreads, 1)
+    kernel_entry(const __grid_constant__ typename K::Params params) {
   extern __shared__ __align__(1024) unsigned char dynamic_shared[];
   static_assert(alignof(typename K::Shared) <= kSharedAlignment,
                 "a kernel's shared memory is aligned to 1024 bytes; its struct asks for more");
@@ -62,7 +64,8 @@ template <Kernel K>
 std::uint32_t resident_clusters(std::uint32_t cluster) {
   constexpr auto shared_bytes = static_cast<int>(sizeof(typename K::Shared));
   auto* entry = kernel_entry<K>;
-  if (cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes) != cudaSuccess) return 0;
+  if (cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes) != cudaSuccess)
+    return 0;
   if (cluster > kMaxPortableCluster &&
       cudaFuncSetAttribute(entry, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) != cudaSuccess) {
     return 0;
@@ -79,8 +82,9 @@ std::uint32_t resident_clusters(std::uint32_t cluster) {
   config.attrs = &attribute;
   config.numAttrs = 1;
   int clusters = 0;
-  return cudaOccupancyMaxActiveClusters(&clusters, entry, &config) == cudaSuccess ? static_cast<std::uint32_t>(clusters)
-                                                                                  : 0;
+  return cudaOccupancyMaxActiveClusters(&clusters, entry, &config) == cudaSuccess
+             ? static_cast<std::uint32_t>(clusters)
+             : 0;
 }
 
 }  // namespace isa

@@ -29,10 +29,12 @@ struct GpuList {
 
 // Why a driver is of no use to a program. Versions are as CUDA counts them, 13000 for 13.0; 0 for no driver.
 inline std::string driver_too_old(int driver, int runtime) {
-  const auto text = [](int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); };
+  const auto text = [](int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  };
   if (driver == 0) return "no NVIDIA driver is loaded; one for CUDA " + text(runtime) + " or later would do";
-  return "the driver is for CUDA " + text(driver) + " and this program for CUDA " + text(runtime) + "; a driver for CUDA " +
-         text(runtime) + " or later would do";
+  return "the driver is for CUDA " + text(driver) + " and this program for CUDA " + text(runtime) +
+         "; a driver for CUDA " + text(runtime) + " or later would do";
 }
 
 inline namespace HEDDLE_TARGET {

@@ -134,32 +134,21 @@ inline constexpr std::uint32_t no_type_code = ~0U;
 
 HEDDLE_HOST_DEVICE constexpr std::uint32_t type_code(MmaKind kind, OperandType type) {
   switch (kind) {
-    case MmaKind::kF16:
-      return type == OperandType::kF16 ? 0 : type == OperandType::kBf16 ? 1 : no_type_code;
-    case MmaKind::kTf32:
-      return type == OperandType::kTf32 ? 2 : no_type_code;
-    case MmaKind::kI8:
-      return type == OperandType::kU8 ? 0 : type == OperandType::kS8 ? 1 : no_type_code;
+    case MmaKind::kF16: return type == OperandType::kF16 ? 0 : type == OperandType::kBf16 ? 1 : no_type_code;
+    case MmaKind::kTf32: return type == OperandType::kTf32 ? 2 : no_type_code;
+    case MmaKind::kI8: return type == OperandType::kU8 ? 0 : type == OperandType::kS8 ? 1 : no_type_code;
     case MmaKind::kMxf4:
-    case MmaKind::kMxf4nvf4:
-      return type == OperandType::kE2m1 ? 1 : no_type_code;
+    case MmaKind::kMxf4nvf4: return type == OperandType::kE2m1 ? 1 : no_type_code;
     case MmaKind::kF8f6f4:
-    case MmaKind::kMxf8f6f4:
-      break;
+    case MmaKind::kMxf8f6f4: break;
   }
   switch (type) {
-    case OperandType::kE4m3:
-      return 0;
-    case OperandType::kE5m2:
-      return 1;
-    case OperandType::kE2m3:
-      return 3;
-    case OperandType::kE3m2:
-      return 4;
-    case OperandType::kE2m1:
-      return 5;
-    default:
-      return no_type_code;
+    case OperandType::kE4m3: return 0;
+    case OperandType::kE5m2: return 1;
+    case OperandType::kE2m3: return 3;
+    case OperandType::kE3m2: return 4;
+    case OperandType::kE2m1: return 5;
+    default: return no_type_code;
   }
 }
 
@@ -180,12 +169,9 @@ HEDDLE_HOST_DEVICE constexpr OperandType type_of(MmaKind kind, std::uint32_t des
 HEDDLE_HOST_DEVICE constexpr bool has_accumulator(MmaKind kind, AccumulatorType type) {
   switch (kind) {
     case MmaKind::kF16:
-    case MmaKind::kF8f6f4:
-      return type == AccumulatorType::kF16 || type == AccumulatorType::kF32;
-    case MmaKind::kI8:
-      return type == AccumulatorType::kS32;
-    default:
-      return type == AccumulatorType::kF32;
+    case MmaKind::kF8f6f4: return type == AccumulatorType::kF16 || type == AccumulatorType::kF32;
+    case MmaKind::kI8: return type == AccumulatorType::kS32;
+    default: return type == AccumulatorType::kF32;
   }
 }
 

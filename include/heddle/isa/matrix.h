@@ -30,7 +30,8 @@ HEDDLE_DEVICE std::uint32_t matrix_row(const void* row) {
 }  // namespace detail
 
 HEDDLE_DEVICE void stmatrix_x1(void* row, const std::uint32_t (&r)[1], CallSite = CallSite::here()) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x1.shared::cta.b16 [%0], {%1};" ::"r"(detail::matrix_row(row)), "r"(r[0])
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.shared::cta.b16 [%0], {%1};" ::"r"(detail::matrix_row(row)),
+               "r"(r[0])
                : "memory");
 }
 
@@ -41,10 +42,10 @@ HEDDLE_DEVICE void stmatrix_x2(void* row, const std::uint32_t (&r)[2], CallSite 
 }
 
 HEDDLE_DEVICE void stmatrix_x4(void* row, const std::uint32_t (&r)[4], CallSite = CallSite::here()) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                   detail::matrix_row(row)),
-               "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
-               : "memory");
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(detail::matrix_row(row)),
+      "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+      : "memory");
 }
 
 HEDDLE_DEVICE void stmatrix_x1_trans(void* row, const std::uint32_t (&r)[1], CallSite = CallSite::here()) {
@@ -54,10 +55,10 @@ HEDDLE_DEVICE void stmatrix_x1_trans(void* row, const std::uint32_t (&r)[1], Cal
 }
 
 HEDDLE_DEVICE void stmatrix_x2_trans(void* row, const std::uint32_t (&r)[2], CallSite = CallSite::here()) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 [%0], {%1, %2};" ::"r"(
-                   detail::matrix_row(row)),
-               "r"(r[0]), "r"(r[1])
-               : "memory");
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 [%0], {%1, %2};" ::"r"(detail::matrix_row(row)),
+      "r"(r[0]), "r"(r[1])
+      : "memory");
 }
 
 HEDDLE_DEVICE void stmatrix_x4_trans(void* row, const std::uint32_t (&r)[4], CallSite = CallSite::here()) {

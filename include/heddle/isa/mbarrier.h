@@ -40,9 +40,9 @@ HEDDLE_DEVICE void mbarrier_init(MbarPtr bar, std::uint32_t count, CallSite = Ca
 }
 
 HEDDLE_DEVICE void mbarrier_inval(MbarPtr bar, CallSite = CallSite::here()) {
-  asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(
-                   static_cast<std::uint32_t>(__cvta_generic_to_shared(bar)))
-               : "memory");
+  asm volatile(
+      "mbarrier.inval.shared::cta.b64 [%0];" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(bar)))
+      : "memory");
 }
 
 // Orders: everything this thread did before becomes visible to threads of the CTA whose wait on this phase
@@ -90,8 +90,8 @@ HEDDLE_DEVICE MbarrierState mbarrier_arrive_expect_tx(MbarPtr bar, std::uint32_t
 
 HEDDLE_DEVICE void mbarrier_arrive_expect_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes,
                                                      CallSite = CallSite::here()) {
-  cuda::ptx::mbarrier_arrive_expect_tx(cuda::ptx::sem_release, cuda::ptx::scope_cluster,
-                                       cuda::ptx::space_cluster, &bar->opaque, tx_bytes);
+  cuda::ptx::mbarrier_arrive_expect_tx(cuda::ptx::sem_release, cuda::ptx::scope_cluster, cuda::ptx::space_cluster,
+                                       &bar->opaque, tx_bytes);
 }
 
 // Expects bytes without arriving. Orders nothing (relaxed).
@@ -190,7 +190,8 @@ bool mbarrier_try_wait_parity_hint(MbarPtr bar, std::uint32_t parity, std::uint3
 bool mbarrier_try_wait_parity_cluster(MbarPtr bar, std::uint32_t parity, CallSite site = CallSite::here());
 
 void mbarrier_arrive_cluster_relaxed(MbarPtr bar, CallSite site = CallSite::here());
-bool mbarrier_try_wait_parity_cluster_relaxed(MbarPtr bar, std::uint32_t parity, CallSite site = CallSite::here());
+bool mbarrier_try_wait_parity_cluster_relaxed(MbarPtr bar, std::uint32_t parity,
+                                              CallSite site = CallSite::here());
 
 #endif
 

@@ -94,32 +94,22 @@ inline constexpr std::uint32_t no_swizzle_code = ~0U;
 
 HEDDLE_HOST_DEVICE constexpr std::uint32_t wgmma_swizzle_code(Swizzle swizzle) {
   switch (swizzle) {
-    case Swizzle::kNone:
-      return 0;
-    case Swizzle::k128B:
-      return 1;
-    case Swizzle::k64B:
-      return 2;
-    case Swizzle::k32B:
-      return 3;
-    case Swizzle::k128BAtom32B:
-      break;
+    case Swizzle::kNone: return 0;
+    case Swizzle::k128B: return 1;
+    case Swizzle::k64B: return 2;
+    case Swizzle::k32B: return 3;
+    case Swizzle::k128BAtom32B: break;
   }
   return no_swizzle_code;
 }
 
 HEDDLE_HOST_DEVICE constexpr std::uint32_t tcgen05_swizzle_code(Swizzle swizzle) {
   switch (swizzle) {
-    case Swizzle::kNone:
-      return 0;
-    case Swizzle::k128BAtom32B:
-      return 1;
-    case Swizzle::k128B:
-      return 2;
-    case Swizzle::k64B:
-      return 4;
-    case Swizzle::k32B:
-      return 6;
+    case Swizzle::kNone: return 0;
+    case Swizzle::k128BAtom32B: return 1;
+    case Swizzle::k128B: return 2;
+    case Swizzle::k64B: return 4;
+    case Swizzle::k32B: return 6;
   }
   return no_swizzle_code;
 }

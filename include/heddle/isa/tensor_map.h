@@ -132,28 +132,22 @@ using ::heddle::HEDDLE_TARGET::TensorMap;
 
 HEDDLE_HOST_DEVICE constexpr std::uint32_t bits_per_element(TensorType type) {
   switch (type) {
-    case TensorType::kU8:
-      return 8;
+    case TensorType::kU8: return 8;
     case TensorType::kU16:
     case TensorType::kF16:
-    case TensorType::kBF16:
-      return 16;
+    case TensorType::kBF16: return 16;
     case TensorType::kU32:
     case TensorType::kI32:
     case TensorType::kF32:
     case TensorType::kF32Ftz:
     case TensorType::kTF32:
-    case TensorType::kTF32Ftz:
-      return 32;
+    case TensorType::kTF32Ftz: return 32;
     case TensorType::kU64:
     case TensorType::kI64:
-    case TensorType::kF64:
-      return 64;
+    case TensorType::kF64: return 64;
     case TensorType::kU4x16Align8B:
-    case TensorType::kU4x16Align16B:
-      return 4;
-    case TensorType::kU6x16Align16B:
-      return 6;
+    case TensorType::kU4x16Align16B: return 4;
+    case TensorType::kU6x16Align16B: return 6;
   }
   return 0;
 }

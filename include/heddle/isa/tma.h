@@ -25,8 +25,8 @@ namespace heddle::inline HEDDLE_TARGET::isa {
 // What a bulk reduction does to the element in global memory. The element type is the tensor map's.
 enum class ReduceOp : std::uint8_t { kAdd, kMin, kMax, kInc, kDec, kAnd, kOr, kXor };
 
-// What createpolicy.fractional makes for all of a range: which lines L2 should give up first. The simulated SM has
-// no caches.
+// What createpolicy.fractional makes for all of a range: which lines L2 should give up first. The simulated SM
+// has no caches.
 enum class L2Policy : std::uint64_t {
   kEvictNormal = 0x1000'0000'0000'0000,
   kEvictFirst = 0x12F0'0000'0000'0000,
@@ -56,8 +56,9 @@ HEDDLE_DEVICE void cp_async_bulk_tensor_load_multicast(void* destination, const 
 }
 
 // The same two for a matrix, with a word on how long L2 should keep what they read.
-HEDDLE_DEVICE void cp_async_bulk_tensor_load(void* destination, const TensorMap* map, const std::int32_t (&coords)[2],
-                                             MbarPtr bar, L2Policy policy, CallSite = CallSite::here()) {
+HEDDLE_DEVICE void cp_async_bulk_tensor_load(void* destination, const TensorMap* map,
+                                             const std::int32_t (&coords)[2], MbarPtr bar, L2Policy policy,
+                                             CallSite = CallSite::here()) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint "
       "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(destination))),
@@ -75,7 +76,8 @@ HEDDLE_DEVICE void cp_async_bulk_tensor_load_multicast(void* destination, const 
       ".L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5, %6;" ::"r"(
           static_cast<std::uint32_t>(__cvta_generic_to_shared(destination))),
       "l"(reinterpret_cast<std::uint64_t>(map)), "r"(coords[0]), "r"(coords[1]),
-      "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(bar))), "h"(mask), "l"(static_cast<std::uint64_t>(policy))
+      "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(bar))), "h"(mask),
+      "l"(static_cast<std::uint64_t>(policy))
       : "memory");
 }
 
@@ -88,11 +90,11 @@ HEDDLE_DEVICE void cp_async_bulk_tensor_load_cta_group_2(void* destination, cons
   const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(destination));
   const auto from = reinterpret_cast<std::uint64_t>(map);
   const auto mbar = static_cast<std::uint32_t>(__cvta_generic_to_shared(bar));
-#define HEDDLE_LOAD_PAIR(dims, list, bar_operand, ...)                                                          \
-  asm volatile("cp.async.bulk.tensor." dims                                                                     \
-               ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {" list       \
-               "}], [%" bar_operand "];" ::"r"(to),                                                             \
-               "l"(from), __VA_ARGS__, "r"(mbar)                                                                \
+#define HEDDLE_LOAD_PAIR(dims, list, bar_operand, ...)                                                    \
+  asm volatile("cp.async.bulk.tensor." dims                                                               \
+               ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {" list \
+               "}], [%" bar_operand "];" ::"r"(to),                                                       \
+               "l"(from), __VA_ARGS__, "r"(mbar)                                                          \
                : "memory")
   if constexpr (rank == 1) {
     HEDDLE_LOAD_PAIR("1d", "%2", "3", "r"(coords[0]));
@@ -114,8 +116,8 @@ HEDDLE_DEVICE void cp_async_bulk_tensor_load_cta_group_2(void* destination, cons
 // of its pair whose rank has the parity of the CTA in which `bar` lies. On sm_100a only.
 template <int rank>
 HEDDLE_DEVICE void cp_async_bulk_tensor_load_multicast_cta_group_2(void* destination, const TensorMap* map,
-                                                                   const std::int32_t (&coords)[rank], MbarPtr bar,
-                                                                   std::uint16_t mask,
+                                                                   const std::int32_t (&coords)[rank],
+                                                                   MbarPtr bar, std::uint16_t mask,
                                                                    CallSite = CallSite::here()) {
   cuda::ptx::cp_async_bulk_tensor(cuda::ptx::space_cluster, cuda::ptx::space_global, cuda::ptx::cta_group_2,
                                   destination, map, coords, &bar->opaque, mask);
@@ -198,8 +200,8 @@ HEDDLE_DEVICE void cp_async_bulk_prefetch_tensor(const TensorMap* map, const std
     asm volatile("cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%0, {%1}];" ::"l"(address), "r"(coords[0])
                  : "memory");
   } else if constexpr (rank == 2) {
-    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(address),
-                 "r"(coords[0]), "r"(coords[1])
+    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(address), "r"(coords[0]),
+                 "r"(coords[1])
                  : "memory");
   } else if constexpr (rank == 3) {
     asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(address),

@@ -176,8 +176,7 @@ HEDDLE_HOST_DEVICE constexpr WgmmaBuffer wgmma_immediates(const WgmmaShape& shap
 }
 
 // The text as an array of exactly its length, which is what asm takes.
-template <WgmmaShape shape, bool a_in_registers,
-          class = std::make_index_sequence<wgmma_opcode(shape).size>,
+template <WgmmaShape shape, bool a_in_registers, class = std::make_index_sequence<wgmma_opcode(shape).size>,
           class = std::make_index_sequence<wgmma_immediates(shape, a_in_registers).size>>
 struct WgmmaText;
 
@@ -237,8 +236,8 @@ void wgmma_mma_async(WgmmaAccumulators<shape>& d, std::uint64_t a_descriptor, st
 }
 
 template <WgmmaShape shape>
-void wgmma_mma_async(WgmmaAccumulators<shape>& d, const WgmmaFragment& a, std::uint64_t b_descriptor, bool scale_d,
-                     CallSite site = CallSite::here()) {
+void wgmma_mma_async(WgmmaAccumulators<shape>& d, const WgmmaFragment& a, std::uint64_t b_descriptor,
+                     bool scale_d, CallSite site = CallSite::here()) {
   detail::require_wgmma_shape<shape>();
   static_assert(shape.a_major == Major::kK, "wgmma: A in registers is K-major");
   detail::wgmma_mma_async(shape, d, nullptr, a, b_descriptor, scale_d, site);
@@ -257,8 +256,7 @@ HEDDLE_HOST_DEVICE constexpr WgmmaShapeFault check(const WgmmaShape& shape) {
   const auto is_fp8 = [](OperandType type) { return type == OperandType::kE4m3 || type == OperandType::kE5m2; };
   const bool is_16_bit = shape.a == OperandType::kF16 || shape.a == OperandType::kBf16;
   if (shape.n < 8 || shape.n > 256 || shape.n % 8 != 0) return WgmmaShapeFault::kN;
-  if (is_fp8(shape.a) ? !is_fp8(shape.b)
-                      : shape.a != shape.b || (!is_16_bit && shape.a != OperandType::kTf32)) {
+  if (is_fp8(shape.a) ? !is_fp8(shape.b) : shape.a != shape.b || (!is_16_bit && shape.a != OperandType::kTf32)) {
     return WgmmaShapeFault::kOperandTypes;
   }
   const bool may_be_f16 = shape.a == OperandType::kF16 || is_fp8(shape.a);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the MMA warp and the epilogue warps of a Blackwell kernel do around their loops: tensor memory is allocated
-// by the MMA warp, its address goes to the epilogue, and it is freed when the last reader is done. These contexts
-// own that hand-shake, whether there are tiles or not, and the output pipeline between the two.
+// What the MMA warp and the epilogue warps of a Blackwell kernel do around their loops: tensor memory is
+// allocated by the MMA warp, its address goes to the epilogue, and it is freed when the last reader is done.
+// These contexts own that hand-shake, whether there are tiles or not, and the output pipeline between the two.
 //
 //   using Context = WarpContext<WarpContextConfig{.output = opc}>;
 //
 //   // MMA warp: a linear handle                              // epilogue warps: a scope
 //   auto mma = Context::MmaHandle::create(shared.tmem,        Context::EpilogueContext epi(shared.tmem,
-//                shared.output, ctx.mma_complete_mask());                 shared.output, ctx.mma_complete_mask());
+//                shared.output, ctx.mma_complete_mask());                 shared.output,
+//                ctx.mma_complete_mask());
 //   if (ctx.elect_one_thread()) {                             for (auto work : scheduler.tiles()) {
 //     for (...) {                                               auto stage = epi.output().consumer();
 //       auto stage = mma.acquire_k_stage_linear();              write_output(stage.tmem(), work);
@@ -39,9 +40,9 @@ namespace heddle::inline HEDDLE_TARGET {
 
 struct WarpContextConfig {
   OutputPipelineConfig output = {};
-  std::uint32_t tmem_cols = 0;         // to allocate; 0: what the accumulators need
+  std::uint32_t tmem_cols = 0;  // to allocate; 0: what the accumulators need
   std::uint32_t epilogue_threads = 128;
-  std::uint32_t address_barrier = 1;   // the named barrier on which the address is handed over
+  std::uint32_t address_barrier = 1;  // the named barrier on which the address is handed over
 
   HEDDLE_HOST_DEVICE constexpr std::uint32_t allocated_cols() const {
     return tmem_alloc_cols(tmem_cols != 0 ? tmem_cols : output.num_stages * output.stage_stride_cols);
@@ -53,7 +54,8 @@ template <WarpContextConfig config>
 struct WarpContext {
   static_assert(TmemColumns<config.allocated_cols(), kTmemCols>::kFits);
   // The accumulators fit into what is allocated.
-  static_assert(TmemColumns<config.output.num_stages * config.output.stage_stride_cols, config.allocated_cols()>::kFits);
+  static_assert(
+      TmemColumns<config.output.num_stages * config.output.stage_stride_cols, config.allocated_cols()>::kFits);
   static constexpr OutputPipelineConfig output_config = config.output;
   static constexpr std::uint32_t handshake_threads = isa::kWarpThreads + config.epilogue_threads;
   using Tmem = TmemAllocation<config.output.cta_group>;

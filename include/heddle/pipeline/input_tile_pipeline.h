@@ -187,7 +187,8 @@ class HEDDLE_LINEAR InputConsumerStage
 // A stage of tiles that is held for the length of a block and released at its end, as release() does. It stays
 // where it is: neither copied nor moved.
 template <class Stage, TilePayload Payload, std::uint32_t k_group_size>
-class [[nodiscard]] TilesContext : public TileAccess<TilesContext<Stage, Payload, k_group_size>, Payload, k_group_size> {
+class [[nodiscard]] TilesContext
+    : public TileAccess<TilesContext<Stage, Payload, k_group_size>, Payload, k_group_size> {
  public:
   TilesContext(const TilesContext&) = delete;
   TilesContext& operator=(const TilesContext&) = delete;
@@ -197,7 +198,8 @@ class [[nodiscard]] TilesContext : public TileAccess<TilesContext<Stage, Payload
   HEDDLE_DEVICE std::uint32_t stage() const { return stage_.stage(); }
   HEDDLE_DEVICE MbarPtr barrier() const { return stage_.barrier(); }
   HEDDLE_DEVICE MbarPtr mbar() const { return stage_.mbar(); }
-  HEDDLE_DEVICE void expect_bytes(std::uint32_t bytes, CallSite site = HEDDLE_HERE) const requires TakesBytes<Stage> {
+  HEDDLE_DEVICE void expect_bytes(std::uint32_t bytes,
+                                  CallSite site = HEDDLE_HERE) const requires TakesBytes<Stage> {
     stage_.expect_bytes(bytes, site);
   }
 
@@ -291,7 +293,8 @@ class InputConsumer {
 
 // Every thread that takes part constructs one over the same storage and uses one side of it. Not copyable:
 // a copy would have cursors of its own.
-template <TilePayload Payload, std::uint32_t num_group_stages, std::uint32_t k_group_size, PipelineBackend Backend>
+template <TilePayload Payload, std::uint32_t num_group_stages, std::uint32_t k_group_size,
+          PipelineBackend Backend>
 class InputTilePipeline {
   static_assert(k_group_size > 0, "a stage needs a tile: make k_group_size 1 or more");
 
@@ -331,7 +334,8 @@ class InputTilePipeline {
     auto stage = pipeline_.acquire_producer(hint, site);
     return {std::move(stage), payload_};
   }
-  [[nodiscard]] HEDDLE_DEVICE typename Producer::Stage acquire_producer(ConsumerReady ready, SuspendHint hint = {},
+  [[nodiscard]] HEDDLE_DEVICE typename Producer::Stage acquire_producer(ConsumerReady ready,
+                                                                        SuspendHint hint = {},
                                                                         CallSite site = HEDDLE_HERE) {
     auto stage = pipeline_.acquire_producer(ready, hint, site);
     return {std::move(stage), payload_};
@@ -341,7 +345,8 @@ class InputTilePipeline {
     auto stage = pipeline_.acquire_consumer(hint, site);
     return {std::move(stage), payload_};
   }
-  [[nodiscard]] HEDDLE_DEVICE typename Consumer::Stage acquire_consumer(ProducerReady ready, SuspendHint hint = {},
+  [[nodiscard]] HEDDLE_DEVICE typename Consumer::Stage acquire_consumer(ProducerReady ready,
+                                                                        SuspendHint hint = {},
                                                                         CallSite site = HEDDLE_HERE) {
     auto stage = pipeline_.acquire_consumer(ready, hint, site);
     return {std::move(stage), payload_};

@@ -21,18 +21,18 @@ namespace heddle::inline HEDDLE_TARGET {
 
 enum class Mistake : std::uint8_t {
   kNone,
-  kDropRelease,    // a consumer does not arrive on the empty barrier
-  kDropArrive,     // the producer expects its bytes and does not arrive
-  kShortExpect,    // fewer bytes are expected than are copied
-  kLongExpect,     // more bytes are expected than are copied
-  kWrongPhase,     // the producer's first wait is for phase 0
-  kLargeCount,     // the empty barrier waits for one arrival too many
-  kSmallCount,     // the empty barrier waits for the arrivals of one warp too few
-  kSwapConsumer,   // the consumer waits for the empty barrier
-  kSwapProducer,   // the producer waits for the full barrier
-  kDoubleRelease,  // a consumer arrives twice on the empty barrier
-  kNoConsumerWait, // the consumer does not wait
-  kNoProducerWait  // the producer does not wait
+  kDropRelease,     // a consumer does not arrive on the empty barrier
+  kDropArrive,      // the producer expects its bytes and does not arrive
+  kShortExpect,     // fewer bytes are expected than are copied
+  kLongExpect,      // more bytes are expected than are copied
+  kWrongPhase,      // the producer's first wait is for phase 0
+  kLargeCount,      // the empty barrier waits for one arrival too many
+  kSmallCount,      // the empty barrier waits for the arrivals of one warp too few
+  kSwapConsumer,    // the consumer waits for the empty barrier
+  kSwapProducer,    // the producer waits for the full barrier
+  kDoubleRelease,   // a consumer arrives twice on the empty barrier
+  kNoConsumerWait,  // the consumer does not wait
+  kNoProducerWait   // the producer does not wait
 };
 
 inline constexpr struct MistakeName {
@@ -140,7 +140,8 @@ bool with_mistake(std::string_view name, Run run) {
   };
   return [&]<std::size_t... i>(std::index_sequence<i...>) {
     return (try_one.template operator()<kMistakes[i].mistake>() || ...);
-  }(std::make_index_sequence<std::size(kMistakes)>());
+  }
+  (std::make_index_sequence<std::size(kMistakes)>());
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET

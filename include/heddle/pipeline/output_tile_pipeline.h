@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OutputTilePipeline: results on their way from the tensor cores to the epilogue. A stage is an accumulator; where
-// accumulators live is a parameter. On Blackwell they are ranges of tensor-memory columns, which the MMA warp hands
-// over with a commit. On Hopper, whose accumulators are registers, they are tiles of C in shared memory, which the
-// MMA warpgroups fill and a store warp drains.
+// OutputTilePipeline: results on their way from the tensor cores to the epilogue. A stage is an accumulator;
+// where accumulators live is a parameter. On Blackwell they are ranges of tensor-memory columns, which the MMA
+// warp hands over with a commit. On Hopper, whose accumulators are registers, they are tiles of C in shared
+// memory, which the MMA warpgroups fill and a store warp drains.
 //
 //   OutputTilePipeline<opc> output(shared.output.barriers.ptr(), tmem, ctx.mma_complete_mask());
 //
@@ -202,8 +202,8 @@ using MmaKStage = OutputProducer<opc, Home, Backend>;
 template <OutputPipelineConfig opc, class Home = TmemHome<opc>, PipelineBackend Backend = typename Home::Backend>
 using PerKConsumerStage = OutputConsumer<opc, Home, Backend>;
 
-// Every thread that takes part constructs one over the same barriers and uses one side of it. Not copyable: a copy
-// would have cursors of its own.
+// Every thread that takes part constructs one over the same barriers and uses one side of it. Not copyable: a
+// copy would have cursors of its own.
 template <OutputPipelineConfig opc, class Home = TmemHome<opc>, PipelineBackend Backend = typename Home::Backend>
 class OutputTilePipeline {
  public:
@@ -219,9 +219,11 @@ class OutputTilePipeline {
 
   // Accumulators in tensor memory. The mask names the CTAs that a commit tells: KernelContext::mma_complete_mask.
   HEDDLE_DEVICE OutputTilePipeline(MbarPtr barriers, TmemAllocation<opc.cta_group> tmem,
-                                   std::uint16_t mma_complete_mask, Name name = "output")
-      requires requires(TmemAllocation<opc.cta_group> t) { Home(t); }
-      : OutputTilePipeline(Backend(barriers, mma_complete_mask), Home(tmem), name) {}
+                                   std::uint16_t mma_complete_mask, Name name = "output") requires
+      requires(TmemAllocation<opc.cta_group> t) {
+    Home(t);
+  } : OutputTilePipeline(Backend(barriers, mma_complete_mask), Home(tmem), name) {
+  }
   // Accumulators anywhere.
   HEDDLE_DEVICE OutputTilePipeline(Backend backend, Home home, Name name = "output")
       : pipeline_(backend, name), home_(home) {}
@@ -309,12 +311,14 @@ class OutputTilePipeline {
  private:
   template <class InputBackend>
   HEDDLE_DEVICE static constexpr void check_per_k_input() {
-    static_assert(!requires { InputBackend::consumer_commits; },
-                  "the epilogue reads scales with its own threads: give it a pipeline with an MbarrierBackend on the "
-                  "input ring, whose release arrives; a commit of work that it did not issue says nothing");
-    static_assert(opc.cta_group == 1,
-                  "in a pair the peer's copies count on the leader's barrier, on which the peer's epilogue cannot "
-                  "wait: use cta_group 1 for kernels whose epilogue reads the input ring");
+    static_assert(
+        !requires { InputBackend::consumer_commits; },
+        "the epilogue reads scales with its own threads: give it a pipeline with an MbarrierBackend on the "
+        "input ring, whose release arrives; a commit of work that it did not issue says nothing");
+    static_assert(
+        opc.cta_group == 1,
+        "in a pair the peer's copies count on the leader's barrier, on which the peer's epilogue cannot "
+        "wait: use cta_group 1 for kernels whose epilogue reads the input ring");
   }
 
   Pipeline pipeline_;

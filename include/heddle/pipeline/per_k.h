@@ -6,8 +6,8 @@
 //   // MMA warp                                        // epilogue warps
 //   auto output_k = output.per_k();                    for (k ...) {
 //   for (k ...) {                                        auto stage = output.per_k_epilogue(scales_pipeline);
-//     auto stage = output_k.produce();                   accum.promote(stage.tmem(), a_scales[stage.input_stage()]);
-//     mma(a, b, stage.tmem_offset());                  }
+//     auto stage = output_k.produce();                   accum.promote(stage.tmem(),
+//     a_scales[stage.input_stage()]); mma(a, b, stage.tmem_offset());                  }
 //   }
 #pragma once
 
@@ -64,7 +64,9 @@ class HEDDLE_LINEAR EpilogueKStage {
   HEDDLE_USES HEDDLE_DEVICE std::uint32_t input_stage(CallSite site = HEDDLE_HERE) const& {
     return input_.index(site);
   }
-  HEDDLE_USES HEDDLE_DEVICE auto accumulator(CallSite site = HEDDLE_HERE) const& { return output_.accumulator(site); }
+  HEDDLE_USES HEDDLE_DEVICE auto accumulator(CallSite site = HEDDLE_HERE) const& {
+    return output_.accumulator(site);
+  }
   HEDDLE_USES HEDDLE_DEVICE auto tmem(CallSite site = HEDDLE_HERE) const& { return output_.tmem(site); }
 
   std::uint32_t output_stage() const&& = delete;
@@ -80,7 +82,6 @@ class HEDDLE_LINEAR EpilogueKStage {
     std::move(output_).release_without_signal(site);
     std::move(input_).release_without_signal(site);
   }
-
 
  private:
   OutputHandle output_;

@@ -98,7 +98,8 @@ struct BlockScaledTileStorage {
   using SFBTileArray =
       SMemTileArrayWithLayout<ScaleType,
                               scale_tile<BType, ScaleType>(
-                                  TileShape{config.sfb_rows == 0 ? config.b.rows : config.sfb_rows, config.b.cols},
+                                  TileShape{config.sfb_rows == 0 ? config.b.rows : config.sfb_rows,
+                                            config.b.cols},
                                   config.scale_vector_elems),
                               stage_count>;
   static constexpr std::uint32_t num_stages = stage_count;

@@ -99,8 +99,8 @@ class MmaInputBackend : public MbarrierBackend<stages, config.scope()> {
   std::uint16_t release_mask_;
 };
 
-// From the tensor cores to the epilogue, through tensor memory. The full barrier is signalled by a commit, in both
-// CTAs of a pair; the empty barrier, the leader's in a pair, by every thread of the epilogue.
+// From the tensor cores to the epilogue, through tensor memory. The full barrier is signalled by a commit, in
+// both CTAs of a pair; the empty barrier, the leader's in a pair, by every thread of the epilogue.
 template <std::uint32_t stages, CommitConfig config = CommitConfig{}>
 class MmaOutputBackend : public MbarrierBackend<stages, config.scope()> {
   using Base = MbarrierBackend<stages, config.scope()>;

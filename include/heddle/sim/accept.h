@@ -45,8 +45,8 @@ std::vector<Place> places_of(CallSite site);
 std::string place_text(CallSite site);
 
 // The rules of a suppression file, each as AcceptRule::parse() takes it: lines `code:pattern`, as sanitizers have
-// them, with a pattern as above; # begins a comment. Throws InputError, with the line, for a file that cannot be read
-// or is not of this form.
+// them, with a pattern as above; # begins a comment. Throws InputError, with the line, for a file that cannot be
+// read or is not of this form.
 std::vector<std::string> read_suppressions(const std::string& path);
 
 }  // namespace heddle::sim

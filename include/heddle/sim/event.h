@@ -25,8 +25,8 @@ enum class EventKind : std::uint8_t {
   kThreadExit,       // thread
   kBarrierInit,      // thread, barrier, address, value: expected arrivals
   kBarrierInval,     // thread, barrier, address
-  kBarrierArrive,    // thread, barrier, phase, value: arrivals; scope; copy: the commit that does it (0: the thread),
-                     // bytes: how many arrivals of that commit follow
+  kBarrierArrive,    // thread, barrier, phase, value: arrivals; scope; copy: the commit that does it (0: the
+                     // thread), bytes: how many arrivals of that commit follow
   kBarrierExpect,    // thread, barrier, phase, value: bytes
   kBarrierComplete,  // copy (0: by hand), barrier, phase, value: bytes
   kBarrierPhase,     // barrier, phase: the one that is now over
@@ -38,15 +38,15 @@ enum class EventKind : std::uint8_t {
   kClusterPass,      // thread
   kWarpMeet,         // thread (of the lane that came last), value: lanes that met; orders
   kSharedRead,       // thread, address, bytes
-  kSharedWrite,      // thread, address, bytes, text: tcgen05.alloc, or empty for an ordinary store, value: 1 if the
-                     // bytes stay as they were
-  kGlobalRead,       // thread, global, bytes, value: 1 if it is not coherent (ld.global.nc)
-  kGlobalWrite,      // thread, global, bytes, value: 1 if the bytes stay as they were
-  kSharedStrong,     // thread, address, bytes, strong: an access with a memory order, which others may make at the
-                     // same time
-  kGlobalStrong,     // thread, global, bytes, strong
-  kFence,            // thread, value: a FenceKind
-  kCopyIssue,        // copy, thread, address: shared side, bytes, barrier (loads), value: a CopyKind
+  kSharedWrite,   // thread, address, bytes, text: tcgen05.alloc, or empty for an ordinary store, value: 1 if the
+                  // bytes stay as they were
+  kGlobalRead,    // thread, global, bytes, value: 1 if it is not coherent (ld.global.nc)
+  kGlobalWrite,   // thread, global, bytes, value: 1 if the bytes stay as they were
+  kSharedStrong,  // thread, address, bytes, strong: an access with a memory order, which others may make at the
+                  // same time
+  kGlobalStrong,  // thread, global, bytes, strong
+  kFence,         // thread, value: a FenceKind
+  kCopyIssue,     // copy, thread, address: shared side, bytes, barrier (loads), value: a CopyKind
   kCopyReadShared,   // copy, address, bytes: those that matter, piece by piece; barrier (copies to a peer)
   kCopyWriteShared,  // copy, address, bytes: those that change, piece by piece; barrier that is told, value:
                      // what a row takes up with its padding, a power of two; 0: there is none
@@ -63,20 +63,21 @@ enum class EventKind : std::uint8_t {
   kMmaFence,         // thread: lane 0 of the warp
   kMmaCommit,        // thread: lane 0 of the warp
   kMmaPass,          // copy: an operation that a warp has waited for, thread: its lane 0, value: groups pending
-  kClusterCancel,    // copy: the request, cta that asked, value: linear index of the cancelled cluster's first CTA,
-                     // or ~0: refused
-  kRegisterCount,    // thread: lane 0 of the warp, value: registers that each thread has now
-  kMmaTouchTmem,     // copy: the operation, cta, address: in tensor memory, bytes: columns, value: TmemTouch,
-                     // text: which operand it is
-  kMmaTell,          // copy: the commit, thread: tcgen05.commit, for what this thread has issued so far
-  kTmemAlloc,        // thread: lane 0 of the warp, address: in tensor memory, bytes: columns, value: the cta_group
-  kTmemDealloc,      // likewise
-  kTmemIssue,        // copy: the load or store, thread: lane 0 of the warp, value: 1 if it stores
-  kTmemTouch,        // copy: the load or store, cta, address: in tensor memory, bytes: columns, value: TmemTouch
-  kTmemPass,         // thread: lane 0 of the warp, value: 1 if it has waited for stores, 0 for loads
-  kAsyncCopy,        // thread, address, bytes: a cp.async is issued; copy: which of the thread's, from 1
-  kAsyncPass,        // thread, copy: how many of its cp.async are over
-  kAsyncArrive,      // thread, barrier, address, phase, copy: the barrier is told when so many of its cp.async are over
+  kClusterCancel,  // copy: the request, cta that asked, value: linear index of the cancelled cluster's first CTA,
+                   // or ~0: refused
+  kRegisterCount,  // thread: lane 0 of the warp, value: registers that each thread has now
+  kMmaTouchTmem,   // copy: the operation, cta, address: in tensor memory, bytes: columns, value: TmemTouch,
+                   // text: which operand it is
+  kMmaTell,        // copy: the commit, thread: tcgen05.commit, for what this thread has issued so far
+  kTmemAlloc,      // thread: lane 0 of the warp, address: in tensor memory, bytes: columns, value: the cta_group
+  kTmemDealloc,    // likewise
+  kTmemIssue,      // copy: the load or store, thread: lane 0 of the warp, value: 1 if it stores
+  kTmemTouch,      // copy: the load or store, cta, address: in tensor memory, bytes: columns, value: TmemTouch
+  kTmemPass,       // thread: lane 0 of the warp, value: 1 if it has waited for stores, 0 for loads
+  kAsyncCopy,      // thread, address, bytes: a cp.async is issued; copy: which of the thread's, from 1
+  kAsyncPass,      // thread, copy: how many of its cp.async are over
+  kAsyncArrive,    // thread, barrier, address, phase, copy: the barrier is told when so many of its cp.async are
+                   // over
   kCount
 };
 
@@ -92,8 +93,8 @@ enum class FenceKind : std::uint8_t {
   kTcgen05After
 };
 
-// How tensor memory is touched: bit i stands for lanes 16 * i to 16 * i + 15, and bit kLaneShift + j for lane j of each
-// of these groups; none of the latter for all.
+// How tensor memory is touched: bit i stands for lanes 16 * i to 16 * i + 15, and bit kLaneShift + j for lane j
+// of each of these groups; none of the latter for all.
 struct TmemTouch {
   static constexpr std::uint64_t kLanes = 0xFF;
   static constexpr std::uint64_t kWrites = 0x100;
@@ -103,8 +104,8 @@ struct TmemTouch {
 
 enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer, kClcResponse };
 
-// Whose accesses an arrival or a wait orders. Relaxed ones order no access of a thread; what is known of copies and
-// tensor cores goes along all the same.
+// Whose accesses an arrival or a wait orders. Relaxed ones order no access of a thread; what is known of copies
+// and tensor cores goes along all the same.
 enum class EventScope : std::uint8_t { kCta, kCluster, kRelaxed };
 
 // PTX: Scope. Who may take part in what an operation orders.
@@ -112,8 +113,8 @@ enum class MemoryScope : std::uint8_t { kCta, kCluster, kGpu, kSys };
 
 // PTX: Strong operations: atom, red, and loads and stores that are volatile or have a memory order.
 struct Strong {
-  // What becomes of the bytes that were there: nothing (st, exch), a value or a decision for the thread (ld, cas), or
-  // part of what is written (add).
+  // What becomes of the bytes that were there: nothing (st, exch), a value or a decision for the thread (ld,
+  // cas), or part of what is written (add).
   enum class Old : std::uint8_t { kIgnored, kTaken, kBuiltOn };
 
   MemoryScope scope = MemoryScope::kGpu;
@@ -127,16 +128,16 @@ struct Strong {
 struct Event {
   EventKind kind;
   EventScope scope = EventScope::kCta;
-  bool orders = false;        // memory accesses of those who meet
+  bool orders = false;  // memory accesses of those who meet
   Strong strong = {};
-  std::uint32_t cta = 0;      // linear index in the grid
-  std::uint32_t thread = 0;   // linear index in the CTA
+  std::uint32_t cta = 0;     // linear index in the grid
+  std::uint32_t thread = 0;  // linear index in the CTA
   std::uint32_t barrier = 0;
   std::uint32_t address = 0;
   std::uint32_t bytes = 0;
-  std::uint64_t phase = 0;    // counted from 0; its parity is what a kernel sees
+  std::uint64_t phase = 0;  // counted from 0; its parity is what a kernel sees
   std::uint64_t value = 0;
-  std::uint64_t copy = 0;     // counted from 1 over the launch, copies and MMA operations each on their own
+  std::uint64_t copy = 0;  // counted from 1 over the launch, copies and MMA operations each on their own
   std::uint64_t global = 0;
   const char* text = "";
   CallSite site = {};

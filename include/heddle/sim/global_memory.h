@@ -26,7 +26,7 @@ class GlobalMemory {
     std::string name;
     std::uint64_t address;  // as kernels know it
     std::uint64_t bytes;
-    std::byte* host;        // where the bytes are
+    std::byte* host;  // where the bytes are
     bool writable;
   };
 
@@ -66,9 +66,9 @@ class GlobalMemory {
   const Region* hit(std::uint64_t address, std::uint64_t bytes) const;  // in this layer alone
 
   const GlobalMemory* below_ = nullptr;
-  std::map<std::uint64_t, Region> regions_;     // by address
-  std::map<std::uint64_t, Gone> gone_;          // by address: the last that were removed, for reports
-  std::deque<std::uint64_t> gone_order_;        // their addresses, the oldest first
+  std::map<std::uint64_t, Region> regions_;                // by address
+  std::map<std::uint64_t, Gone> gone_;                     // by address: the last that were removed, for reports
+  std::deque<std::uint64_t> gone_order_;                   // their addresses, the oldest first
   mutable std::atomic<const Region*> last_hit_ = nullptr;  // most accesses follow one to the same region
 };
 

@@ -28,18 +28,18 @@ struct LaunchOptions {
   const GlobalMemory* memory = nullptr;  // none: the kernel touches no global memory
   Schedule schedule = {};
   Arch arch = Arch::kSm90;
-  std::uint32_t sms = 4;             // CTAs resident at once, one to an SM; at least one cluster fits
-  std::string kernel = "kernel";     // what reports call it
-  std::string again = {};            // the command that shows the run again, {} in it for the schedule; may be empty
+  std::uint32_t sms = 4;          // CTAs resident at once, one to an SM; at least one cluster fits
+  std::string kernel = "kernel";  // what reports call it
+  std::string again = {};         // the command that shows the run again, {} in it for the schedule; may be empty
   std::uint64_t max_steps = std::uint64_t{1} << 40;  // instructions before the run is stopped with a report
-  bool check_races = true;           // judge accesses by what happens before what, not by luck of the schedule
-  bool strict = false;               // formal findings end the run, too
+  bool check_races = true;  // judge accesses by what happens before what, not by luck of the schedule
+  bool strict = false;      // formal findings end the run, too
   // Mistakes that are told, but do not end the run: "race", "race@copy.cu", "race@copy.cu:87", as AcceptRule has
   // it.
   std::vector<std::string> accepted = {};
   std::vector<Observer*> observers = {};
-  // Of each thread of a C++ kernel, for its local variables; 0: 128 KiB. One that needs more is told so when it ends the
-  // process: a stack that has overflowed cannot be given back.
+  // Of each thread of a C++ kernel, for its local variables; 0: 128 KiB. One that needs more is told so when it
+  // ends the process: a stack that has overflowed cannot be given back.
   std::size_t stack_bytes = 0;
 };
 

@@ -32,10 +32,10 @@ namespace heddle::sim {
 struct PtxLaunch {
   isa::Dim3 grid = {};
   isa::Dim3 block = {};
-  isa::Dim3 cluster = {0, 0, 0};        // 0: what the kernel asks for, or none
+  isa::Dim3 cluster = {0, 0, 0};  // 0: what the kernel asks for, or none
   std::size_t dynamic_shared_bytes = 0;
-  std::uint32_t registers = 0;          // of each thread at the start, for setmaxnreg; 0: not known
-  std::uint64_t grid_workspace = 0;     // eight bytes that cooperative groups count arrivals of a grid in
+  std::uint32_t registers = 0;       // of each thread at the start, for setmaxnreg; 0: not known
+  std::uint64_t grid_workspace = 0;  // eight bytes that cooperative groups count arrivals of a grid in
   std::function<void(std::string_view)> print = {};  // what kernels print; empty: to the standard output
 };
 
@@ -62,14 +62,14 @@ struct PtxEntry {
   std::size_t parameter_bytes = 0;
   std::vector<std::size_t> parameter_offsets;
   std::vector<std::size_t> parameter_sizes;
-  std::uint32_t max_threads = 0;               // 0: it does not say
+  std::uint32_t max_threads = 0;  // 0: it does not say
   isa::Dim3 required_block = {0, 0, 0};
   isa::Dim3 required_cluster = {0, 0, 0};
   std::size_t static_shared_bytes = 0;
   std::size_t local_bytes = 0;
   std::size_t instructions = 0;
-  // Why it cannot run: the first instruction, in it or in what it calls, that is not supported, with its line. Empty
-  // if it can.
+  // Why it cannot run: the first instruction, in it or in what it calls, that is not supported, with its line.
+  // Empty if it can.
   std::string unsupported;
 };
 
@@ -91,8 +91,8 @@ class PtxModule {
  public:
   // Throws InputError "name:line: ..." for text that is not PTX. An instruction that is not supported is no such
   // error: the entries that could come to it say so, and cannot be launched. `name` is what reports call it.
-  // Variables lie in memory of the module's own unless `place` puts them elsewhere; then the memory that launches are
-  // given must hold them.
+  // Variables lie in memory of the module's own unless `place` puts them elsewhere; then the memory that launches
+  // are given must hold them.
   static PtxModule load(std::string text, std::string name = "module.ptx", const PtxPlacing& place = {});
 
   PtxModule(PtxModule&&) noexcept;
@@ -104,10 +104,10 @@ class PtxModule {
   const std::vector<PtxVariable>& variables() const;
   std::string target() const;  // such as sm_90a
 
-  // Throws InputError for an entry that does not exist or is not supported, parameters that do not fit, or a launch that no GPU of
-  // the architecture would take; nothing is written then.
-  Report launch(std::string_view entry, const LaunchOptions& options, const PtxLaunch& launch, const void* parameters,
-                std::size_t parameter_bytes) const;
+  // Throws InputError for an entry that does not exist or is not supported, parameters that do not fit, or a
+  // launch that no GPU of the architecture would take; nothing is written then.
+  Report launch(std::string_view entry, const LaunchOptions& options, const PtxLaunch& launch,
+                const void* parameters, std::size_t parameter_bytes) const;
   Report launch(std::string_view entry, const LaunchOptions& options, const PtxLaunch& launch,
                 const PtxArguments& arguments) const {
     return this->launch(entry, options, launch, arguments.data(), arguments.size());

@@ -320,12 +320,9 @@ HEDDLE_HOST_DEVICE constexpr std::uint32_t magnitude_mask(FloatFormat format) {
 HEDDLE_HOST_DEVICE constexpr std::uint32_t largest_finite(FloatFormat format) {
   const std::uint32_t all_ones = magnitude_mask(format);
   switch (format.specials) {
-    case Specials::kInfinityAndNan:
-      return all_ones - (1U << format.mantissa_bits);
-    case Specials::kNanOnly:
-      return all_ones - 1U;
-    case Specials::kNone:
-      break;
+    case Specials::kInfinityAndNan: return all_ones - (1U << format.mantissa_bits);
+    case Specials::kNanOnly: return all_ones - 1U;
+    case Specials::kNone: break;
   }
   return all_ones;
 }
@@ -340,17 +337,10 @@ HEDDLE_HOST_DEVICE constexpr std::uint32_t shift_right_rounded(std::uint32_t sig
   const std::uint32_t tie = (1U << bounded_shift) >> 1;
   bool rounds_up = false;
   switch (rounding) {
-    case Rounding::kNearestEven:
-      rounds_up = rest > tie || (rest == tie && (whole & 1U) != 0);
-      break;
-    case Rounding::kNearestAway:
-      rounds_up = rest >= tie;
-      break;
-    case Rounding::kTowardZero:
-      break;
-    case Rounding::kTowardPositive:
-      rounds_up = rest != 0 && !is_negative;
-      break;
+    case Rounding::kNearestEven: rounds_up = rest > tie || (rest == tie && (whole & 1U) != 0); break;
+    case Rounding::kNearestAway: rounds_up = rest >= tie; break;
+    case Rounding::kTowardZero: break;
+    case Rounding::kTowardPositive: rounds_up = rest != 0 && !is_negative; break;
   }
   return whole + (rounds_up ? 1U : 0U);
 }

@@ -29,15 +29,11 @@ inline constexpr std::uint32_t swizzle_line_bytes = 128;
 // it writes. kNone moves nothing; its span is the 16-byte row that unswizzled MMA operands are made of.
 HEDDLE_HOST_DEVICE constexpr std::uint32_t span_bytes(Swizzle swizzle) {
   switch (swizzle) {
-    case Swizzle::kNone:
-      return 16;
-    case Swizzle::k32B:
-      return 32;
-    case Swizzle::k64B:
-      return 64;
+    case Swizzle::kNone: return 16;
+    case Swizzle::k32B: return 32;
+    case Swizzle::k64B: return 64;
     case Swizzle::k128B:
-    case Swizzle::k128BAtom32B:
-      break;
+    case Swizzle::k128BAtom32B: break;
   }
   return 128;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver: what belongs to the one context: its number, limits, memory pool and streams; and the driver's log, in
-// which nothing is ever written.
+// The driver: what belongs to the one context: its number, limits, memory pool and streams; and the driver's log,
+// in which nothing is ever written.
 #include "runtime/driver_call.h"
 
 #include <cstddef>
@@ -46,7 +46,9 @@ HEDDLE_CUDA_CALL int cuDeviceGetMemPool(void** pool, int device) {
   return device == 0 ? cudaDeviceGetMemPool(pool, device) : driver_code(Error::kInvalidDevice);
 }
 
-HEDDLE_CUDA_CALL int cuDeviceGetDefaultMemPool(void** pool, int device) { return cuDeviceGetMemPool(pool, device); }
+HEDDLE_CUDA_CALL int cuDeviceGetDefaultMemPool(void** pool, int device) {
+  return cuDeviceGetMemPool(pool, device);
+}
 
 HEDDLE_CUDA_CALL int cuLogsRegisterCallback(const void* function, void*, void** handle) {
   return driver_call("cuLogsRegisterCallback", [&](State& card) {
@@ -57,7 +59,6 @@ HEDDLE_CUDA_CALL int cuLogsRegisterCallback(const void* function, void*, void** 
 }
 
 HEDDLE_CUDA_CALL int cuLogsUnregisterCallback(void* handle) {
-  return driver_call("cuLogsUnregisterCallback", [&](State& card) {
-    return handle == &card ? Error::kSuccess : Error::kInvalidHandle;
-  });
+  return driver_call("cuLogsUnregisterCallback",
+                     [&](State& card) { return handle == &card ? Error::kSuccess : Error::kInvalidHandle; });
 }

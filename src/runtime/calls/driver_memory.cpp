@@ -117,21 +117,14 @@ HEDDLE_CUDA_CALL int cuPointerGetAttribute(void* result, int attribute, DevicePo
       return Error::kSuccess;
     };
     switch (attribute) {
-      case kMemoryType:
-        return give(std::uint32_t{is_host ? 1u : 2u});
+      case kMemoryType: return give(std::uint32_t{is_host ? 1u : 2u});
       case kDevicePointer:
-      case kHostPointer:
-        return give(address);
-      case kIsManaged:
-        return give(std::uint32_t{found->kind == MemoryKind::kManaged ? 1u : 0u});
-      case kOrdinal:
-        return give(std::int32_t{0});
-      case kStart:
-        return give(found->begin);
-      case kSize:
-        return give(found->bytes);
-      default:
-        return Error::kNotSupported;
+      case kHostPointer: return give(address);
+      case kIsManaged: return give(std::uint32_t{found->kind == MemoryKind::kManaged ? 1u : 0u});
+      case kOrdinal: return give(std::int32_t{0});
+      case kStart: return give(found->begin);
+      case kSize: return give(found->bytes);
+      default: return Error::kNotSupported;
     }
   });
 }

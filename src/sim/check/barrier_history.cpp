@@ -30,9 +30,7 @@ void BarrierHistory::on_event(const Event& event) {
       record.last_expect = event.site;
       record.last_expect_bytes = event.value;
       break;
-    case EventKind::kBarrierComplete:
-      record.bytes_landed += event.value;
-      break;
+    case EventKind::kBarrierComplete: record.bytes_landed += event.value; break;
     case EventKind::kBarrierPhase:
       std::swap(record.arrived, record.arrived_before);
       record.arrived.clear();

@@ -20,12 +20,12 @@ struct Actor {
 };
 
 struct BarrierRecord {
-  std::vector<Actor> arrived;        // threads, in the current phase
-  std::vector<Actor> arrived_before; // threads, in the last phase that is over
-  std::vector<Actor> waiters;        // warps that have waited on it successfully, at any time
-  std::vector<std::uint64_t> passed; // by thread of the CTA: how many phases were over at its last wait
-  // The first wait that passed though more than one phase was over since the warp's last: parities alternate, so it
-  // took a later phase for the one it waited for.
+  std::vector<Actor> arrived;         // threads, in the current phase
+  std::vector<Actor> arrived_before;  // threads, in the last phase that is over
+  std::vector<Actor> waiters;         // warps that have waited on it successfully, at any time
+  std::vector<std::uint64_t> passed;  // by thread of the CTA: how many phases were over at its last wait
+  // The first wait that passed though more than one phase was over since the warp's last: parities alternate, so
+  // it took a later phase for the one it waited for.
   std::uint64_t phases_lost = 0;
   Actor loser = {};
   CallSite lost_at = {};

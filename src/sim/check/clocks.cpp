@@ -12,9 +12,7 @@ namespace {
 constexpr std::size_t kLanes = 4;
 
 // Epochs stay below 2^31, and signed numbers are what every x86-64 compares four at a time.
-Epoch later(Epoch a, Epoch b) {
-  return static_cast<std::int32_t>(a) > static_cast<std::int32_t>(b) ? a : b;
-}
+Epoch later(Epoch a, Epoch b) { return static_cast<std::int32_t>(a) > static_cast<std::int32_t>(b) ? a : b; }
 
 // `size` is a multiple of kLanes.
 void raise(Epoch* __restrict to, const Epoch* __restrict from, std::size_t size) {
@@ -101,7 +99,8 @@ Dense ClockPool::fence(const Dense& clock, bool shared, bool global, bool memory
   const Dense all(copy());
   Dense::Block* block = copy();
   const std::array<bool, kFencedKinds> is_fenced = {shared, global, false, memory};
-  for (std::size_t kind = 0; kind < kFencedKinds; ++kind) set_part(*block, kind, is_fenced[kind] ? all : part(clock, kind));
+  for (std::size_t kind = 0; kind < kFencedKinds; ++kind)
+    set_part(*block, kind, is_fenced[kind] ? all : part(clock, kind));
   return Dense(block);
 }
 

@@ -9,8 +9,9 @@
 // warp nearly always do, so that a barrier costs one pass over a vector for a warp and not for a lane.
 //
 // A clock also says what of it has passed a proxy fence: on the way from whoever did it to whoever knows it, some
-// thread that knew it executed the fence. That goes wherever the clock goes. So does what is met: what has happened
-// for all who know the clock, but through relaxed arrivals, narrower scopes or exits, which order no memory.
+// thread that knew it executed the fence. That goes wherever the clock goes. So does what is met: what has
+// happened for all who know the clock, but through relaxed arrivals, narrower scopes or exits, which order no
+// memory.
 #pragma once
 
 #include <array>
@@ -77,7 +78,7 @@ class Dense {
     ClockPool* pool;
     std::uint64_t mark;  // of the last Gather that has it
     std::uint32_t references;
-    std::uint32_t size;  // components, a multiple of kStep
+    std::uint32_t size;                       // components, a multiple of kStep
     std::array<Block*, kFencedKinds> fenced;  // what has passed a fence; these have no such parts themselves
 
     Epoch* epochs() { return reinterpret_cast<Epoch*>(this + 1); }
@@ -170,8 +171,7 @@ class ClockPool {
   }
   // The same, all of it known through a proxy fence.
   Clock fence(const Clock& clock, bool shared, bool global) {
-    return {fence(clock.own, shared, global), clock.world, global ? clock.world : clock.fenced_world,
-            clock.seen};
+    return {fence(clock.own, shared, global), clock.world, global ? clock.world : clock.fenced_world, clock.seen};
   }
 
   // The same, all of it known through a fence of memory at the scope of the GPU; and what of a clock is.
@@ -224,7 +224,9 @@ class Gather {
   }
   void add_met(Component component, Epoch epoch) { add_fenced(Fenced::kMet, component, epoch); }
 
-  bool is_empty() const { return clocks_.empty() && times_.empty() && met_.empty() && world_.is_null() && seen_.is_null(); }  // what is fenced comes beside a time
+  bool is_empty() const {
+    return clocks_.empty() && times_.empty() && met_.empty() && world_.is_null() && seen_.is_null();
+  }  // what is fenced comes beside a time
   void clear();
 
   // All of it in one clock; nothing is left to gather.

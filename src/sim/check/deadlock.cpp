@@ -150,8 +150,8 @@ class Explainer {
       // Mostly, a thread that runs keeps the place of its last wait, which says nothing.
       Wait wait = thread->state == ThreadState::kBlocked || knows_places_ ? thread->wait : Wait{};
       if (const PollWatch::Poll* poll = poll_of(*thread)) wait = {.phase = poll->address, .site = poll->site};
-      const Key key{thread->cta->linear, thread->role,      static_cast<int>(wait.kind),
-                    wait.barrier,        wait.phase,        wait.id,
+      const Key key{thread->cta->linear, thread->role,  static_cast<int>(wait.kind),
+                    wait.barrier,        wait.phase,    wait.id,
                     wait.site.file,      wait.site.line};
       const auto [it, is_new] = index.try_emplace(key, groups_.size());
       if (is_new) groups_.emplace_back();
@@ -245,7 +245,8 @@ class Explainer {
     }
     std::string text = fmt::format("{} of {} are free", cta.tmem.free_cols(), kTmemCols);
     for (const machine::TmemAllocation& taken : cta.tmem.allocations) {
-      text += fmt::format("; {} to {} are allocated at {}", taken.column, taken.column + taken.cols - 1, place(taken.site));
+      text += fmt::format("; {} to {} are allocated at {}", taken.column, taken.column + taken.cols - 1,
+                          place(taken.site));
     }
     return text;
   }
@@ -317,8 +318,8 @@ class Explainer {
   // What the state proves, the most telling of it: nothing here is a guess.
   std::string known_cause() const {
     for (auto cause : {&Explainer::bytes_differ, &Explainer::waits_on_wrong_side, &Explainer::wrong_first_phase,
-                       &Explainer::phase_went_round, &Explainer::phases_were_lost,
-                       &Explainer::count_too_large, &Explainer::not_released, &Explainer::not_filled}) {
+                       &Explainer::phase_went_round, &Explainer::phases_were_lost, &Explainer::count_too_large,
+                       &Explainer::not_released, &Explainer::not_filled}) {
       for (const Group& group : groups_) {
         if (group.wait().kind != WaitKind::kMbarrier) continue;
         if (const std::string text = (this->*cause)(group); !text.empty()) return text;
@@ -326,8 +327,8 @@ class Explainer {
     }
     for (const Group& group : groups_) {
       if (group.wait().kind != WaitKind::kTmemColumns) continue;
-      return fmt::format("tcgen05_alloc of {} columns, which nobody frees; a CTA has {} in all", group.wait().groups,
-                         kTmemCols);
+      return fmt::format("tcgen05_alloc of {} columns, which nobody frees; a CTA has {} in all",
+                         group.wait().groups, kTmemCols);
     }
     return {};
   }
@@ -335,12 +336,12 @@ class Explainer {
   std::string bytes_differ(const Group& group) const {
     const Barrier& barrier = *group.wait().barrier;
     const BarrierRecord& record = history_.of(barrier.id);
-    if (barrier.state.pending == barrier.state.expected && record.bytes_landed > 0 && record.bytes_expected == 0 &&
-        record.phases > 0) {
-      return fmt::format("an earlier phase of {} ended before its copies did; {} bytes were expected at {}, and {} "
-                         "more have landed since",
-                         machine_.describe(barrier), record.last_expect_bytes, place(record.last_expect),
-                         record.bytes_landed);
+    if (barrier.state.pending == barrier.state.expected && record.bytes_landed > 0 &&
+        record.bytes_expected == 0 && record.phases > 0) {
+      return fmt::format(
+          "an earlier phase of {} ended before its copies did; {} bytes were expected at {}, and {} "
+          "more have landed since",
+          machine_.describe(barrier), record.last_expect_bytes, place(record.last_expect), record.bytes_landed);
     }
     if (barrier.state.tx == 0) return {};
     return fmt::format("{} bytes are expected at {}, but the copies into {} sum to {}", record.bytes_expected,
@@ -356,8 +357,8 @@ class Explainer {
     const BarrierRecord& record = history_.of(other->id);
     const bool produced = history_.of(barrier.id).arrived.empty() && record.phases > 0 && record.waiters.empty();
     if (!produced || took(group, barrier)) return {};
-    return fmt::format("{} is complete and nobody has waited for it; {} waits for {} instead", machine_.describe(*other),
-                       who(group), machine_.describe(barrier));
+    return fmt::format("{} is complete and nobody has waited for it; {} waits for {} instead",
+                       machine_.describe(*other), who(group), machine_.describe(barrier));
   }
 
   // Whether the group has filled or taken a stage of this pipeline before.
@@ -374,13 +375,16 @@ class Explainer {
   std::string wrong_first_phase(const Group& group) const {
     const Barrier& barrier = *group.wait().barrier;
     const Barrier* other = partner(barrier);
-    if (machine_.name_of(*barrier.cta, barrier.offset).role != isa::BarrierRole::kEmpty || other == nullptr) return {};
+    if (machine_.name_of(*barrier.cta, barrier.offset).role != isa::BarrierRole::kEmpty || other == nullptr)
+      return {};
     const BarrierRecord& mine = history_.of(barrier.id);
     const BarrierRecord& record = history_.of(other->id);
-    if (!mine.waiters.empty() || !mine.arrived.empty() || record.phases != 0 || !record.arrived.empty()) return {};
-    return fmt::format("{} waits for phase 0 of a stage that was never filled; a producer's first wait is for "
-                       "phase 1, which a fresh barrier passes",
-                       who(group));
+    if (!mine.waiters.empty() || !mine.arrived.empty() || record.phases != 0 || !record.arrived.empty())
+      return {};
+    return fmt::format(
+        "{} waits for phase 0 of a stage that was never filled; a producer's first wait is for "
+        "phase 1, which a fresh barrier passes",
+        who(group));
   }
 
   // A wait knows phases by their parity: if two more than it knows of are over, it waits for a third.
@@ -412,7 +416,8 @@ class Explainer {
     const BarrierRecord& record = history_.of(barrier.id);
     if (record.phases_lost == 0) return {};
     return fmt::format(
-        "{}{} lost {} phases of {} at {}: they were over before it waited, and a parity does not tell them from the "
+        "{}{} lost {} phases of {} at {}: they were over before it waited, and a parity does not tell them from "
+        "the "
         "next; whoever arrives does not wait until it is done",
         role_of(record.loser), list({record.loser}, *barrier.cta), record.phases_lost, machine_.describe(barrier),
         place(record.lost_at));
@@ -479,10 +484,10 @@ Diagnosis explain_deadlock(Machine& machine, const BarrierHistory& history, cons
                            const PollWatch* polls) {
   const Explainer explainer(machine, history, false, polls);
   const std::size_t roles = explainer.roles();
-  const std::string subject = explainer.has_roles()
-                                  ? fmt::format("{} {}", roles, roles == 1 ? "role is" : "roles are")
-                                  : fmt::format("{} {}", explainer.threads(),
-                                                explainer.threads() == 1 ? "thread is" : "threads are");
+  const std::string subject =
+      explainer.has_roles()
+          ? fmt::format("{} {}", roles, roles == 1 ? "role is" : "roles are")
+          : fmt::format("{} {}", explainer.threads(), explainer.threads() == 1 ? "thread is" : "threads are");
   return make_diagnosis(
       {FaultCode::kDeadlock, subject + " blocked and nothing in flight can wake them", explainer.lines()},
       options);

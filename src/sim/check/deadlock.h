@@ -23,8 +23,8 @@ namespace heddle::sim::check {
 Diagnosis explain_deadlock(machine::Machine& machine, const BarrierHistory& history, const LaunchOptions& options,
                            const PollWatch* polls = nullptr);
 
-// The same picture for a run that was stopped because it took too long. With `knows_places`, the wait of a thread that
-// runs says where it is.
+// The same picture for a run that was stopped because it took too long. With `knows_places`, the wait of a thread
+// that runs says where it is.
 Diagnosis explain_budget(machine::Machine& machine, const BarrierHistory& history, const LaunchOptions& options,
                          CallSite site, bool knows_places = false);
 

@@ -35,19 +35,21 @@ Lifetime::Use& Lifetime::use_of(Barrier& barrier, const WarpOrder& warp) {
   return barrier.uses.back();
 }
 
-void Lifetime::note(const CtaOrder& cta, std::uint32_t key, const Reach& reach) { reached_[cta.linear][key] = reach; }
+void Lifetime::note(const CtaOrder& cta, std::uint32_t key, const Reach& reach) {
+  reached_[cta.linear][key] = reach;
+}
 
 bool Lifetime::stops_for_peer(const ThreadOrder& by, const CtaOrder& peer, const char* what, CallSite site) {
-  note(peer, by.warp->component(by.lane),
-       {.by = &by, .epoch = by.warp->now, .what = what, .site = site});
+  note(peer, by.warp->component(by.lane), {.by = &by, .epoch = by.warp->now, .what = what, .site = site});
   if (has_started(by.known, peer)) return false;
   return sink_.stops(FaultCode::kPeerNotStarted, {site}, [&] {
-    return Finding{.headline = fmt::format("{} of the shared memory of {}, which is not known to have started", what,
-                                           report_.block(peer.linear)),
-                   .details = {report_.line(by, what, site),
-                               fmt::format("likely: no cluster barrier between the start and the first use of a peer's "
-                                           "shared memory; the thread has acquired nothing from {}",
-                                           report_.block(peer.linear))}};
+    return Finding{
+        .headline = fmt::format("{} of the shared memory of {}, which is not known to have started", what,
+                                report_.block(peer.linear)),
+        .details = {report_.line(by, what, site),
+                    fmt::format("likely: no cluster barrier between the start and the first use of a peer's "
+                                "shared memory; the thread has acquired nothing from {}",
+                                report_.block(peer.linear))}};
   });
 }
 
@@ -58,11 +60,12 @@ bool Lifetime::stops_for_pair(const Event& event) {
   if (has_started(order_.known_to(*by.warp), peer)) return false;
   const char* what = event.kind == EventKind::kTmemAlloc ? "tcgen05.alloc" : "tcgen05.dealloc";
   return sink_.stops(FaultCode::kPeerNotStarted, {event.site}, [&] {
-    return Finding{.headline = fmt::format("{}.cta_group::2 together with {}, which is not known to have started", what,
-                                           report_.block(peer.linear)),
-                   .details = {report_.line(by, what, event.site),
-                               fmt::format("likely: no cluster barrier before it; the warp has acquired nothing from {}",
-                                           report_.block(peer.linear))}};
+    return Finding{
+        .headline = fmt::format("{}.cta_group::2 together with {}, which is not known to have started", what,
+                                report_.block(peer.linear)),
+        .details = {report_.line(by, what, event.site),
+                    fmt::format("likely: no cluster barrier before it; the warp has acquired nothing from {}",
+                                report_.block(peer.linear))}};
   });
 }
 
@@ -133,10 +136,11 @@ bool Lifetime::stops_for_inval(const Event& event) {
     if (use.warp == by.warp || has_come(by.known, *use.warp, use.epoch)) continue;
     const ThreadOrder& user = use.warp->cta->threads[use.warp->first_thread + use.lane];
     const bool stops = sink_.stops(FaultCode::kBarrierInUse, {use.site, event.site}, [&] {
-      return Finding{.headline = fmt::format("mbarrier.inval of {}, which another warp may still use",
-                                             report_.name_of(order)),
-                     .details = {report_.line(user, "uses it", use.site), report_.line(by, "mbarrier.inval", event.site),
-                                 "likely: nothing is between the two; bar_sync() before it is invalidated"}};
+      return Finding{
+          .headline =
+              fmt::format("mbarrier.inval of {}, which another warp may still use", report_.name_of(order)),
+          .details = {report_.line(user, "uses it", use.site), report_.line(by, "mbarrier.inval", event.site),
+                      "likely: nothing is between the two; bar_sync() before it is invalidated"}};
     });
     if (stops) return true;
   }
@@ -145,8 +149,8 @@ bool Lifetime::stops_for_inval(const Event& event) {
 
 // A thread that waits for a phase sees its parity, which is the same again two phases later. It must have looked
 // before the next phase is over, so one of those who complete the next phase must come after the wait.
-// Model: told as formal, though a chip grants nothing here: of a Blackwell matmul with empty parts of K, which is right,
-// the order that leads from the wait to the next phase is not seen under every schedule.
+// Model: told as formal, though a chip grants nothing here: of a Blackwell matmul with empty parts of K, which is
+// right, the order that leads from the wait to the next phase is not seen under every schedule.
 bool Lifetime::stops_for_phase(const Event& event) {
   const BarrierOrder& order = order_.barrier(event.barrier);
   Barrier& barrier = barrier_of(event.barrier);
@@ -155,20 +159,24 @@ bool Lifetime::stops_for_phase(const Event& event) {
     const std::uint64_t phase = std::exchange(use.phase, 0) - 1;
     if (phase + 1 != event.phase || has_come(order.passed_all, *use.warp, use.passed)) continue;
     const ThreadOrder& waiter = use.warp->cta->threads[use.warp->first_thread + use.lane];
-    const bool stops = sink_.stops(FaultCode::kLostPhase, Verdict::kFormal, {use.pass_site, barrier.last_arrival_site}, [&] {
-      Finding finding{.headline = fmt::format("{} can complete phase {} before warp {} has seen the end of phase {}",
-                                              report_.name_of(order), event.phase & 1, use.warp->first_thread / 32,
-                                              phase & 1),
-                      .details = {report_.line(waiter, fmt::format("waits for phase {}", phase & 1), use.pass_site)}};
-      if (barrier.last_arrival != nullptr) {
-        finding.details.push_back(report_.line(
-            *barrier.last_arrival, fmt::format("arrives in phase {}", event.phase & 1), barrier.last_arrival_site));
-      }
-      finding.details.emplace_back(
-          "likely: no arrival of the next phase comes after the wait; a waiter that is late takes the phase after for "
-          "the one that it waits for, or waits for ever");
-      return finding;
-    });
+    const bool stops =
+        sink_.stops(FaultCode::kLostPhase, Verdict::kFormal, {use.pass_site, barrier.last_arrival_site}, [&] {
+          Finding finding{
+              .headline =
+                  fmt::format("{} can complete phase {} before warp {} has seen the end of phase {}",
+                              report_.name_of(order), event.phase & 1, use.warp->first_thread / 32, phase & 1),
+              .details = {report_.line(waiter, fmt::format("waits for phase {}", phase & 1), use.pass_site)}};
+          if (barrier.last_arrival != nullptr) {
+            finding.details.push_back(report_.line(*barrier.last_arrival,
+                                                   fmt::format("arrives in phase {}", event.phase & 1),
+                                                   barrier.last_arrival_site));
+          }
+          finding.details.emplace_back(
+              "likely: no arrival of the next phase comes after the wait; a waiter that is late takes the phase "
+              "after for "
+              "the one that it waits for, or waits for ever");
+          return finding;
+        });
     if (stops) return true;
   }
   return false;
@@ -188,12 +196,13 @@ bool Lifetime::stops_for_exit(const CtaOrder& cta) {
     const bool stops = sink_.stops(code, {reach.site}, [&, &reach = reach] {
       const std::string block = report_.has_one_cta() ? "the CTA" : report_.block(cta.linear);
       return Finding{
-          .headline = is_own ? fmt::format("{} exits, and none of its threads knows that a {} on its shared memory is "
-                                           "complete",
-                                           block, reach.what)
-                             : fmt::format("{} can have exited when a {} reaches it: it waits for nothing that comes "
-                                           "after",
-                                           block, reach.what),
+          .headline =
+              is_own ? fmt::format("{} exits, and none of its threads knows that a {} on its shared memory is "
+                                   "complete",
+                                   block, reach.what)
+                     : fmt::format("{} can have exited when a {} reaches it: it waits for nothing that comes "
+                                   "after",
+                                   block, reach.what),
           .details = {report_.line(*reach.by, reach.what, reach.site),
                       is_own ? "likely: drain the pipeline, or wait for the barrier's last phase"
                              : "likely: no cluster barrier before the end, and no wait for the last phase of the "

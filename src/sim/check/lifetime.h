@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Judges by order, not by the schedule, whether what a thread reaches is there: a peer CTA that has started and has not
-// exited; a barrier that nobody uses any more when it is invalidated; a phase that is not over and gone before a
-// slow waiter has looked.
+// Judges by order, not by the schedule, whether what a thread reaches is there: a peer CTA that has started and
+// has not exited; a barrier that nobody uses any more when it is invalidated; a phase that is not over and gone
+// before a slow waiter has looked.
 //
-// For these it is enough that one comes after the other: what is met counts as well as what is known, so that relaxed
-// arrivals, arrivals of a narrower scope and threads that have exited all show that somebody has come so far.
+// For these it is enough that one comes after the other: what is met counts as well as what is known, so that
+// relaxed arrivals, arrivals of a narrower scope and threads that have exited all show that somebody has come so
+// far.
 #pragma once
 
 #include "sim/check/finding_sink.h"
@@ -79,7 +80,7 @@ class Lifetime {
   Order& order_;
   const RaceReport& report_;
   FindingSink& sink_;
-  std::vector<Barrier> barriers_;                                                             // by id
+  std::vector<Barrier> barriers_;                                          // by id
   std::unordered_map<std::uint32_t, std::map<Component, Reach>> reached_;  // by CTA, by component
 };
 

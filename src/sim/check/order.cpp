@@ -21,13 +21,14 @@ void mark(const ThreadOrder& thread, Component& block) {
 }  // namespace
 
 EventMask Order::wants() {
-  return mask_of({EventKind::kCtaStart, EventKind::kCtaExit, EventKind::kBarrierInit, EventKind::kBarrierArrive,
-                  EventKind::kBarrierPhase, EventKind::kBarrierPass, EventKind::kNamedArrive, EventKind::kNamedPass,
-                  EventKind::kClusterArrive, EventKind::kClusterPass, EventKind::kWarpMeet, EventKind::kFence,
-                  EventKind::kCopyIssue, EventKind::kCopyDone, EventKind::kGroupCommit, EventKind::kGroupPass,
-                  EventKind::kRole, EventKind::kMmaIssue, EventKind::kMmaDone, EventKind::kMmaPass,
-                  EventKind::kMmaTell, EventKind::kTmemIssue, EventKind::kTmemPass, EventKind::kAsyncCopy,
-                  EventKind::kAsyncPass, EventKind::kAsyncArrive, EventKind::kThreadExit});
+  return mask_of(
+      {EventKind::kCtaStart,      EventKind::kCtaExit,     EventKind::kBarrierInit, EventKind::kBarrierArrive,
+       EventKind::kBarrierPhase,  EventKind::kBarrierPass, EventKind::kNamedArrive, EventKind::kNamedPass,
+       EventKind::kClusterArrive, EventKind::kClusterPass, EventKind::kWarpMeet,    EventKind::kFence,
+       EventKind::kCopyIssue,     EventKind::kCopyDone,    EventKind::kGroupCommit, EventKind::kGroupPass,
+       EventKind::kRole,          EventKind::kMmaIssue,    EventKind::kMmaDone,     EventKind::kMmaPass,
+       EventKind::kMmaTell,       EventKind::kTmemIssue,   EventKind::kTmemPass,    EventKind::kAsyncCopy,
+       EventKind::kAsyncPass,     EventKind::kAsyncArrive, EventKind::kThreadExit});
 }
 
 void Order::on_event(const Event& event) {
@@ -200,18 +201,11 @@ void Order::fence(const Event& event) {
       mark(by, warp.init_fences);
       by.init_fence = warp.now++;
       return;
-    case FenceKind::kAcqRelCta:
-      return fence_memory(by, MemoryScope::kCta);
-    case FenceKind::kAcqRelCluster:
-      return fence_memory(by, MemoryScope::kCluster);
-    case FenceKind::kAcqRelGpu:
-      return fence_memory(by, MemoryScope::kGpu);
-    case FenceKind::kTcgen05Before:
-      by.tmem_fenced = warp.tmem_waited;
-      return;
-    case FenceKind::kTcgen05After:
-      by.tcgen05_known = by.known;
-      return;
+    case FenceKind::kAcqRelCta: return fence_memory(by, MemoryScope::kCta);
+    case FenceKind::kAcqRelCluster: return fence_memory(by, MemoryScope::kCluster);
+    case FenceKind::kAcqRelGpu: return fence_memory(by, MemoryScope::kGpu);
+    case FenceKind::kTcgen05Before: by.tmem_fenced = warp.tmem_waited; return;
+    case FenceKind::kTcgen05After: by.tcgen05_known = by.known; return;
   }
 }
 
@@ -402,7 +396,8 @@ void Order::issue_async_copy(const Event& event) {
   WarpOrder& warp = *by.warp;
   if (warp.async_copies == 0) {
     mark(by, warp.async_copies);
-    for (std::uint32_t lane = 0; lane < 32; ++lane) warp.cta->cluster->engines.push_back(warp.async_copies + lane);
+    for (std::uint32_t lane = 0; lane < 32; ++lane)
+      warp.cta->cluster->engines.push_back(warp.async_copies + lane);
   }
   by.async_copies.push_back(warp.now++);
 }

@@ -72,8 +72,8 @@ struct ThreadOrder {
   struct Turn {
     std::uint64_t phase = 0;  // plus 1
     Epoch released_before = 0;
-    bool is_early = false;    // it has also waited for the phase before the first, which was never begun
-    bool is_stale = false;    // it waited for the same phase as the time before, and had released since
+    bool is_early = false;  // it has also waited for the phase before the first, which was never begun
+    bool is_stale = false;  // it waited for the same phase as the time before, and had released since
   };
 
   // Counts the operations that one thread has given to a tensor core, which complete in order.
@@ -82,7 +82,7 @@ struct ThreadOrder {
     Epoch issued = 0;
   };
 
-  Clock known;  // of others; its own past is known by itself
+  Clock known;          // of others; its own past is known by itself
   Clock tcgen05_known;  // what it knew at its last tcgen05.fence::after_thread_sync
   QueueTime tcgen05;
   std::array<Epoch, 2> tmem_fenced = {};  // by its last tcgen05.fence::before_thread_sync
@@ -90,10 +90,10 @@ struct ThreadOrder {
   std::uint32_t lane = 0;
   const char* role = "";
   std::array<Epoch, kFencedKinds> proxy_fences = {};  // its own accesses up to here have passed a proxy fence
-  Epoch init_fence = 0;   // and initialisations of barriers up to here against the cluster
+  Epoch init_fence = 0;  // and initialisations of barriers up to here against the cluster
   Epoch last_release = 0;
   std::vector<Epoch> async_copies;  // when each of its cp.async was issued
-  Component groups = 0;   // counts its bulk groups, if it ever had one
+  Component groups = 0;             // counts its bulk groups, if it ever had one
   Epoch commits = 0;
   bool has_exited = false;
   std::uint64_t cluster_rounds = 0;
@@ -133,18 +133,18 @@ struct ClusterOrder {
   };
   struct BarrierTime {
     Component component = 0;
-    Epoch reached = 0;  // phases that are over, of all barriers that have been at this place
+    Epoch reached = 0;          // phases that are over, of all barriers that have been at this place
     std::uint32_t barrier = 0;  // the id of the newest
   };
 
-  std::uint64_t number = 0;  // in the launch
+  std::uint64_t number = 0;                     // in the launch
   std::vector<std::unique_ptr<CtaOrder>> ctas;  // by rank
   std::uint32_t running = 0;
   Component components = 0;
   std::vector<Component> engines;  // those that stand for copies and for operations of tensor cores
-  std::vector<WarpOrder*> warps;  // by index
-  bool has_exits = false;         // of threads
-  std::array<Round, 2> rounds;    // of the cluster barrier: nobody is two rounds ahead of another
+  std::vector<WarpOrder*> warps;   // by index
+  bool has_exits = false;          // of threads
+  std::array<Round, 2> rounds;     // of the cluster barrier: nobody is two rounds ahead of another
   std::unordered_map<std::uint32_t, BarrierTime> barrier_times;  // by shared address
 };
 
@@ -227,9 +227,9 @@ struct IssuedMma {
 struct IssuedTransfer {
   const WarpOrder* warp = nullptr;
   bool is_store = false;
-  Epoch number = 0;  // among the warp's loads or stores
+  Epoch number = 0;     // among the warp's loads or stores
   Epoch handed_on = 0;  // those before it, up to this one, had been fenced when it was issued
-  Clock known;  // by any lane of the warp
+  Clock known;          // by any lane of the warp
   Clock tcgen05_known;
   std::array<Epoch, 2> tmem_waited = {};
   CallSite site = {};
@@ -245,7 +245,8 @@ struct View {
   std::uint64_t cluster;
 
   static View of(const ThreadOrder& thread) {
-    return {&thread.known,     thread.warp->component(thread.lane), ~Epoch{0}, thread.proxy_fences,
+    return {&thread.known,     thread.warp->component(thread.lane),
+            ~Epoch{0},         thread.proxy_fences,
             thread.init_fence, thread.warp->cluster};
   }
   static View of(const IssuedCopy& copy) {
@@ -367,7 +368,7 @@ class Order {
   std::deque<IssuedCopy> copies_;
   std::deque<IssuedMma> mmas_;
   std::deque<std::uint64_t> done_tcgen05_;  // operations whose clocks are still kept
-  std::deque<Clock> commits_;  // what each tells its barriers; nothing once it has
+  std::deque<Clock> commits_;               // what each tells its barriers; nothing once it has
   std::deque<IssuedTransfer> transfers_;
   Gather meeting_;
 };

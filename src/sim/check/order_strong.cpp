@@ -2,18 +2,18 @@
 //
 // The order that accesses with a memory order make, and fences with relaxed ones.
 //
-// PTX: Memory Consistency Model: Release and Acquire Patterns; Synchronizes-With. A release pattern is an access that
-// releases, or a fence and a strong write after it; an acquire pattern one that acquires, or a strong read and a fence
-// after it. They synchronise if the read observes the write, or atomic operations that build on it, and the scope of
-// each takes in the other.
+// PTX: Memory Consistency Model: Release and Acquire Patterns; Synchronizes-With. A release pattern is an access
+// that releases, or a fence and a strong write after it; an acquire pattern one that acquires, or a strong read
+// and a fence after it. They synchronise if the read observes the write, or atomic operations that build on it,
+// and the scope of each takes in the other.
 //
-// PTX: Fence-SC Order. If every thread of a CTA fences what it wrote, they meet, and one of them counts the CTA in, then
-// whoever is told of the count and fences knows what all of them wrote, though no fence stands beside the count itself:
-// the fences of the writers and of the reader cannot come the other way round. So what has passed a fence of the scope
-// of the GPU is handed on by relaxed writes of whoever knows it, and what a relaxed read has observed goes on through
-// barriers until a fence acquires it.
-// Model: fence.acq_rel is taken for fence.sc there. Apart from that fence.sc orders no more than fence.acq_rel: that two
-// of them are ordered one way or the other is true of every execution, but which way is up to the schedule.
+// PTX: Fence-SC Order. If every thread of a CTA fences what it wrote, they meet, and one of them counts the CTA
+// in, then whoever is told of the count and fences knows what all of them wrote, though no fence stands beside
+// the count itself: the fences of the writers and of the reader cannot come the other way round. So what has
+// passed a fence of the scope of the GPU is handed on by relaxed writes of whoever knows it, and what a relaxed
+// read has observed goes on through barriers until a fence acquires it. Model: fence.acq_rel is taken for
+// fence.sc there. Apart from that fence.sc orders no more than fence.acq_rel: that two of them are ordered one
+// way or the other is true of every execution, but which way is up to the schedule.
 #include "sim/check/order.h"
 
 #include <algorithm>

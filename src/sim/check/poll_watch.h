@@ -22,7 +22,8 @@ class PollWatch final : public Observer {
   };
 
   EventMask wants() const override {
-    return mask_of({EventKind::kSharedRead, EventKind::kSharedStrong, EventKind::kGlobalRead, EventKind::kGlobalStrong});
+    return mask_of(
+        {EventKind::kSharedRead, EventKind::kSharedStrong, EventKind::kGlobalRead, EventKind::kGlobalStrong});
   }
   void on_event(const Event& event) override {
     const bool is_global = event.kind == EventKind::kGlobalRead || event.kind == EventKind::kGlobalStrong;

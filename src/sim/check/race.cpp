@@ -20,12 +20,12 @@ std::uint16_t mask_in_granule(std::uint32_t begin, std::uint32_t end) {
 }  // namespace
 
 EventMask RaceChecker::wants() const {
-  return Order::wants() | mask_of({EventKind::kSharedRead, EventKind::kSharedWrite, EventKind::kGlobalRead,
-                                   EventKind::kGlobalWrite, EventKind::kSharedStrong, EventKind::kGlobalStrong,
-                                   EventKind::kCopyReadShared,
-                                   EventKind::kCopyWriteShared, EventKind::kBarrierExpect,
-                                   EventKind::kBarrierComplete, EventKind::kBarrierBlock, EventKind::kBarrierInval,
-                                   EventKind::kMmaReadShared}) |
+  return Order::wants() |
+         mask_of({EventKind::kSharedRead, EventKind::kSharedWrite, EventKind::kGlobalRead,
+                  EventKind::kGlobalWrite, EventKind::kSharedStrong, EventKind::kGlobalStrong,
+                  EventKind::kCopyReadShared, EventKind::kCopyWriteShared, EventKind::kBarrierExpect,
+                  EventKind::kBarrierComplete, EventKind::kBarrierBlock, EventKind::kBarrierInval,
+                  EventKind::kMmaReadShared}) |
          TmemChecker::wants();
 }
 
@@ -50,15 +50,12 @@ void RaceChecker::look_at(const Event& event) {
     case EventKind::kMmaReadShared: return mma_in_shared(event);
     case EventKind::kAsyncCopy: return async_copy(event);
     case EventKind::kMmaTouchTmem:
-    case EventKind::kTmemTouch:
-      return tmem_.on_event(event);
+    case EventKind::kTmemTouch: return tmem_.on_event(event);
     case EventKind::kTmemAlloc:
     case EventKind::kTmemDealloc:
       if (event.value == 2 && lifetime_.stops_for_pair(event)) return;
       return tmem_.on_event(event);
-    case EventKind::kBarrierInit:
-      thread_writes(event, sizeof(SharedMemBarrier));
-      break;
+    case EventKind::kBarrierInit: thread_writes(event, sizeof(SharedMemBarrier)); break;
     case EventKind::kBarrierArrive:
     case EventKind::kBarrierExpect:
     case EventKind::kBarrierPass:
@@ -171,7 +168,8 @@ void RaceChecker::write_shared(const Home& target, std::uint32_t offset, const T
   is_beside ? memory.shadow.record_write_beside(granule, access) : memory.shadow.record_write(granule, access);
 }
 
-// A write of the thread from here until its wait: as nobody knows it before, whatever comes between is in conflict.
+// A write of the thread from here until its wait: as nobody knows it before, whatever comes between is in
+// conflict.
 void RaceChecker::async_copy(const Event& event) {
   order_.on_event(event);
   const std::optional<Home> target = target_of(event);
@@ -235,16 +233,17 @@ void RaceChecker::mma_in_shared(const Event& event) {
   async_in_shared(event, access, *mma.cluster, views);
 }
 
-// PTX: generic writes need fence.proxy.async before the async proxy reads or overwrites the bytes, and generic reads
-// before it overwrites them; what the async proxy wrote needs none once its completion has been waited for. That
-// reads are over is granted by every chip where the bytes are handed back, so that the second is formal.
+// PTX: generic writes need fence.proxy.async before the async proxy reads or overwrites the bytes, and generic
+// reads before it overwrites them; what the async proxy wrote needs none once its completion has been waited for.
+// That reads are over is granted by every chip where the bytes are handed back, so that the second is formal.
 void RaceChecker::async_in_shared(const Event& event, Access access, const ClusterOrder& cluster,
                                   std::span<const View> views) {
   const CtaOrder& cta = *cluster.ctas[event.address >> kRankShift];
   Memory& memory = memory_of(cta);
   const std::uint32_t begin = event.address & kOffsetMask;
   const std::uint32_t end = begin + event.bytes;
-  std::uint16_t told = 0;  // the place of a read that this copy overwrites without a fence: once for each is enough
+  std::uint16_t told =
+      0;  // the place of a read that this copy overwrites without a fence: once for each is enough
   for (std::uint32_t at = begin; at < end; at = at / kGranule * kGranule + kGranule) {
     Granule& granule = memory.shadow.at(at);
     access.bytes = mask_in_granule(at, std::min(end, at / kGranule * kGranule + kGranule));
@@ -259,10 +258,10 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
                                          is_unfenced(before, access.bytes, views[v], cluster, by)) {
           const Side first{before, by};
           if (!before.is_write) told = before.site;
-          const bool stops_for_fence = sink_.stops(
-              FaultCode::kMissingProxyFence, before.is_write ? Verdict::kWrong : Verdict::kFormal,
-              {report_.site_of(first), report_.site_of(now)},
-              [&] { return report_.missing_proxy_fence(first, now, cta, at); });
+          const bool stops_for_fence =
+              sink_.stops(FaultCode::kMissingProxyFence, before.is_write ? Verdict::kWrong : Verdict::kFormal,
+                          {report_.site_of(first), report_.site_of(now)},
+                          [&] { return report_.missing_proxy_fence(first, now, cta, at); });
           if (stops_for_fence) return true;
         }
       }
@@ -333,8 +332,9 @@ bool RaceChecker::stops_for_read(const CtaOrder& cta, const UnwrittenRead& read,
     return sink_.stops(FaultCode::kUninitialisedRead, {site},
                        [&] { return with_use(report_.unwritten(read.by, cta, read.offset, read.bytes)); });
   }
-  return sink_.stops(FaultCode::kReadBeforeFull, {site, report_.site_of({fill, 0})},
-                     [&] { return with_use(report_.read_too_early(read.by, {fill, 0}, cta, read.offset)); });
+  return sink_.stops(FaultCode::kReadBeforeFull, {site, report_.site_of({fill, 0})}, [&] {
+    return with_use(report_.read_too_early(read.by, {fill, 0}, cta, read.offset));
+  });
 }
 
 // Reads that nobody has used so far wait for a use, and remember the copy that came too late for them.
@@ -359,7 +359,8 @@ bool RaceChecker::stops_for_unwritten(const CtaOrder& cta, std::uint32_t granule
 std::uint32_t RaceChecker::unwritten(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes) {
   if (memories_[cta] == nullptr) return 0;
   Shadow& shadow = memories_[cta]->shadow;
-  std::uint32_t found = ~std::uint32_t{shadow.at(offset).written} >> offset % kGranule & 0xffffu >> offset % kGranule;
+  std::uint32_t found =
+      ~std::uint32_t{shadow.at(offset).written} >> offset % kGranule & 0xffffu >> offset % kGranule;
   if (offset % kGranule + bytes > kGranule) {
     const std::uint32_t first = kGranule - offset % kGranule;
     found |= (~std::uint32_t{shadow.at(offset + first).written} & 0xffffu) << first;

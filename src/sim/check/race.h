@@ -32,7 +32,9 @@ namespace heddle::sim::check {
 class RaceChecker final : public Observer {
  public:
   RaceChecker(const machine::Machine& machine, machine::Findings& findings)
-      : sink_(findings), report_(machine, order_, sites_), tmem_(order_, report_, sink_),
+      : sink_(findings),
+        report_(machine, order_, sites_),
+        tmem_(order_, report_, sink_),
         lifetime_(order_, report_, sink_) {}
 
   EventMask wants() const override;
@@ -44,7 +46,8 @@ class RaceChecker final : public Observer {
   // The run will not go on: reads of what nobody had written are judged as they stand.
   void finish();
 
-  // For a front end that follows values: a thread that reads what nobody has written makes no mistake until it uses it.
+  // For a front end that follows values: a thread that reads what nobody has written makes no mistake until it
+  // uses it.
   void judge_uses() { judges_uses_ = true; }
   // Bytes of a CTA's shared memory that hold nothing: bit b for the byte at offset + b.
   std::uint32_t unwritten(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes);
@@ -56,15 +59,15 @@ class RaceChecker final : public Observer {
  private:
   void look_at(const Event& event);
   // A read of bytes that nobody had written by then. Which mistake that is shows later: if a write follows
-  // that is not ordered after it, the two race; if a copy does that is, and the reader had waited for its barrier, the stage was read too early; otherwise
-  // the bytes had nothing in them.
+  // that is not ordered after it, the two race; if a copy does that is, and the reader had waited for its
+  // barrier, the stage was read too early; otherwise the bytes had nothing in them.
   struct UnwrittenRead {
     std::uint32_t offset;
     std::uint16_t bytes;
     Side by;
     bool is_used = true;
-    std::string use = {};              // who uses it and how, if that is not the read itself
-    std::optional<Access> fill = {};   // the copy that has filled the bytes since
+    std::string use = {};             // who uses it and how, if that is not the read itself
+    std::optional<Access> fill = {};  // the copy that has filled the bytes since
   };
   struct Memory {
     Shadow shadow;
@@ -106,8 +109,8 @@ class RaceChecker final : public Observer {
   }
   Spot spot_of(std::uint64_t global);
   void strong_access(const Event& event, const Spot& spot);
-  // Two accesses that nothing orders, wherever they are: true if the run stops for them. Two writes of one value do no
-  // harm: `is_beside` is set.
+  // Two accesses that nothing orders, wherever they are: true if the run stops for them. Two writes of one value
+  // do no harm: `is_beside` is set.
   bool stops_for(const Spot& spot, const Side& before, const Side& now, const View& view, bool& is_beside);
   // A weak access, after it was compared with the weak ones: true if the run stops.
   bool stops_for_strong(const Spot& spot, const Side& now, const View& view);
@@ -117,11 +120,13 @@ class RaceChecker final : public Observer {
   void write_shared(const Home& target, std::uint32_t offset, const ThreadOrder& thread, const Access& access);
   void copy_in_shared(const Event& event, bool is_write);
   void mma_in_shared(const Event& event);
-  void async_in_shared(const Event& event, Access access, const ClusterOrder& cluster, std::span<const View> views);
+  void async_in_shared(const Event& event, Access access, const ClusterOrder& cluster,
+                       std::span<const View> views);
   void use_barrier(const Event& event);
   void complete_on_barrier(const Event& event);
   void fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t end, std::uint32_t row);
-  void note_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes, const Side& by);
+  void note_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
+                      const Side& by);
   // Reads of bytes in this granule that nobody had written: true if the run stops for one. They are judged once.
   bool stops_for_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write = nullptr);
   bool stops_for_read(const CtaOrder& cta, const UnwrittenRead& read, const Access& fill);

@@ -36,7 +36,8 @@ const char* scope_name(MemoryScope scope) {
 }
 
 constexpr const char* kNoMmaWait =
-    "likely: wgmma_commit_group() and a wgmma_wait_group that covers it are missing before the operands are handed on";
+    "likely: wgmma_commit_group() and a wgmma_wait_group that covers it are missing before the operands are "
+    "handed on";
 constexpr const char* kNoCommit =
     "likely: the operands are handed on without a tcgen05_commit() to the barrier that is waited for";
 constexpr const char* kNoOrder = "likely: nothing is between the two; ";
@@ -133,8 +134,8 @@ std::string RaceReport::bytes_at(const CtaOrder& cta, std::uint32_t offset, std:
   const std::uint32_t base = offset / kGranule * kGranule - kSharedBase;
   const auto first = static_cast<std::uint32_t>(std::countr_zero(bytes));
   const auto last = static_cast<std::uint32_t>(std::bit_width(bytes)) - 1;
-  const std::string which =
-      first == last ? fmt::format("byte {}", base + first) : fmt::format("bytes {} to {}", base + first, base + last);
+  const std::string which = first == last ? fmt::format("byte {}", base + first)
+                                          : fmt::format("bytes {} to {}", base + first, base + last);
   return fmt::format("{} of the shared memory{}", which,
                      machine_.has_one_cta() ? std::string() : " of " + block(cta.linear));
 }
@@ -220,7 +221,9 @@ RaceReport::Mistake RaceReport::judge(const Side& before, const Side& now, const
         return write.access.epoch > part.issued ? Mistake::kSourceOverwritten : Mistake::kRace;
       }
     }
-    return knows_issue(View::of(thread_of(write, *cta.cluster)), other, *cta.cluster) ? Mistake::kSourceOverwritten : Mistake::kRace;
+    return knows_issue(View::of(thread_of(write, *cta.cluster)), other, *cta.cluster)
+               ? Mistake::kSourceOverwritten
+               : Mistake::kRace;
   }
   const IssuedCopy& filling = order_.copy(write.access.lanes);
   if (other.access.is_write) {
@@ -238,8 +241,8 @@ RaceReport::Mistake RaceReport::judge(const Side& before, const Side& now, const
   const bool is_left_behind = other.access.by == By::kMma && order_.mma(other.access.lanes).is_tcgen05;
   const Clock& known = is_left_behind ? order_.mma(other.access.lanes).parts[other.lane].known : by.known;
   if (known[fills] == 0) {
-    const bool read_something_else = &other == &before && (granule.write.bytes & other.access.bytes) != 0 &&
-                                     granule.write.who != fills;
+    const bool read_something_else =
+        &other == &before && (granule.write.bytes & other.access.bytes) != 0 && granule.write.who != fills;
     return read_something_else ? Mistake::kOverwritten : Mistake::kReadBeforeFull;
   }
   const BarrierOrder* barrier = barrier_of(write, cta);
@@ -250,14 +253,11 @@ RaceReport::Mistake RaceReport::judge(const Side& before, const Side& now, const
 
 CallSite RaceReport::site_of(const Side& side) const {
   switch (side.access.by) {
-    case By::kCopy:
-      return order_.copy(side.access.lanes).site;
-    case By::kMma:
-      return order_.mma(side.access.lanes).site;
+    case By::kCopy: return order_.copy(side.access.lanes).site;
+    case By::kMma: return order_.mma(side.access.lanes).site;
     case By::kThread:
     case By::kAsyncCopy:
-    case By::kAlloc:
-      break;
+    case By::kAlloc: break;
   }
   return sites_.of(side.access.site);
 }
@@ -265,13 +265,10 @@ CallSite RaceReport::site_of(const Side& side) const {
 FaultCode RaceReport::code_of_conflict(const Side& before, const Side& now, const CtaOrder& cta,
                                        const Granule& granule) const {
   switch (judge(before, now, cta, granule)) {
-    case Mistake::kReadBeforeFull:
-      return FaultCode::kReadBeforeFull;
+    case Mistake::kReadBeforeFull: return FaultCode::kReadBeforeFull;
     case Mistake::kOverwritten:
-    case Mistake::kSourceOverwritten:
-      return FaultCode::kWriteWhileRead;
-    case Mistake::kRace:
-      break;
+    case Mistake::kSourceOverwritten: return FaultCode::kWriteWhileRead;
+    case Mistake::kRace: break;
   }
   return FaultCode::kRace;
 }
@@ -287,9 +284,9 @@ Finding RaceReport::conflict(const Side& before, const Side& now, const CtaOrder
     case Mistake::kReadBeforeFull: return read_too_early(other, write, cta, offset);
     case Mistake::kOverwritten:
       finding.code = FaultCode::kWriteWhileRead;
-      finding.headline =
-          fmt::format("a copy overwrites {} {}", stage_of(write, cta, offset),
-                      other.access.is_write ? "before anybody was told of its last fill" : "while it may still be read");
+      finding.headline = fmt::format(
+          "a copy overwrites {} {}", stage_of(write, cta, offset),
+          other.access.is_write ? "before anybody was told of its last fill" : "while it may still be read");
       finding.details = {line(write, *cta.cluster), line(other, *cta.cluster),
                          likely_overwritten(write, other, cta)};
       break;
@@ -302,8 +299,8 @@ Finding RaceReport::conflict(const Side& before, const Side& now, const CtaOrder
       break;
     case Mistake::kRace:
       finding.code = FaultCode::kRace;
-      finding.headline = fmt::format("{} and {} touch {}, and nothing orders them", some(deed(before)),
-                                     some(deed(now)), where);
+      finding.headline =
+          fmt::format("{} and {} touch {}, and nothing orders them", some(deed(before)), some(deed(now)), where);
       finding.details = {line(before, *cta.cluster), line(now, *cta.cluster), likely_race(before, now, cta)};
       break;
   }
@@ -317,10 +314,11 @@ Finding RaceReport::read_too_early(const Side& reader, const Side& copy, const C
     return {.code = FaultCode::kReadBeforeFull,
             .headline = fmt::format("{} are read before the cp.async that fills them is known to be complete",
                                     bytes_at(cta, offset, reader.access.bytes & copy.access.bytes)),
-            .details = {line(reader, *cta.cluster), line(copy, *cta.cluster),
-                        is_same ? "likely: no cp.async.wait_group that covers it, or cp.async.wait_all, before the read"
-                                : "likely: the thread that issued it does not wait for it (cp.async.wait_group, "
-                                  "cp.async.wait_all) before the barrier that hands the bytes over"}};
+            .details = {
+                line(reader, *cta.cluster), line(copy, *cta.cluster),
+                is_same ? "likely: no cp.async.wait_group that covers it, or cp.async.wait_all, before the read"
+                        : "likely: the thread that issued it does not wait for it (cp.async.wait_group, "
+                          "cp.async.wait_all) before the barrier that hands the bytes over"}};
   }
   return {.code = FaultCode::kReadBeforeFull,
           .headline = fmt::format("{} is read before the copy that fills it is known to be complete",
@@ -340,14 +338,17 @@ std::string RaceReport::likely_too_early(const Side& reader, const Side& copy, c
   return fmt::format("likely: no wait for {} before the read, or it comes after", full);
 }
 
-std::string RaceReport::likely_source_overwritten(const Side& write, const Side& reader, const CtaOrder& cta) const {
+std::string RaceReport::likely_source_overwritten(const Side& write, const Side& reader,
+                                                  const CtaOrder& cta) const {
   if (reader.access.by == By::kMma) return no_mma_wait(reader);
   const IssuedCopy& copy = order_.copy(reader.access.lanes);
   if (copy.kind == CopyKind::kSharedToPeer) return "likely: no wait for the barrier that the copy completes on";
   if (&thread_of(write, *cta.cluster) == copy.issuer) {
-    return "likely: cp_async_bulk_commit_group() and cp_async_bulk_wait_group_read<0>() are missing between the two";
+    return "likely: cp_async_bulk_commit_group() and cp_async_bulk_wait_group_read<0>() are missing between the "
+           "two";
   }
-  return "likely: the thread that issued the copy does not wait for it (cp_async_bulk_wait_group_read) before it lets "
+  return "likely: the thread that issued the copy does not wait for it (cp_async_bulk_wait_group_read) before it "
+         "lets "
          "others write; a wait in another thread waits for nothing";
 }
 
@@ -360,16 +361,18 @@ std::string RaceReport::likely_overwritten(const Side& copy, const Side& reader,
     const WarpOrder& warp = *by.warp;
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
       if (lane == reader.lane || !view.knows(warp, lane, reader.access.epoch)) continue;
-      return fmt::format("likely: lane {} arrived for its warp before the other lanes were done; syncwarp() before "
-                         "an elected arrive",
-                         lane);
+      return fmt::format(
+          "likely: lane {} arrived for its warp before the other lanes were done; syncwarp() before "
+          "an elected arrive",
+          lane);
     }
     if (&cta != filling.issuer->warp->cta) return kCtaScope;
     const BarrierOrder* barrier = barrier_of(copy, cta);
     if (barrier != nullptr && barrier->place < by.turns.size()) {
       const Epoch taken = by.turns[barrier->place].released_before;
       if (view.knows(warp, reader.lane, taken + 1)) {
-        return "likely: the stage is released before its last read, or read again without a wait for its next fill";
+        return "likely: the stage is released before its last read, or read again without a wait for its next "
+               "fill";
       }
     }
   }
@@ -383,7 +386,8 @@ std::string RaceReport::likely_race(const Side& before, const Side& now, const C
   for (const Side* side : {&before, &now}) {
     if (side->access.by != By::kAsyncCopy) continue;
     return std::string(kNoOrder) +
-           "a cp.async is over when its thread has waited for it (cp.async.wait_group, cp.async.wait_all), or a barrier "
+           "a cp.async is over when its thread has waited for it (cp.async.wait_group, cp.async.wait_all), or a "
+           "barrier "
            "that it is tracked by (cp.async.mbarrier.arrive) has been waited for";
   }
   const bool is_alloc = before.access.by == By::kAlloc || now.access.by == By::kAlloc;
@@ -396,8 +400,9 @@ std::string RaceReport::likely_race(const Side& before, const Side& now, const C
            "mbarrier_arrive_cluster with mbarrier_try_wait_parity_cluster";
   }
   if ((before.access.is_async() || now.access.is_async()) && !is_alloc) {
-    return std::string(kNoOrder) + "a barrier must lead from the thread's access to the threads that issue the "
-                                   "asynchronous one, or from its completion to the thread";
+    return std::string(kNoOrder) +
+           "a barrier must lead from the thread's access to the threads that issue the "
+           "asynchronous one, or from its completion to the thread";
   }
   if (a.warp == b.warp) return std::string(kNoOrder) + "lanes of a warp are ordered by syncwarp()";
   return std::string(kNoOrder) + "bar_sync(), or an mbarrier on which one arrives and for which the other waits";
@@ -444,9 +449,10 @@ Finding RaceReport::not_coherent(const Side& write, const Side& read, std::uint6
   return {.code = FaultCode::kGlobalRace,
           .headline = fmt::format("an ld.global.nc reads {}, which was written in this launch",
                                   machine_.global().describe(first)),
-          .details = {global_line(write), global_line(read),
-                      "ld.global.nc (__ldg, or a const __restrict__ pointer) may give what was there before the launch, "
-                      "whatever orders the two"}};
+          .details = {
+              global_line(write), global_line(read),
+              "ld.global.nc (__ldg, or a const __restrict__ pointer) may give what was there before the launch, "
+              "whatever orders the two"}};
 }
 
 // What is proven of two accesses that nothing orders.
@@ -460,10 +466,11 @@ std::string RaceReport::why_unordered(const Side& before, const Side& now, const
   if (before.access.by == By::kCopy) {
     const IssuedCopy& copy = order_.copy(before.access.lanes);
     if (view.knows(copy.cluster_number, copy.self, copy.issued)) {
-      return is_store(copy.kind) ? "the second knows that the copy was issued, and not that it is complete: "
-                                   "cp.async.bulk.wait_group in its thread, without .read, is not on the way"
-                                 : "the second knows that the copy was issued, and not that it is complete: no wait for "
-                                   "its barrier is on the way";
+      return is_store(copy.kind)
+                 ? "the second knows that the copy was issued, and not that it is complete: "
+                   "cp.async.bulk.wait_group in its thread, without .read, is not on the way"
+                 : "the second knows that the copy was issued, and not that it is complete: no wait for "
+                   "its barrier is on the way";
     }
   }
   if (was.cta == who_made(now, lane).cta) return std::string(kNoOrder) + "bar_sync() orders threads of a CTA";
@@ -471,9 +478,11 @@ std::string RaceReport::why_unordered(const Side& before, const Side& now, const
     return std::string(kNoOrder) + "a cluster barrier orders threads of a cluster";
   }
   return view.known->world.of(before.access.cluster).is_null()
-             ? fmt::format("the second has acquired nothing that {} released at the scope of the GPU", block(was.cta))
-             : fmt::format("what the second has acquired of {} at the scope of the GPU does not include the first",
-                           block(was.cta));
+             ? fmt::format("the second has acquired nothing that {} released at the scope of the GPU",
+                           block(was.cta))
+             : fmt::format(
+                   "what the second has acquired of {} at the scope of the GPU does not include the first",
+                   block(was.cta));
 }
 
 Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, const CtaOrder& cta,
@@ -482,16 +491,17 @@ Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, con
   const auto both = static_cast<std::uint16_t>(write.access.bytes & copy.access.bytes);
   Finding finding;
   finding.code = FaultCode::kMissingProxyFence;
-  finding.headline = fmt::format("a {} {} {} after {}, without fence.proxy.async between the two",
-                                 is_copy ? machine::name_of(order_.copy(copy.access.lanes).kind)
-                                         : order_.mma(copy.access.lanes).name,
-                                 copy.access.is_write ? "overwrites" : "reads", bytes_at(cta, offset, both),
-                                 write.access.by == By::kAsyncCopy ? "a cp.async"
-                                 : write.access.is_write           ? "an st.shared"
-                                                                   : "an ld.shared");
-  finding.details = {line(write, *cta.cluster), line(copy, *cta.cluster),
-                     "likely: fence_proxy_async_shared_cta() is missing, in every thread of the first, before the barrier "
-                     "that hands the bytes over; or after that barrier, in the thread that goes on"};
+  finding.headline = fmt::format(
+      "a {} {} {} after {}, without fence.proxy.async between the two",
+      is_copy ? machine::name_of(order_.copy(copy.access.lanes).kind) : order_.mma(copy.access.lanes).name,
+      copy.access.is_write ? "overwrites" : "reads", bytes_at(cta, offset, both),
+      write.access.by == By::kAsyncCopy ? "a cp.async"
+      : write.access.is_write           ? "an st.shared"
+                                        : "an ld.shared");
+  finding.details = {
+      line(write, *cta.cluster), line(copy, *cta.cluster),
+      "likely: fence_proxy_async_shared_cta() is missing, in every thread of the first, before the barrier "
+      "that hands the bytes over; or after that barrier, in the thread that goes on"};
   return finding;
 }
 
@@ -510,17 +520,19 @@ Finding RaceReport::init_not_visible(const BarrierOrder& barrier, const Event& u
   const bool is_peer = user.warp->cta != barrier.cta;
   Finding finding;
   finding.code = met_relaxed ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible;
-  finding.headline = met_relaxed
-                         ? fmt::format("{} is used after a relaxed cluster barrier, without fence.mbarrier_init before it",
-                                       name_of(barrier))
-                         : fmt::format("{} is used by a thread to which its initialisation is not known to be visible",
-                                       name_of(barrier));
+  finding.headline =
+      met_relaxed
+          ? fmt::format("{} is used after a relaxed cluster barrier, without fence.mbarrier_init before it",
+                        name_of(barrier))
+          : fmt::format("{} is used by a thread to which its initialisation is not known to be visible",
+                        name_of(barrier));
   finding.details = {line(*barrier.initialiser, "mbarrier.init", barrier.site), line(user, "uses it", use.site)};
   if (met_relaxed) {
     finding.details.push_back("likely: fence_mbarrier_init() is missing after the initialisation");
   } else {
-    finding.details.push_back(fmt::format("likely: {} is missing between the two",
-                                          is_peer ? "a cluster barrier" : "syncthreads(), or a cluster barrier,"));
+    finding.details.push_back(
+        fmt::format("likely: {} is missing between the two",
+                    is_peer ? "a cluster barrier" : "syncthreads(), or a cluster barrier,"));
   }
   return finding;
 }
@@ -530,15 +542,17 @@ Finding RaceReport::init_not_fenced(const BarrierOrder& barrier, const Event& us
   Finding finding;
   finding.code = is_ordered ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible;
   finding.headline =
-      is_ordered ? fmt::format("a {} completes on {}, which was initialised without fence.mbarrier_init after it",
-                               machine::name_of(copy.kind), name_of(barrier))
-                 : fmt::format("a {} completes on {}, whose initialisation is not known to be visible to its issuer",
-                               machine::name_of(copy.kind), name_of(barrier));
-  finding.details = {line(*barrier.initialiser, "mbarrier.init", barrier.site),
-                     line(*copy.issuer, fmt::format("{} of {} bytes", machine::name_of(copy.kind), copy.bytes), use.site),
-                     is_ordered ? "likely: fence_mbarrier_init() is missing after the initialisation, in the same thread"
-                                : "likely: syncthreads(), or a cluster barrier for a peer's barrier, is missing between "
-                                  "the two"};
+      is_ordered
+          ? fmt::format("a {} completes on {}, which was initialised without fence.mbarrier_init after it",
+                        machine::name_of(copy.kind), name_of(barrier))
+          : fmt::format("a {} completes on {}, whose initialisation is not known to be visible to its issuer",
+                        machine::name_of(copy.kind), name_of(barrier));
+  finding.details = {
+      line(*barrier.initialiser, "mbarrier.init", barrier.site),
+      line(*copy.issuer, fmt::format("{} of {} bytes", machine::name_of(copy.kind), copy.bytes), use.site),
+      is_ordered ? "likely: fence_mbarrier_init() is missing after the initialisation, in the same thread"
+                 : "likely: syncthreads(), or a cluster barrier for a peer's barrier, is missing between "
+                   "the two"};
   return finding;
 }
 

@@ -13,8 +13,8 @@ RaceChecker::Spot RaceChecker::spot_of(std::uint64_t global) {
   return {page, page.at(offset), offset, nullptr, nullptr, global};
 }
 
-// Two weak writes of one value: whichever comes last, the bytes are the same. What was there is what the other wrote,
-// or what others wrote who agree with it.
+// Two weak writes of one value: whichever comes last, the bytes are the same. What was there is what the other
+// wrote, or what others wrote who agree with it.
 bool RaceChecker::is_same_value(const Access& before, const Access& now) {
   return now.keeps_value && before.is_write && !before.is_strong && before.by == By::kThread;
 }
@@ -80,9 +80,9 @@ bool RaceChecker::stops_for_not_coherent(const Spot& spot, const Side& now) {
 }
 
 // PTX: Conflict and Data-races: a weak access conflicts with strong ones that it is not ordered with.
-// Model: a weak write does not conflict with strong accesses that its thread has observed, by a load or an atomic whose
-// result it gets, to the same place: every chip keeps the order of one place, and the counter that the last block sets
-// back depends on that.
+// Model: a weak write does not conflict with strong accesses that its thread has observed, by a load or an atomic
+// whose result it gets, to the same place: every chip keeps the order of one place, and the counter that the last
+// block sets back depends on that.
 bool RaceChecker::stops_for_strong(const Spot& spot, const Side& now, const View& view) {
   const StrongAccesses* strong = spot.shadow.strong(spot.granule);
   if (strong == nullptr) return false;

@@ -65,8 +65,11 @@ void Shadow::record_read(Granule& granule, const Access& access, const View& vie
     granule.read = access;
   } else if (!granule.read.merge(access)) {
     std::vector<Access>& rest = more_of(granule);
-    const auto reads_as_much = [&](const Access& old) { return !old.is_write && (access.bytes & ~old.bytes) == 0; };
-    if (rest.size() < most || static_cast<std::size_t>(std::count_if(rest.begin(), rest.end(), reads_as_much)) < most) {
+    const auto reads_as_much = [&](const Access& old) {
+      return !old.is_write && (access.bytes & ~old.bytes) == 0;
+    };
+    if (rest.size() < most ||
+        static_cast<std::size_t>(std::count_if(rest.begin(), rest.end(), reads_as_much)) < most) {
       rest.push_back(access);
     }
   }

@@ -28,20 +28,20 @@ enum class By : std::uint8_t { kThread, kCopy, kMma, kAsyncCopy, kAlloc };
 // One access, or those of several lanes of a warp at one epoch.
 struct Access {
   Epoch epoch = 0;
-  std::uint32_t lanes = 0;   // threads: which lanes; cp.async and kAlloc: the thread's component; otherwise the number of the copy
-                             // or the MMA
-  std::uint32_t who = 0;     // threads: the warp's index; otherwise the component that counts its completion
-  std::uint32_t cluster = 0; // in whose time this is
-  std::uint16_t bytes = 0;   // which of the 16; 0: no access
+  std::uint32_t lanes = 0;    // threads: which lanes; cp.async and kAlloc: the thread's component; otherwise the
+                              // number of the copy or the MMA
+  std::uint32_t who = 0;      // threads: the warp's index; otherwise the component that counts its completion
+  std::uint32_t cluster = 0;  // in whose time this is
+  std::uint16_t bytes = 0;    // which of the 16; 0: no access
   std::uint16_t site = 0;
-  std::int8_t first = 0;     // width not 0: byte b was touched by lane first + b / width alone
-  std::uint8_t width = 0;    // 0: every lane touched all of the bytes
+  std::int8_t first = 0;   // width not 0: byte b was touched by lane first + b / width alone
+  std::uint8_t width = 0;  // 0: every lane touched all of the bytes
   By by = By::kThread;
   bool is_write = false;
-  bool is_read = false;      // strong: beside a write, of an atomic operation
+  bool is_read = false;  // strong: beside a write, of an atomic operation
   bool is_strong = false;
-  bool returns = false;      // strong: the thread gets what was there
-  bool keeps_value = false;  // it wrote what was there
+  bool returns = false;                   // strong: the thread gets what was there
+  bool keeps_value = false;               // it wrote what was there
   MemoryScope scope = MemoryScope::kCta;  // strong
 
   bool is_async() const { return by != By::kThread; }
@@ -57,7 +57,7 @@ struct Access {
             .bytes = static_cast<std::uint16_t>(((1u << bytes) - 1) << at),
             .site = site,
             .first = is_whole ? std::int8_t{0}
-                          : static_cast<std::int8_t>(thread.lane - (at >> std::countr_zero(bytes))),
+                              : static_cast<std::int8_t>(thread.lane - (at >> std::countr_zero(bytes))),
             .width = static_cast<std::uint8_t>(is_whole ? 0 : bytes),
             .by = By::kThread,
             .is_write = is_write};
@@ -88,7 +88,9 @@ struct Access {
   bool merge(const Access& other) {
     if (who != other.who || epoch != other.epoch || is_write != other.is_write) return false;
     if (is_async() || other.is_async() || cluster != other.cluster) return false;
-    if (is_strong != other.is_strong || is_read != other.is_read || returns != other.returns || scope != other.scope) return false;
+    if (is_strong != other.is_strong || is_read != other.is_read || returns != other.returns ||
+        scope != other.scope)
+      return false;
     if (width == other.width && first == other.first && width != 0) {
       bytes |= other.bytes;
       lanes |= other.lanes;

@@ -46,8 +46,7 @@ void TmemChecker::on_event(const Event& event) {
       return touch(event, transfer(event.copy),
                    {&by.known, &by.tcgen05_known, by.warp, by.tmem_waited, 0, false});
     }
-    case EventKind::kTmemDealloc:
-      return dealloc(event);
+    case EventKind::kTmemDealloc: return dealloc(event);
     default: {  // an allocation
       Memory& memory = memory_of(event.cta);
       std::fill_n(memory.granules.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
@@ -259,7 +258,8 @@ Finding TmemChecker::unwritten_read(const Event& event, Actor actor, std::uint32
   });
   if (taken != allocations.end()) {
     finding.details.push_back(report_.line(
-        *taken->by, fmt::format("tcgen05.alloc of columns {} to {}", taken->column, taken->column + taken->cols - 1),
+        *taken->by,
+        fmt::format("tcgen05.alloc of columns {} to {}", taken->column, taken->column + taken->cols - 1),
         taken->site));
   }
   finding.details.emplace_back(
@@ -267,7 +267,8 @@ Finding TmemChecker::unwritten_read(const Event& event, Actor actor, std::uint32
       : what == "A"             ? "likely: A was not stored here: 8 columns for each K step, in the lanes of D"
       : !what.empty()
           ? "likely: the scales were not copied here; tcgen05_cp_32x128b_warpx4() fills 4 columns in all lanes"
-          : "likely: nothing was multiplied or stored here; a multiplication writes N columns, all lanes for M = 128 "
+          : "likely: nothing was multiplied or stored here; a multiplication writes N columns, all lanes for M = "
+            "128 "
             "and 256, lanes 0 to 15 of each 32 for M = 64");
   return finding;
 }
@@ -307,8 +308,7 @@ Finding TmemChecker::conflict(const Granule& granule, const Read& earlier, bool 
       return finding;
     }
     case Verdict::kUnordered:
-    case Verdict::kOrdered:
-      break;
+    case Verdict::kOrdered: break;
   }
   // One of the two fills a stage and the other reads it. Whether the reader came too early, or the fill: a reader
   // that had been given the fill before this one, and has not read it yet, is overwritten.

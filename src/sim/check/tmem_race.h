@@ -5,8 +5,8 @@
 // the other: a load or store must have been waited for, and tcgen05.fence stands on both sides of the barrier.
 //
 // Finds reads of cells that nobody has written since their allocation. A multiplication's is reported at once; a
-// load's when the cells are next written or freed in order behind it: where the write is not ordered, the load came
-// before a write that it was to wait for, and that is the report.
+// load's when the cells are next written or freed in order behind it: where the write is not ordered, the load
+// came before a write that it was to wait for, and that is the report.
 //
 // Model: conflicts are told apart by column and by 16 lanes, which is what one instruction touches as a whole but
 // for tcgen05.cp.4x256b and the last scales; what is written, by cells. A load whose registers nobody uses is
@@ -48,8 +48,8 @@ class TmemChecker {
   };
   using Reads = std::array<Read, 3>;
   struct Granule {
-    std::uint16_t written = 0;      // lanes, since the allocation
-    std::uint16_t unwritten = 0;    // lanes that `unwritten_load` found as the allocation left them
+    std::uint16_t written = 0;    // lanes, since the allocation
+    std::uint16_t unwritten = 0;  // lanes that `unwritten_load` found as the allocation left them
     Actor unwritten_load = 0;
     Actor write = 0;
     Reads reads = {};         // since that write

@@ -51,7 +51,7 @@ class Executor : private Run {
   static void thread_main(void* seat);
   void start_threads();
   bool is_turn_over(bool visible, CallSite site);
-  void dispatch();                // leaves the running fiber for whatever goes next
+  void dispatch();  // leaves the running fiber for whatever goes next
   void end_run();
   void return_to_caller();
 

@@ -35,7 +35,8 @@ StackPool::~StackPool() {
 
 Stack StackPool::take(std::size_t bytes) {
   // Launches with stacks of another size are rare: those they left are passed over.
-  const auto fits = std::find_if(free_.rbegin(), free_.rend(), [&](const Stack& one) { return one.whole == bytes; });
+  const auto fits =
+      std::find_if(free_.rbegin(), free_.rend(), [&](const Stack& one) { return one.whole == bytes; });
   if (fits != free_.rend()) {
     const Stack stack = *fits;
     free_.erase(std::next(fits).base());
@@ -66,7 +67,8 @@ void Fiber::prepare(Entry entry, void* argument, std::size_t stack_bytes) {
   sanitizer_.create();
   entry_ = entry;
   argument_ = argument;
-  context_ = context::make_fcontext(static_cast<std::byte*>(stack_.bottom) + stack_.bytes, stack_.bytes, trampoline);
+  context_ =
+      context::make_fcontext(static_cast<std::byte*>(stack_.bottom) + stack_.bytes, stack_.bytes, trampoline);
 }
 
 void Fiber::trampoline(context::transfer_t transfer) {

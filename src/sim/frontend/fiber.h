@@ -30,7 +30,7 @@ inline constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
 
 struct Stack {
   void* bottom = nullptr;
-  std::size_t bytes = 0;   // less than whole: tops of stacks are moved apart
+  std::size_t bytes = 0;  // less than whole: tops of stacks are moved apart
   std::size_t whole = 0;
 };
 

@@ -109,9 +109,8 @@ SharedAddress own_barrier(Executor& e, const Machine& m, const Thread& t, MbarPt
 }  // namespace
 
 void mbarrier_init(MbarPtr bar, std::uint32_t count, CallSite site) {
-  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.mbarrier_init(t, e.address_of(bar, site), count, site);
-  });
+  instruct(true, site,
+           [&](Executor& e, Machine& m, Thread& t) { m.mbarrier_init(t, e.address_of(bar, site), count, site); });
 }
 
 void mbarrier_inval(MbarPtr bar, CallSite site) {
@@ -121,7 +120,8 @@ void mbarrier_inval(MbarPtr bar, CallSite site) {
 
 MbarrierState mbarrier_arrive(MbarPtr bar, std::uint32_t count, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive(t, own_barrier(e, m, t, bar, "mbarrier.arrive", site), count, EventScope::kCta, site);
+    return m.mbarrier_arrive(t, own_barrier(e, m, t, bar, "mbarrier.arrive", site), count, EventScope::kCta,
+                             site);
   });
 }
 
@@ -151,7 +151,8 @@ MbarrierState mbarrier_arrive_drop(MbarPtr bar, std::uint32_t count, CallSite si
 
 MbarrierState mbarrier_arrive_expect_tx(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive_expect_tx(t, own_barrier(e, m, t, bar, "mbarrier.arrive.expect_tx", site), tx_bytes, EventScope::kCta, site);
+    return m.mbarrier_arrive_expect_tx(t, own_barrier(e, m, t, bar, "mbarrier.arrive.expect_tx", site), tx_bytes,
+                                       EventScope::kCta, site);
   });
 }
 
@@ -230,7 +231,8 @@ bool mbarrier_try_wait_parity(MbarPtr bar, std::uint32_t parity, CallSite site) 
   return wait_parity(bar, parity, EventScope::kCta, site);
 }
 
-bool mbarrier_try_wait_parity_hint(MbarPtr bar, std::uint32_t parity, std::uint32_t /*suspend_ns*/, CallSite site) {
+bool mbarrier_try_wait_parity_hint(MbarPtr bar, std::uint32_t parity, std::uint32_t /*suspend_ns*/,
+                                   CallSite site) {
   return wait_parity(bar, parity, EventScope::kCta, site);
 }
 
@@ -384,8 +386,8 @@ void tensor_load_multicast(int cta_group, void* destination, const TensorMap* ma
                            int rank, MbarPtr bar, std::uint16_t mask, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
-    m.tensor_load(t, cta_group, e.address_of(destination, site), *map, coords, rank, e.address_of(bar, site), mask,
-                  site);
+    m.tensor_load(t, cta_group, e.address_of(destination, site), *map, coords, rank, e.address_of(bar, site),
+                  mask, site);
   });
 }
 

@@ -36,8 +36,8 @@ class Run {
   bool step_copy(const explore::Choice& choice);  // false if it found a mistake
   // True if an observer has found a mistake, which is then the run's diagnosis.
   bool take_finding();
-  bool take_last_finding();  // when nothing more can happen
-  void explain_stop();       // nothing can go on
+  bool take_last_finding();                                       // when nothing more can happen
+  void explain_stop();                                            // nothing can go on
   void explain_budget(CallSite site, bool knows_places = false);  // as check::explain_budget
   void record(const machine::Fault& fault);
   void finish_copies();

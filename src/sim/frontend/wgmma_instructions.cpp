@@ -86,15 +86,27 @@ void load_matrices(std::uint32_t (&r)[count], const void* row, bool transposed, 
 void stmatrix_x1(void* row, const std::uint32_t (&r)[1], CallSite site) { store_matrices(row, r, false, site); }
 void stmatrix_x2(void* row, const std::uint32_t (&r)[2], CallSite site) { store_matrices(row, r, false, site); }
 void stmatrix_x4(void* row, const std::uint32_t (&r)[4], CallSite site) { store_matrices(row, r, false, site); }
-void stmatrix_x1_trans(void* row, const std::uint32_t (&r)[1], CallSite site) { store_matrices(row, r, true, site); }
-void stmatrix_x2_trans(void* row, const std::uint32_t (&r)[2], CallSite site) { store_matrices(row, r, true, site); }
-void stmatrix_x4_trans(void* row, const std::uint32_t (&r)[4], CallSite site) { store_matrices(row, r, true, site); }
+void stmatrix_x1_trans(void* row, const std::uint32_t (&r)[1], CallSite site) {
+  store_matrices(row, r, true, site);
+}
+void stmatrix_x2_trans(void* row, const std::uint32_t (&r)[2], CallSite site) {
+  store_matrices(row, r, true, site);
+}
+void stmatrix_x4_trans(void* row, const std::uint32_t (&r)[4], CallSite site) {
+  store_matrices(row, r, true, site);
+}
 void ldmatrix_x1(std::uint32_t (&r)[1], const void* row, CallSite site) { load_matrices(r, row, false, site); }
 void ldmatrix_x2(std::uint32_t (&r)[2], const void* row, CallSite site) { load_matrices(r, row, false, site); }
 void ldmatrix_x4(std::uint32_t (&r)[4], const void* row, CallSite site) { load_matrices(r, row, false, site); }
-void ldmatrix_x1_trans(std::uint32_t (&r)[1], const void* row, CallSite site) { load_matrices(r, row, true, site); }
-void ldmatrix_x2_trans(std::uint32_t (&r)[2], const void* row, CallSite site) { load_matrices(r, row, true, site); }
-void ldmatrix_x4_trans(std::uint32_t (&r)[4], const void* row, CallSite site) { load_matrices(r, row, true, site); }
+void ldmatrix_x1_trans(std::uint32_t (&r)[1], const void* row, CallSite site) {
+  load_matrices(r, row, true, site);
+}
+void ldmatrix_x2_trans(std::uint32_t (&r)[2], const void* row, CallSite site) {
+  load_matrices(r, row, true, site);
+}
+void ldmatrix_x4_trans(std::uint32_t (&r)[4], const void* row, CallSite site) {
+  load_matrices(r, row, true, site);
+}
 
 // setmaxnreg.
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Model: a cp.async lands where it was issued or where it was waited for, as the schedule says, and nowhere between;
-// it is judged as a write that may happen at any time from one to the other. It is part of the generic proxy.
+// Model: a cp.async lands where it was issued or where it was waited for, as the schedule says, and nowhere
+// between; it is judged as a write that may happen at any time from one to the other. It is part of the generic
+// proxy.
 #include "sim/machine/async_copy.h"
 
 #include "sim/machine/machine.h"
@@ -34,7 +35,8 @@ void Machine::cp_async(Thread& thread, const AsyncCopy& operands, bool lands_now
   if (operands.source_bytes == operands.bytes) {
     ld_global(thread, operands.from, bytes.data(), operands.bytes, site);
   } else {
-    for (std::uint32_t b = 0; b < operands.source_bytes; ++b) ld_global(thread, operands.from + b, bytes.data(), 1, site);
+    for (std::uint32_t b = 0; b < operands.source_bytes; ++b)
+      ld_global(thread, operands.from + b, bytes.data(), 1, site);
   }
   AsyncCopy copy = operands;
   copy.number = ++thread.copies.issued;
@@ -96,8 +98,9 @@ void Machine::cp_async_wait_group(Thread& thread, std::uint32_t pending, CallSit
   }
 }
 
-// PTX: cp.async.mbarrier.arrive: the barrier tracks all copies of the thread so far, and one arrival follows when they
-// are complete. Without .noinc the barrier counts one arrival more before that, so that nothing is left of it.
+// PTX: cp.async.mbarrier.arrive: the barrier tracks all copies of the thread so far, and one arrival follows when
+// they are complete. Without .noinc the barrier counts one arrival more before that, so that nothing is left of
+// it.
 void Machine::cp_async_mbarrier_arrive(Thread& thread, SharedAddress address, bool noinc, CallSite site) {
   Barrier& barrier = own_barrier(thread, address, site, "cp.async.mbarrier.arrive");
   land_until(thread, thread.copies.issued);

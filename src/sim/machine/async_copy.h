@@ -25,7 +25,8 @@ struct AsyncCopy {
 struct AsyncCopies {
   std::vector<AsyncCopy> pending;
   std::uint64_t issued = 0;
-  std::vector<std::uint64_t> groups;  // for each not waited for: how many copies had been issued when it was committed
+  std::vector<std::uint64_t>
+      groups;  // for each not waited for: how many copies had been issued when it was committed
 };
 
 }  // namespace heddle::sim::machine

@@ -31,7 +31,8 @@ void Machine::finish_cluster_round(Cluster& cluster) {
   for (Cta* cta : cluster.ctas) {
     for (std::uint32_t t = 0; t < threads_per_cta_; ++t) {
       Thread& waiter = cta->threads[t];
-      if (waiter.state == ThreadState::kBlocked && waiter.wait.kind == WaitKind::kClusterBarrier) make_ready(waiter);
+      if (waiter.state == ThreadState::kBlocked && waiter.wait.kind == WaitKind::kClusterBarrier)
+        make_ready(waiter);
     }
   }
 }

@@ -49,7 +49,8 @@ void GlobalMemory::add_at(std::uint64_t address, std::string name, void* host, s
 void GlobalMemory::insert(Region region) {
   if (region.bytes == 0) return;
   if (region.host == nullptr) {
-    throw InputError(fmt::format("global memory: '{}' is a null pointer with {} bytes", region.name, region.bytes));
+    throw InputError(
+        fmt::format("global memory: '{}' is a null pointer with {} bytes", region.name, region.bytes));
   }
   if (region.bytes - 1 > ~region.address) {
     throw InputError(fmt::format("global memory: '{}' has {} bytes at {:#x}, which go past the last address",

@@ -43,8 +43,8 @@ Machine::Machine(const LaunchOptions& options, const LaunchShape& shape, std::ui
   ready_.reserve(threads_.size());
   for (std::uint32_t c = 0; c < resident; ++c) {
     Cluster& cluster = clusters_[c];
-    cluster.arena = static_cast<std::byte*>(
-        ::operator new(std::size_t{cluster_size_} * kArenaStride, kArenaAlignment));
+    cluster.arena =
+        static_cast<std::byte*>(::operator new (std::size_t{cluster_size_} * kArenaStride, kArenaAlignment));
     for (std::uint32_t rank = 0; rank < cluster_size_; ++rank) {
       auto cta = std::make_unique<Cta>();
       cta->cluster = &cluster;
@@ -241,7 +241,8 @@ void Machine::cta_exit(Cta& cta) {
   if (wants(EventKind::kCtaExit)) emit({.kind = EventKind::kCtaExit, .cta = cta.linear});
 }
 
-SharedAddress Machine::mapa(const Thread& thread, SharedAddress address, std::uint32_t rank, CallSite site) const {
+SharedAddress Machine::mapa(const Thread& thread, SharedAddress address, std::uint32_t rank,
+                            CallSite site) const {
   if (rank >= cluster_size_) {
     fault(&thread, site, FaultCode::kBadRank,
           fmt::format("mapa to rank {}, but the cluster has {} CTAs: ranks 0 to {}", rank, cluster_size_,
@@ -304,7 +305,9 @@ std::string Machine::describe_shared(const Cta& cta, std::uint32_t offset) const
   return fmt::format("{}[{}]", name.pipeline, name.stage);
 }
 
-std::string Machine::describe(const Barrier& barrier) const { return describe_shared(*barrier.cta, barrier.offset); }
+std::string Machine::describe(const Barrier& barrier) const {
+  return describe_shared(*barrier.cta, barrier.offset);
+}
 
 std::string Machine::describe(const Cta& cta) const {
   if (shape_.grid.y == 1 && shape_.grid.z == 1) return fmt::format("block {}", cta.id.x);

@@ -86,11 +86,12 @@ enum class WaitKind : std::uint8_t {
 struct Wait {
   WaitKind kind = WaitKind::kNone;
   Barrier* barrier = nullptr;
-  std::uint64_t phase = 0;   // mbarrier: the awaited phase; cluster barrier: the awaited round; wgmma: the
-                             // operations of the warpgroup that must be done
-  std::uint32_t id = 0;      // named barrier
-  std::uint32_t mask = 0;    // warp: the lanes that must meet
-  std::uint32_t groups = 0;  // that may stay pending; setmaxnreg: registers that are wanted; tcgen05.alloc: columns
+  std::uint64_t phase = 0;  // mbarrier: the awaited phase; cluster barrier: the awaited round; wgmma: the
+                            // operations of the warpgroup that must be done
+  std::uint32_t id = 0;     // named barrier
+  std::uint32_t mask = 0;   // warp: the lanes that must meet
+  std::uint32_t groups =
+      0;  // that may stay pending; setmaxnreg: registers that are wanted; tcgen05.alloc: columns
   bool read_only = false;
   CallSite site = {};
 };
@@ -139,10 +140,10 @@ struct Thread {
 };
 
 struct Cluster {
-  std::vector<Cta*> ctas;       // by rank
-  std::byte* arena = nullptr;   // the shared memory of all its CTAs, kArenaStride apart
-  std::uint32_t threads = 0;    // that have not exited
-  std::uint32_t arrived = 0;    // on the cluster barrier, this round
+  std::vector<Cta*> ctas;      // by rank
+  std::byte* arena = nullptr;  // the shared memory of all its CTAs, kArenaStride apart
+  std::uint32_t threads = 0;   // that have not exited
+  std::uint32_t arrived = 0;   // on the cluster barrier, this round
   std::uint64_t round = 0;
   bool running = false;
 };
@@ -177,8 +178,8 @@ struct Cta {
   std::uint32_t free_registers = 0;
   Tmem tmem;
   std::deque<Tcgen05Queue> tcgen05_queues;  // one for each thread that has issued something
-  std::vector<std::uint32_t> barrier_at;  // by address / 8: barrier id + 1
-  std::vector<std::uint32_t> barrier_ids;  // of all it has initialised
+  std::vector<std::uint32_t> barrier_at;    // by address / 8: barrier id + 1
+  std::vector<std::uint32_t> barrier_ids;   // of all it has initialised
   std::vector<NamedRange> names;
   Thread* threads = nullptr;
 };
@@ -242,8 +243,8 @@ class Machine {
   // After the test failed: the thread sleeps until the awaited phase is over.
   void mbarrier_suspend_parity(Thread& thread, SharedAddress address, std::uint32_t parity, CallSite site);
   void mbarrier_suspend(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site);
-  // Ends the sleep of threads that may give up, when nothing else can go on. False if all of them have tried again and
-  // again for the same phase while nothing changed.
+  // Ends the sleep of threads that may give up, when nothing else can go on. False if all of them have tried
+  // again and again for the same phase while nothing changed.
   bool end_tries();
 
   // Other barriers.
@@ -261,10 +262,12 @@ class Machine {
 
   // Memory and fences.
   void ld_shared(Thread& thread, SharedAddress address, void* registers, std::uint32_t bytes, CallSite site);
-  void st_shared(Thread& thread, SharedAddress address, const void* registers, std::uint32_t bytes, CallSite site);
+  void st_shared(Thread& thread, SharedAddress address, const void* registers, std::uint32_t bytes,
+                 CallSite site);
   void ld_global(Thread& thread, std::uint64_t address, void* registers, std::uint32_t bytes, CallSite site,
                  bool is_coherent = true);
-  void st_global(Thread& thread, std::uint64_t address, const void* registers, std::uint32_t bytes, CallSite site);
+  void st_global(Thread& thread, std::uint64_t address, const void* registers, std::uint32_t bytes,
+                 CallSite site);
   void fence(Thread& thread, FenceKind kind, CallSite site);
   // Accesses that others may make at the same time: atom, red, and loads and stores that are volatile or have a
   // memory order. `update` reads and writes the bytes in place, and says whether it did write.
@@ -291,7 +294,8 @@ class Machine {
                     SharedAddress barrier, CallSite site, Reduction reduction = nullptr);
   void bulk_reduce(Thread& thread, Reduction reduction, std::uint64_t global, SharedAddress source,
                    std::uint32_t bytes, CallSite site);
-  // st.async, and red.async if there is a reduction: a value of 4, 8 or 16 bytes on its way to a CTA of the cluster.
+  // st.async, and red.async if there is a reduction: a value of 4, 8 or 16 bytes on its way to a CTA of the
+  // cluster.
   void store_async(Thread& thread, SharedAddress destination, const void* value, std::uint32_t bytes,
                    SharedAddress barrier, Reduction reduction, CallSite site);
   void bulk_commit_group(Thread& thread, CallSite site);
@@ -327,15 +331,17 @@ class Machine {
   bool wgmma_wait_arrive(Thread& thread, std::uint32_t pending, CallSite site);
   bool wgmma_wait_group(Thread& thread, std::uint32_t pending, CallSite site);
 
-  // Tensor memory. The registers that operands point to stay in place until a load was waited for. Where there are
-  // two entries, the warp meets at the first, and each of its threads waits at the second, again if it was blocked.
+  // Tensor memory. The registers that operands point to stay in place until a load was waited for. Where there
+  // are two entries, the warp meets at the first, and each of its threads waits at the second, again if it was
+  // blocked.
   bool tcgen05_alloc(Thread& thread, const TmemOperands& operands, CallSite site);
   bool tcgen05_dealloc(Thread& thread, const TmemOperands& operands, CallSite site);
   bool tcgen05_request_wait(Thread& thread, CallSite site);  // for either
   bool tcgen05_relinquish_alloc_permit(Thread& thread, const TmemOperands& operands, CallSite site);
   bool tcgen05_ld(Thread& thread, const TmemOperands& operands, CallSite site);
   bool tcgen05_st(Thread& thread, const TmemOperands& operands, CallSite site);
-  // An instruction of the warp needs registers that a load fills, which begin here for lane 0: they are filled now.
+  // An instruction of the warp needs registers that a load fills, which begin here for lane 0: they are filled
+  // now.
   void tcgen05_deliver(const Thread& thread, const std::uint32_t* registers);
   bool tcgen05_wait_arrive(Thread& thread, bool for_stores, CallSite site);
   bool tcgen05_wait(Thread& thread, bool for_stores, CallSite site);
@@ -363,10 +369,10 @@ class Machine {
   const std::deque<Barrier>& barriers() const { return barriers_; }
   Barrier* find_barrier(const Cta& cta, std::uint32_t offset);
   BarrierName name_of(const Cta& cta, std::uint32_t offset) const;
-  std::string describe(const Barrier& barrier) const;         // "full of input[2]"
+  std::string describe(const Barrier& barrier) const;  // "full of input[2]"
   std::string describe_shared(const Cta& cta, std::uint32_t offset) const;
-  std::string describe(const Thread& thread) const;           // "load, warp 0, lane 0"
-  std::string describe(const Cta& cta) const;                 // "block 3", empty if there is only one
+  std::string describe(const Thread& thread) const;  // "load, warp 0, lane 0"
+  std::string describe(const Cta& cta) const;        // "block 3", empty if there is only one
   std::vector<const Thread*> resident_threads() const;
   std::uint64_t state_changes() const { return state_changes_ + meetings_; }
   Stats& stats() { return stats_; }
@@ -383,7 +389,8 @@ class Machine {
   void add_observer(Observer& observer);
 
   const TmaEngine& tma() const { return tma_; }
-  void complete_tx(Cta& cta, std::uint32_t barrier_offset, std::uint32_t bytes, std::uint64_t copy, CallSite site);
+  void complete_tx(Cta& cta, std::uint32_t barrier_offset, std::uint32_t bytes, std::uint64_t copy,
+                   CallSite site);
   void copy_changed(Thread* issuer);  // a bulk group of this thread has come further
   Cta& cta_of(const Thread& thread, SharedAddress address, CallSite site, const char* instruction) const;
   // A mistake that the machine cannot go on after.
@@ -401,7 +408,7 @@ class Machine {
   };
 
   Fault placed(const Thread* thread, CallSite site, Fault mistake) const;  // with a line for who and where
-  isa::Dim3 cluster_at(std::uint64_t index) const;  // counted in clusters
+  isa::Dim3 cluster_at(std::uint64_t index) const;                         // counted in clusters
   void start_cluster(Cluster& cluster, std::uint32_t index);
   ClcResponse clc_response(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const;
   void make_ready(Thread& thread);
@@ -409,8 +416,8 @@ class Machine {
   void wake_waiters(Barrier& barrier);
   void settle(Barrier& barrier);
   // Emits what a thread did to a barrier.
-  void tell(EventKind kind, const Thread& thread, const Barrier& barrier, std::uint64_t phase, std::uint64_t value,
-            EventScope scope, CallSite site);
+  void tell(EventKind kind, const Thread& thread, const Barrier& barrier, std::uint64_t phase,
+            std::uint64_t value, EventScope scope, CallSite site);
   void changed() { ++state_changes_; }
   Barrier& live_barrier(const Thread& thread, SharedAddress address, CallSite site, const char* instruction);
   Barrier& own_barrier(const Thread& thread, SharedAddress address, CallSite site, const char* instruction);
@@ -465,17 +472,18 @@ class Machine {
   void refuse_tcgen05(const Thread& thread, Tcgen05Fault wrong, CallSite site) const;
   void tell_issue(const Thread& thread, std::uint64_t id, const char* name, CallSite site);
   void enqueue(Thread& thread, Tcgen05Operation operation);
-  void commit(Thread& thread, int cta_group, SharedAddress barrier, std::vector<std::uint32_t> ranks, CallSite site);
+  void commit(Thread& thread, int cta_group, SharedAddress barrier, std::vector<std::uint32_t> ranks,
+              CallSite site);
   void step_tcgen05(std::size_t index);
   void run_tcgen05_mma(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
   void run_tcgen05_cp(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
   void tell_operand(const Cta& cta, const Tcgen05Operation& operation, const std::vector<SharedRange>& ranges);
-  void touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation, std::uint32_t taddr,
-                  std::uint32_t cols, std::uint64_t how, const char* operand);
+  void touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation,
+                  std::uint32_t taddr, std::uint32_t cols, std::uint64_t how, const char* operand);
   void touch_scales(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation, char side,
                     std::uint32_t rows);
-  std::vector<Scale> read_scales(const Tcgen05Queue& queue, Cta& cta, const Tcgen05Operation& operation, char side,
-                                 std::uint32_t rows);
+  std::vector<Scale> read_scales(const Tcgen05Queue& queue, Cta& cta, const Tcgen05Operation& operation,
+                                 char side, std::uint32_t rows);
   void run_tcgen05_commit(const Tcgen05Queue& queue, const Tcgen05Operation& operation);
   void check_registers_at_exit(const Cta& cta) const;
   void land(Thread& thread, const AsyncCopy& copy);

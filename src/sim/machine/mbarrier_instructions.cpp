@@ -170,7 +170,8 @@ EventScope Machine::wide_enough(const Thread& thread, const Barrier& barrier, Ev
   if (scope != EventScope::kCta || barrier.cta == thread.cta) return scope;
   judge(&thread, site,
         {.code = FaultCode::kNarrowScope,
-         .headline = fmt::format("{} at CTA scope, on {} of {}", instruction, describe(barrier), describe(*barrier.cta)),
+         .headline =
+             fmt::format("{} at CTA scope, on {} of {}", instruction, describe(barrier), describe(*barrier.cta)),
          .details = {"likely: .release.cluster is missing; an arrival without a scope is one of CTA scope"}});
   return EventScope::kCluster;
 }
@@ -302,9 +303,9 @@ void Machine::mbarrier_suspend_parity(Thread& thread, SharedAddress address, std
   mbarrier_suspend(thread, address, barrier.state.awaited(parity) << 20, site);
 }
 
-// PTX: mbarrier.try_wait. The thread sleeps for a time limit at most; a try that stands alone comes back with false.
-// Model: the limit is over when nothing else can go on. A thread that has come back to the same phase this often, while
-// nothing has changed, waits for it.
+// PTX: mbarrier.try_wait. The thread sleeps for a time limit at most; a try that stands alone comes back with
+// false. Model: the limit is over when nothing else can go on. A thread that has come back to the same phase this
+// often, while nothing has changed, waits for it.
 bool Machine::end_tries() {
   constexpr std::uint32_t kMaxTries = 64;
   bool any = false;

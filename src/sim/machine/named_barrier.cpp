@@ -12,7 +12,8 @@ namespace heddle::sim::machine {
 
 namespace {
 
-// The hardware counts warps: one whose lanes are all here is 32 threads, also if some have exited or never existed.
+// The hardware counts warps: one whose lanes are all here is 32 threads, also if some have exited or never
+// existed.
 std::uint32_t counted(std::uint32_t here, std::uint32_t live) {
   if (here == 0) return 0;
   return (live & ~here) == 0 ? 32 : static_cast<std::uint32_t>(std::popcount(here));
@@ -65,7 +66,8 @@ void Machine::check_named_operands(const Thread& thread, std::uint32_t id, std::
   }
 }
 
-void Machine::named_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, bool is_of_all, CallSite site) {
+void Machine::named_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, bool is_of_all,
+                           CallSite site) {
   check_named_operands(thread, id, threads, site);
   Cta& cta = *thread.cta;
   NamedBarrier& barrier = cta.named[id];
@@ -105,7 +107,11 @@ void Machine::finish_named_round(Cta& cta, std::uint32_t id, const Thread& last,
       const CallSite waits_at = waiter.wait.site;
       make_ready(waiter);
       if (wants(EventKind::kNamedPass)) {
-        emit({.kind = EventKind::kNamedPass, .cta = cta.linear, .thread = waiter.tid, .value = id, .site = waits_at});
+        emit({.kind = EventKind::kNamedPass,
+              .cta = cta.linear,
+              .thread = waiter.tid,
+              .value = id,
+              .site = waits_at});
       }
     }
   }
@@ -132,16 +138,16 @@ bool Machine::bar_sync_all(Thread& thread, std::uint32_t id, CallSite site) {
   return named_wait(thread, id, whole_cta(), true, site);
 }
 
-bool Machine::bar_red(Thread& thread, std::uint32_t id, std::uint32_t threads, NamedReduction reduction, bool says_yes,
-                      CallSite site) {
+bool Machine::bar_red(Thread& thread, std::uint32_t id, std::uint32_t threads, NamedReduction reduction,
+                      bool says_yes, CallSite site) {
   const bool is_of_all = threads == 0;
   const std::uint32_t count = is_of_all ? whole_cta() : threads;
   check_named_operands(thread, id, count, site);
   NamedBarrier& barrier = thread.cta->named[id];
   if (barrier.reduction != NamedReduction::kNone && barrier.reduction != reduction) {
     fault(&thread, site, FaultCode::kNamedBarrier,
-          fmt::format("bar.red.{} on named barrier {}, but others of the same round reduce by .{}", text_of(reduction),
-                      id, text_of(barrier.reduction)));
+          fmt::format("bar.red.{} on named barrier {}, but others of the same round reduce by .{}",
+                      text_of(reduction), id, text_of(barrier.reduction)));
   }
   barrier.reduction = reduction;
   ++barrier.votes;

@@ -28,7 +28,8 @@ bool Machine::setmaxnreg(Thread& thread, bool increases, std::uint32_t count, Ca
   const std::uint32_t value = count | (increases ? 1u << 16 : 0u);
   if (!warp_meet(thread, WarpOp::kSetmaxnreg, isa::kFullMask, value, 0, site)) return false;
   WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
-  if (warp.register_changes == group.register_changes.size()) group.register_changes.push_back({increases, count});
+  if (warp.register_changes == group.register_changes.size())
+    group.register_changes.push_back({increases, count});
   const RegisterChange& first = group.register_changes[warp.register_changes++];
   for (std::uint32_t l = 0; l < 32; ++l) {
     if (thread.cta->threads[thread.warp() * 32 + l].result == value && first.increases == increases &&
@@ -83,7 +84,8 @@ bool Machine::setmaxnreg_wait(Thread& thread, CallSite site) {
 
 void Machine::check_register_waits() const {
   for (const Thread& thread : threads_) {
-    if (thread.cta == nullptr || thread.state != ThreadState::kBlocked || thread.wait.kind != WaitKind::kRegisters) {
+    if (thread.cta == nullptr || thread.state != ThreadState::kBlocked ||
+        thread.wait.kind != WaitKind::kRegisters) {
       continue;
     }
     const Cta& cta = *thread.cta;

@@ -212,15 +212,11 @@ std::string text_of(const Tcgen05Operands& operands) {
 std::uint32_t Tcgen05Copy::rows() const {
   switch (shape) {
     case TmemCopyShape::k128x256b:
-    case TmemCopyShape::k128x128b:
-      return 128;
+    case TmemCopyShape::k128x128b: return 128;
     case TmemCopyShape::k64x128bWarpx2_02_13:
-    case TmemCopyShape::k64x128bWarpx2_01_23:
-      return 64;
-    case TmemCopyShape::k32x128bWarpx4:
-      return 32;
-    case TmemCopyShape::k4x256b:
-      return 4;
+    case TmemCopyShape::k64x128bWarpx2_01_23: return 64;
+    case TmemCopyShape::k32x128bWarpx4: return 32;
+    case TmemCopyShape::k4x256b: return 4;
   }
   return 0;
 }
@@ -232,16 +228,12 @@ std::uint32_t Tcgen05Copy::row_bytes() const {
 std::vector<std::uint32_t> Tcgen05Copy::lanes_of(std::uint32_t row) const {
   switch (shape) {
     case TmemCopyShape::k128x256b:
-    case TmemCopyShape::k128x128b:
-      return {row};
-    case TmemCopyShape::k64x128bWarpx2_02_13:
-      return {row, row + 64};
+    case TmemCopyShape::k128x128b: return {row};
+    case TmemCopyShape::k64x128bWarpx2_02_13: return {row, row + 64};
     case TmemCopyShape::k64x128bWarpx2_01_23:
       return {row % 32 + 64 * (row / 32), row % 32 + 64 * (row / 32) + 32};
-    case TmemCopyShape::k32x128bWarpx4:
-      return {row, row + 32, row + 64, row + 96};
-    case TmemCopyShape::k4x256b:
-      return {32 * row + tmem_lane(taddr)};
+    case TmemCopyShape::k32x128bWarpx4: return {row, row + 32, row + 64, row + 96};
+    case TmemCopyShape::k4x256b: return {32 * row + tmem_lane(taddr)};
   }
   return {};
 }

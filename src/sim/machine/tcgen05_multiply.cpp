@@ -66,12 +66,13 @@ void Machine::touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen0
 }
 
 // Scales of 32 rows fill a column, in each quarter of the lanes; the last rows may fill a part of one.
-void Machine::touch_scales(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation, char side,
-                           std::uint32_t rows) {
+void Machine::touch_scales(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation,
+                           char side, std::uint32_t rows) {
   const char* operand = side == 'A' ? "scales of A" : "scales of B";
   const std::uint32_t taddr = side == 'A' ? operation.operands.sfa : operation.operands.sfb;
   const std::uint32_t whole = rows / 32;
-  if (whole != 0) touch_tmem(queue, cta, operation, taddr, whole, TmemTouch::kLanes | TmemTouch::kNeedsOld, operand);
+  if (whole != 0)
+    touch_tmem(queue, cta, operation, taddr, whole, TmemTouch::kLanes | TmemTouch::kNeedsOld, operand);
   for (std::uint32_t half = 0; half < 2; ++half) {
     if (rows % 32 <= 16 * half) break;
     const std::uint64_t lanes = (std::uint64_t{1} << std::min(rows % 32 - 16 * half, 16u)) - 1;

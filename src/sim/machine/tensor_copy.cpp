@@ -221,8 +221,8 @@ void BoxCopy::measure_four_rows() {
     std::uint64_t offset = 0;
     std::uint64_t end = 0;
     hull_.overflows |= __builtin_mul_overflow(static_cast<std::uint64_t>(row), map_.strides[0], &offset);
-    hull_.overflows |= __builtin_add_overflow(base_ + static_cast<std::uint64_t>(coords_[0] * element_bytes()) +
-                                                  store_end_, offset, &end);
+    hull_.overflows |= __builtin_add_overflow(
+        base_ + static_cast<std::uint64_t>(coords_[0] * element_bytes()) + store_end_, offset, &end);
     hull_.low = hull_.is_empty ? first + offset : std::min(hull_.low, first + offset);
     hull_.high = hull_.is_empty ? first + offset : std::max(hull_.high, first + offset);
     hull_.is_empty = false;

@@ -136,7 +136,7 @@ template <int lanes>
 [[gnu::always_inline]] inline void add_up(Block& block) {
   using Vector = typename VectorOf<lanes>::Signed;
   for (std::uint32_t lane = 0; lane < kLanes; lane += lanes) {
-    const auto load = [lane](Vector& vector, const std::int32_t* words) __attribute__((always_inline)) {
+    const auto load = [lane](Vector & vector, const std::int32_t* words) __attribute__((always_inline)) {
       std::memcpy(&vector, words + lane, sizeof vector);
     };
     Vector largest;
@@ -257,8 +257,9 @@ std::uint32_t truncated_f32(std::uint64_t magnitude, int scale, int fraction_bit
   // A subnormal result has the exponent of the smallest normal one and no leading one.
   const int used = std::max(exponent, 1 - kF32Bias);
   const int shift = used - kF32Fraction - scale;
-  const auto significand =
-      static_cast<std::uint32_t>(shift >= 64 ? 0 : shift >= 0 ? magnitude >> shift : magnitude << -shift);
+  const auto significand = static_cast<std::uint32_t>(shift >= 64  ? 0
+                                                      : shift >= 0 ? magnitude >> shift
+                                                                   : magnitude << -shift);
   const std::uint32_t kept = significand & ~((1u << (kF32Fraction - fraction_bits)) - 1);
   return (static_cast<std::uint32_t>(used + kF32Bias - 1) << kF32Fraction) + kept;
 }
@@ -356,8 +357,8 @@ void multiply_add(const MmaArithmetic& arithmetic, const MmaOperand& a, std::uin
         }
         std::int64_t total = 0;
         for (std::uint32_t word = 0; word < words; ++word) total += block.word[word][lane];
-        result = rounded(type, total, block.largest[lane] - arithmetic.fraction_bits,
-                         arithmetic.result_fraction_bits);
+        result =
+            rounded(type, total, block.largest[lane] - arithmetic.fraction_bits, arithmetic.result_fraction_bits);
       }
     }
   }

@@ -88,23 +88,16 @@ void reduce(std::byte* destination, const std::byte* source, std::uint32_t bytes
 template <ReduceOp op>
 Reduction find_arithmetic(TensorType type) {
   switch (type) {
-    case TensorType::kU32:
-      return reduce<op, std::uint32_t>;
-    case TensorType::kI32:
-      return reduce<op, std::int32_t>;
-    case TensorType::kU64:
-      return reduce<op, std::uint64_t>;
-    case TensorType::kI64:
-      return op == ReduceOp::kAdd ? nullptr : reduce<op, std::int64_t>;
+    case TensorType::kU32: return reduce<op, std::uint32_t>;
+    case TensorType::kI32: return reduce<op, std::int32_t>;
+    case TensorType::kU64: return reduce<op, std::uint64_t>;
+    case TensorType::kI64: return op == ReduceOp::kAdd ? nullptr : reduce<op, std::int64_t>;
     case TensorType::kF32:
       if constexpr (op == ReduceOp::kAdd) return reduce<op, float>;
       else return nullptr;
-    case TensorType::kF16:
-      return reduce<op, fp16>;
-    case TensorType::kBF16:
-      return reduce<op, bf16>;
-    default:
-      return nullptr;
+    case TensorType::kF16: return reduce<op, fp16>;
+    case TensorType::kBF16: return reduce<op, bf16>;
+    default: return nullptr;
   }
 }
 
@@ -112,13 +105,10 @@ template <ReduceOp op>
 Reduction find_bitwise(TensorType type) {
   switch (type) {
     case TensorType::kU32:
-    case TensorType::kI32:
-      return reduce<op, std::uint32_t>;
+    case TensorType::kI32: return reduce<op, std::uint32_t>;
     case TensorType::kU64:
-    case TensorType::kI64:
-      return reduce<op, std::uint64_t>;
-    default:
-      return nullptr;
+    case TensorType::kI64: return reduce<op, std::uint64_t>;
+    default: return nullptr;
   }
 }
 
@@ -131,22 +121,14 @@ Reduction find_counting(TensorType type) {
 
 Reduction find_reduction(ReduceOp op, TensorType type) {
   switch (op) {
-    case ReduceOp::kAdd:
-      return find_arithmetic<ReduceOp::kAdd>(type);
-    case ReduceOp::kMin:
-      return find_arithmetic<ReduceOp::kMin>(type);
-    case ReduceOp::kMax:
-      return find_arithmetic<ReduceOp::kMax>(type);
-    case ReduceOp::kInc:
-      return find_counting<ReduceOp::kInc>(type);
-    case ReduceOp::kDec:
-      return find_counting<ReduceOp::kDec>(type);
-    case ReduceOp::kAnd:
-      return find_bitwise<ReduceOp::kAnd>(type);
-    case ReduceOp::kOr:
-      return find_bitwise<ReduceOp::kOr>(type);
-    case ReduceOp::kXor:
-      return find_bitwise<ReduceOp::kXor>(type);
+    case ReduceOp::kAdd: return find_arithmetic<ReduceOp::kAdd>(type);
+    case ReduceOp::kMin: return find_arithmetic<ReduceOp::kMin>(type);
+    case ReduceOp::kMax: return find_arithmetic<ReduceOp::kMax>(type);
+    case ReduceOp::kInc: return find_counting<ReduceOp::kInc>(type);
+    case ReduceOp::kDec: return find_counting<ReduceOp::kDec>(type);
+    case ReduceOp::kAnd: return find_bitwise<ReduceOp::kAnd>(type);
+    case ReduceOp::kOr: return find_bitwise<ReduceOp::kOr>(type);
+    case ReduceOp::kXor: return find_bitwise<ReduceOp::kXor>(type);
   }
   return nullptr;
 }

@@ -63,17 +63,17 @@ struct Copy {
   Cta* cta = nullptr;  // of the issuer
   std::uint32_t cta_linear = 0;
   CallSite site = {};
-  std::uint32_t bytes = 0;               // in all, to each target
-  std::optional<BoxCopy> box;            // absent: a flat copy
+  std::uint32_t bytes = 0;     // in all, to each target
+  std::optional<BoxCopy> box;  // absent: a flat copy
   isa::ReduceOp op = isa::ReduceOp::kAdd;
-  Reduction reduction = nullptr;         // of a flat copy, if it is one
-  std::uint64_t global = 0;              // the tensor's address, or the flat copy's
-  std::uint32_t shared = 0;              // offset of the shared side
-  std::uint32_t barrier = 0;             // offset of the barrier in each target
-  std::optional<std::uint32_t> pair;     // cta_group::2: the rank in each target's pair that has the barrier
-  std::vector<Piece> pieces;             // what has not landed
-  std::vector<std::byte> staged;         // what a store has read from shared memory, or st.async has brought along
-  bool source_was_read = false;          // shared-memory sources only
+  Reduction reduction = nullptr;      // of a flat copy, if it is one
+  std::uint64_t global = 0;           // the tensor's address, or the flat copy's
+  std::uint32_t shared = 0;           // offset of the shared side
+  std::uint32_t barrier = 0;          // offset of the barrier in each target
+  std::optional<std::uint32_t> pair;  // cta_group::2: the rank in each target's pair that has the barrier
+  std::vector<Piece> pieces;          // what has not landed
+  std::vector<std::byte> staged;      // what a store has read from shared memory, or st.async has brought along
+  bool source_was_read = false;       // shared-memory sources only
   std::uint64_t group = 0;
 };
 

@@ -80,8 +80,9 @@ void refuse(const Machine& machine, const Thread& thread, const CopyFault& mista
       machine.fault(&thread, site, FaultCode::kUnsupported,
                     fmt::format("{} of tensor type {}", instruction, mistake.value));
     case CopyFaultKind::kRowsRank:
-      machine.fault(&thread, site, FaultCode::kBadTensorMap,
-                    fmt::format("{} of four rows with a tensor map of rank {}; it has 2", instruction, mistake.value));
+      machine.fault(
+          &thread, site, FaultCode::kBadTensorMap,
+          fmt::format("{} of four rows with a tensor map of rank {}; it has 2", instruction, mistake.value));
     case CopyFaultKind::kRowsBox:
       machine.fault(&thread, site, FaultCode::kBadTensorMap,
                     fmt::format("{} of four rows with a tensor map whose box has {} rows; it has 1", instruction,
@@ -145,8 +146,10 @@ void check_pairs(const Machine& machine, const Thread& thread, std::uint32_t clu
   }
 }
 
-BoxCopy box_of(TileMode mode, const TensorMapSpec& spec, std::span<const std::int32_t> coords, std::uint32_t offset) {
-  return mode == TileMode::kFourRows ? BoxCopy::of_four_rows(spec, coords, offset) : BoxCopy(spec, coords, offset);
+BoxCopy box_of(TileMode mode, const TensorMapSpec& spec, std::span<const std::int32_t> coords,
+               std::uint32_t offset) {
+  return mode == TileMode::kFourRows ? BoxCopy::of_four_rows(spec, coords, offset)
+                                     : BoxCopy(spec, coords, offset);
 }
 
 void check_four_rows(const Machine& machine, const Thread& thread, TileMode mode, CallSite site,
@@ -216,8 +219,8 @@ void Machine::tensor_store(Thread& thread, const TensorMap& map, const std::int3
   const std::span<const std::int32_t> at(coords, static_cast<std::size_t>(rank));
   const std::uint32_t offset = source & kOffsetMask;
   refuse(*this, thread, box_of(mode, spec, at, offset).store_fault(thread.cta->shared_end), site, kStore);
-  issue_store(thread, CopyKind::kStore, isa::ReduceOp::kAdd, spec, box_of(mode, spec, at, offset % kSwizzleRepeat),
-              offset, site);
+  issue_store(thread, CopyKind::kStore, isa::ReduceOp::kAdd, spec,
+              box_of(mode, spec, at, offset % kSwizzleRepeat), offset, site);
 }
 
 void Machine::tensor_reduce(Thread& thread, isa::ReduceOp op, const TensorMap& map, const std::int32_t* coords,
@@ -264,8 +267,8 @@ void Machine::bulk_load(Thread& thread, SharedAddress destination, std::uint64_t
   const std::uint32_t targets = mask == 0 ? 1u << own.rank : mask;
   if (targets >> cluster_size_ != 0) {
     fault(&thread, site, FaultCode::kBadRank,
-          fmt::format("{} multicast with mask {:#x}; it names CTAs of the cluster, which has {}", kInstruction, targets,
-                      cluster_size_));
+          fmt::format("{} multicast with mask {:#x}; it names CTAs of the cluster, which has {}", kInstruction,
+                      targets, cluster_size_));
   }
   check_flat(*this, thread, global, destination & kOffsetMask, bytes, site, kInstruction);
   if (destination >> kRankShift != barrier >> kRankShift) {
@@ -354,8 +357,8 @@ void Machine::check_peer_bytes(const Thread& thread, const Cta& target, std::uin
                     instruction, bytes, offset, kSharedBase, target.shared_end));
 }
 
-// PTX: st.async, red.async. The value leaves with the instruction; it lands, and its bytes are counted, at any time after.
-// Model: as a copy of the copy engine does, and so in the async proxy.
+// PTX: st.async, red.async. The value leaves with the instruction; it lands, and its bytes are counted, at any
+// time after. Model: as a copy of the copy engine does, and so in the async proxy.
 void Machine::store_async(Thread& thread, SharedAddress destination, const void* value, std::uint32_t bytes,
                           SharedAddress barrier, Reduction reduction, CallSite site) {
   const char* kInstruction = reduction == nullptr ? "st.async" : "red.async";
@@ -363,8 +366,8 @@ void Machine::store_async(Thread& thread, SharedAddress destination, const void*
   const std::uint32_t offset = destination & kOffsetMask;
   if (offset % bytes != 0) {
     fault(&thread, site, FaultCode::kMisaligned,
-          fmt::format("{} of {} bytes at shared address {:#x}; the address must be a multiple of {}", kInstruction, bytes,
-                      offset, bytes));
+          fmt::format("{} of {} bytes at shared address {:#x}; the address must be a multiple of {}",
+                      kInstruction, bytes, offset, bytes));
   }
   check_peer_bytes(thread, target, offset, bytes, site, kInstruction);
   live_barrier(thread, barrier, site, kInstruction);
@@ -399,8 +402,7 @@ void Machine::bulk_commit_group(Thread& thread, CallSite site) {
 
 bool Machine::bulk_wait_group(Thread& thread, std::uint32_t pending, bool read_only, CallSite site) {
   if (!thread.groups.reached(pending, read_only)) {
-    block(thread,
-          {.kind = WaitKind::kBulkGroup, .groups = pending, .read_only = read_only, .site = site});
+    block(thread, {.kind = WaitKind::kBulkGroup, .groups = pending, .read_only = read_only, .site = site});
     return false;
   }
   if (wants(EventKind::kGroupPass)) {

@@ -8,16 +8,11 @@ namespace heddle::sim::machine {
 TmemCell cell_of(TmemShape shape, std::uint32_t thread, std::uint32_t r) {
   const std::uint32_t t = thread;
   switch (shape) {
-    case TmemShape::k32x32b:
-      return {t, r, 0};
-    case TmemShape::k16x64b:
-      return {t / 4 + 8 * (t % 2), 2 * r + t / 2 % 2, 0};
-    case TmemShape::k16x128b:
-      return {t / 4 + 8 * (r % 2), 4 * (r / 2) + t % 4, 0};
-    case TmemShape::k16x256b:
-      return {t / 4 + 8 * (r / 2 % 2), 8 * (r / 4) + 2 * (t % 4) + r % 2, 0};
-    case TmemShape::k16x32bx2:
-      return {t % 16, r, t / 16};
+    case TmemShape::k32x32b: return {t, r, 0};
+    case TmemShape::k16x64b: return {t / 4 + 8 * (t % 2), 2 * r + t / 2 % 2, 0};
+    case TmemShape::k16x128b: return {t / 4 + 8 * (r % 2), 4 * (r / 2) + t % 4, 0};
+    case TmemShape::k16x256b: return {t / 4 + 8 * (r / 2 % 2), 8 * (r / 4) + 2 * (t % 4) + r % 2, 0};
+    case TmemShape::k16x32bx2: return {t % 16, r, t / 16};
   }
   return {};
 }

@@ -94,8 +94,8 @@ std::uint32_t Rendezvous::result(std::uint32_t lane) const {
   }
 }
 
-// Masks may overlap: a lane that one meeting waits for may first have to leave another. Only where two wait for each
-// other, at once or through further ones, can neither end.
+// Masks may overlap: a lane that one meeting waits for may first have to leave another. Only where two wait for
+// each other, at once or through further ones, can neither end.
 const Rendezvous* Warp::crossed(const Rendezvous& meeting) const {
   std::uint32_t awaited = meeting.mask & live & ~meeting.arrived;
   for (std::uint32_t before = 0; before != awaited;) {

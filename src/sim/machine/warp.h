@@ -66,7 +66,8 @@ struct Warp {
   std::uint32_t exist = 0;           // fewer than 32 lanes only in the last warp of a CTA
   std::uint32_t live = 0;            // lanes that exist and have not exited
 
-  // Another meeting that waits for lanes of this one, which waits for its lanes: neither can end. Null: there is none.
+  // Another meeting that waits for lanes of this one, which waits for its lanes: neither can end. Null: there is
+  // none.
   const Rendezvous* crossed(const Rendezvous& meeting) const;
 };
 

@@ -13,7 +13,8 @@ constexpr std::uint32_t kChunkBytes = 16;  // what is contiguous in every layout
 
 // Calls body(row, k, address) for the first element of each chunk.
 template <class Body>
-void for_each_chunk(const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows, Body&& body) {
+void for_each_chunk(const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows,
+                    Body&& body) {
   const std::uint32_t chunk = kChunkBytes / stored_bytes(type);
   const std::uint32_t depth = kRowBytes / stored_bytes(type);
   const std::uint32_t row_step = major == Major::kK ? 1 : chunk;
@@ -59,12 +60,13 @@ bool WgmmaAccumulator::overlaps(const WgmmaAccumulator& other) const {
 
 void WgmmaAccumulator::take_registers() {
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    for_each_element(type, words(), lane, [&](std::uint32_t row, std::uint32_t column, std::uint32_t word,
-                                              std::uint32_t half) {
-      std::uint32_t value = 0;
-      std::memcpy(&value, registers[lane] + 4 * word, 4);
-      values[row * n + column] = type == AccumulatorType::kF16 ? value >> 16 * half & 0xFFFF : value;
-    });
+    for_each_element(type, words(), lane,
+                     [&](std::uint32_t row, std::uint32_t column, std::uint32_t word, std::uint32_t half) {
+                       std::uint32_t value = 0;
+                       std::memcpy(&value, registers[lane] + 4 * word, 4);
+                       values[row * n + column] =
+                           type == AccumulatorType::kF16 ? value >> 16 * half & 0xFFFF : value;
+                     });
   }
 }
 
@@ -79,11 +81,11 @@ void WgmmaAccumulator::poison_registers() const {
 void WgmmaAccumulator::give_registers() const {
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     std::uint32_t value = 0;
-    for_each_element(type, words(), lane, [&](std::uint32_t row, std::uint32_t column, std::uint32_t word,
-                                              std::uint32_t half) {
-      value = half == 0 ? values[row * n + column] : value | values[row * n + column] << 16;
-      std::memcpy(registers[lane] + 4 * word, &value, 4);
-    });
+    for_each_element(type, words(), lane,
+                     [&](std::uint32_t row, std::uint32_t column, std::uint32_t word, std::uint32_t half) {
+                       value = half == 0 ? values[row * n + column] : value | values[row * n + column] << 16;
+                       std::memcpy(registers[lane] + 4 * word, &value, 4);
+                     });
   }
 }
 

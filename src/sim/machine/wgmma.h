@@ -57,9 +57,9 @@ struct WgmmaAccumulator {
   std::uint32_t words() const { return type == AccumulatorType::kF16 ? n / 4 : n / 2; }
   bool has_registers_of(const WgmmaAccumulator& other) const;
   bool overlaps(const WgmmaAccumulator& other) const;
-  void take_registers();         // reads them
+  void take_registers();  // reads them
   void poison_registers() const;
-  void give_registers() const;   // writes them
+  void give_registers() const;  // writes them
   bool equals_registers() const;
 };
 

@@ -80,12 +80,13 @@ void check_descriptor(const Machine& machine, const Thread& thread, char operand
                   std::move(details));
   };
   if (!decoded.is_well_formed()) {
-    refuse(fmt::format("the reserved bits {:#x} are set; bits 14-15, 30-31, 46-48 and 52-61 are 0",
-                       decoded.wrong_bits),
-           descriptor == ~std::uint64_t{0}
-               ? "it was built from a field that does not fit: addresses and offsets are multiples of 16 below 2^18"
-           : decode_tcgen05_descriptor(descriptor).is_well_formed() ? "it is a tcgen05 descriptor"
-                                                                    : "a byte count was not divided by 16");
+    refuse(
+        fmt::format("the reserved bits {:#x} are set; bits 14-15, 30-31, 46-48 and 52-61 are 0",
+                    decoded.wrong_bits),
+        descriptor == ~std::uint64_t{0}
+            ? "it was built from a field that does not fit: addresses and offsets are multiples of 16 below 2^18"
+        : decode_tcgen05_descriptor(descriptor).is_well_formed() ? "it is a tcgen05 descriptor"
+                                                                 : "a byte count was not divided by 16");
   }
   if (fields.base_offset >= std::max(repeat_lines(fields.swizzle), 1u) ||
       (fields.swizzle == Swizzle::kNone && fields.base_offset != 0)) {
@@ -97,7 +98,8 @@ void check_descriptor(const Machine& machine, const Thread& thread, char operand
            "");
   }
   const Cta& cta = *thread.cta;
-  const std::string shared = fmt::format("the CTA's shared memory is [{:#x}, {:#x})", kSharedBase, cta.shared_end);
+  const std::string shared =
+      fmt::format("the CTA's shared memory is [{:#x}, {:#x})", kSharedBase, cta.shared_end);
   if (fields.start_address < kSharedBase || fields.start_address >= cta.shared_end) {
     refuse(fmt::format("the start address is {:#x}; {}", fields.start_address, shared),
            "the address is a pointer's and not that of shared_address()");

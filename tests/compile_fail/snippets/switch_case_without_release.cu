@@ -11,14 +11,11 @@ HEDDLE_DEVICE void snippet(Pipeline& pipeline, const Args& args) {
       use(args, stage.index());
       std::move(stage).release();
       break;
-    case 1:
-      use(args, 1);
+    case 1: use(args, 1);
 #ifndef MISUSE
       std::move(stage).release();
 #endif
       break;
-    default:
-      std::move(stage).release_without_signal();
-      break;
+    default: std::move(stage).release_without_signal(); break;
   }
 }

@@ -7,16 +7,10 @@
 HEDDLE_DEVICE void snippet(Pipeline& pipeline, const Args& args) {
   auto stage = pipeline.acquire_consumer();
   switch (args.choice) {
-    case 0:
-      std::move(stage).release();
-      break;
-    case 1:
-      std::move(stage).release_without_signal();
-      break;
+    case 0: std::move(stage).release(); break;
+    case 1: std::move(stage).release_without_signal(); break;
 #ifndef MISUSE
-    default:
-      std::move(stage).release();
-      break;
+    default: std::move(stage).release(); break;
 #endif
   }
 }

@@ -11,7 +11,6 @@ constexpr std::uint32_t kN = 256;
 #else
 constexpr std::uint32_t kN = 224;
 #endif
-constexpr BlockScaledTmemConfig kConfig{.accumulator = {.m = 128, .n = kN},
-                                        .num_accumulator_stages = 2,
-                                        .num_input_stages = 4};
+constexpr BlockScaledTmemConfig kConfig{
+    .accumulator = {.m = 128, .n = kN}, .num_accumulator_stages = 2, .num_input_stages = 4};
 static_assert(BlockScaledTmemRegions<kConfig>::kAllocCols == 512);

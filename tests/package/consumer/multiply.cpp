@@ -22,7 +22,8 @@ heddle::RunOutcome multiply(const std::vector<heddle::bf16>& a, const std::vecto
 // Row i is i % period everywhere.
 std::vector<heddle::bf16> matrix(int rows, int period) {
   std::vector<heddle::bf16> elements;
-  for (int i = 0; i < rows * 64; ++i) elements.push_back(heddle::bf16::from_float(static_cast<float>(i / 64 % period)));
+  for (int i = 0; i < rows * 64; ++i)
+    elements.push_back(heddle::bf16::from_float(static_cast<float>(i / 64 % period)));
   return elements;
 }
 

@@ -62,8 +62,8 @@ inline double quiet(double nan) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(nan) | std::uint64_t{0x0008000000000000});
 }
 
-// The result of arithmetic with these operands. Doubles hand on the first NaN among them, made quiet; floats return
-// the same NaN always. As an H200 does it.
+// The result of arithmetic with these operands. Doubles hand on the first NaN among them, made quiet; floats
+// return the same NaN always. As an H200 does it.
 template <class T, class... Operands>
 T with_nans(T result, Operands... operands) {
   if constexpr (sizeof(T) == 8) {

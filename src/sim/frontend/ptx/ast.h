@@ -54,8 +54,8 @@ enum class OperandKind : std::uint8_t {
 
 struct Operand {
   OperandKind kind = OperandKind::kSink;
-  bool negated = false;        // !p
-  bool is_module = false;      // a module's variable
+  bool negated = false;    // !p
+  bool is_module = false;  // a module's variable
   std::uint32_t id = kNone;
   std::uint32_t second = kNone;  // register p of d|p
   std::uint64_t value = 0;       // also the offset in an address
@@ -101,11 +101,11 @@ struct FunctionText {
   std::uint32_t line = 0;
   std::vector<Parameter> results, parameters;
   std::uint64_t parameter_bytes = 0;
-  std::uint32_t max_threads = 0;            // .maxntid
-  isa::Dim3 required_threads{0, 0, 0};      // .reqntid
-  isa::Dim3 required_cluster{0, 0, 0};      // .reqnctapercluster
-  std::uint32_t max_registers = 0;          // .maxnreg
-  std::uint32_t min_ctas = 0;               // .minnctapersm
+  std::uint32_t max_threads = 0;             // .maxntid
+  isa::Dim3 required_threads{0, 0, 0};       // .reqntid
+  isa::Dim3 required_cluster{0, 0, 0};       // .reqnctapercluster
+  std::uint32_t max_registers = 0;           // .maxnreg
+  std::uint32_t min_ctas = 0;                // .minnctapersm
   std::vector<std::uint16_t> register_bits;  // by register id; 1: a predicate
   std::vector<Variable> variables;
   std::vector<Scope> scopes;

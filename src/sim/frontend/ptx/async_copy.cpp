@@ -43,7 +43,8 @@ void wait(Warp& warp, const Instruction& i, std::uint32_t mask) {
 // flags: 1: noinc; 2: the address is generic.
 std::uint32_t arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    const machine::SharedAddress barrier = shared_address(warp, l, warp.rows[i.a][l] + i.value, (i.flags & 2) != 0, i);
+    const machine::SharedAddress barrier =
+        shared_address(warp, l, warp.rows[i.a][l] + i.value, (i.flags & 2) != 0, i);
     warp.machine->cp_async_mbarrier_arrive(warp.thread(l), barrier, (i.flags & 1) != 0, i.site);
   });
   return mask;
@@ -65,8 +66,7 @@ void decode_issue(Build& b) {
   const std::size_t last = b.operands() - (b.has(2) ? 1 : 0);  // a cache policy comes last
   if (last < 4) return b.scalar(issue);
   const Operand& size = b.operand(3);
-  const bool is_predicate =
-      size.kind == OperandKind::kRegister && b.function().text->register_bits[size.id] == 1;
+  const bool is_predicate = size.kind == OperandKind::kRegister && b.function().text->register_bits[size.id] == 1;
   bool negated = false;
   out.c = is_predicate ? b.predicate(3, negated) : b.source(3);
   out.flags = (is_predicate ? 1u : 0u) | (negated ? 2u : 0u);
@@ -76,7 +76,8 @@ void decode_issue(Build& b) {
 }  // namespace
 
 void add_async_copy_forms(FormTable& table) {
-  table.add("cp.async{.ca,.cg}{.shared,.shared::cta}.global[.L2::cache_hint][.L2::64B,.L2::128B,.L2::256B]", decode_issue);
+  table.add("cp.async{.ca,.cg}{.shared,.shared::cta}.global[.L2::cache_hint][.L2::64B,.L2::128B,.L2::256B]",
+            decode_issue);
   table.add("cp.async.commit_group", [](Build& b) {
     b.want(0);
     b.scalar(commit);

@@ -14,7 +14,8 @@ namespace heddle::sim::ptx {
 namespace {
 
 enum class AtomOp : std::uint8_t { kAnd, kOr, kXor, kExch, kAdd, kInc, kDec, kMin, kMax, kCas };
-constexpr std::string_view kOps[] = {".and", ".or", ".xor", ".exch", ".add", ".inc", ".dec", ".min", ".max", ".cas"};
+constexpr std::string_view kOps[] = {".and", ".or",  ".xor", ".exch", ".add",
+                                     ".inc", ".dec", ".min", ".max",  ".cas"};
 
 // flags.
 constexpr std::uint32_t kSpaceMask = 7;
@@ -71,7 +72,8 @@ struct AtomicUndefined {
     if (operand.bits != 0 && space == Space::kGlobal) {
       return use_undefined(warp, lane, i, operand.origin, "goes to global memory");
     }
-    if (old != 0 && i.d != kNone) set_undefined(warp, *warp.frame, i.d, lane, undefined_word(warp, lane, address, old, i));
+    if (old != 0 && i.d != kNone)
+      set_undefined(warp, *warp.frame, i.d, lane, undefined_word(warp, lane, address, old, i));
     const bool is_exchange = op_of(i) == AtomOp::kExch;
     if (operand.bits == 0 && (old == 0 || is_exchange)) return;
     warp.interpreter->unwrite(warp.thread(lane), static_cast<machine::SharedAddress>(address), (1u << size) - 1);
@@ -212,14 +214,15 @@ void add_atomic_forms(FormTable& table) {
   table.add(std::string("red[.relaxed,.release][.cta,.cluster,.gpu,.sys]") + kSpace +
                 "{.and,.or,.xor,.add,.inc,.dec,.min,.max}[.noftz][.L2::cache_hint]" + kTypes,
             [](Build& b) { decode_atom(b, false, b.mod(2), b.mod(3), b.mod(6)); });
-  table.add("red[.relaxed,.release][.cta,.cluster,.gpu,.sys].global.add[.L2::cache_hint]{.v2,.v4}.f32", [](Build& b) {
-    b.want(2, 3);
-    b.address(0);
-    b.out().rows = b.sources(b.operand(1), ".f32");
-    b.out().c = b.out().a;
-    b.out().flags = flags_of(b, ".global", ".add", ".f32");
-    b.machine(red_vector);
-  });
+  table.add("red[.relaxed,.release][.cta,.cluster,.gpu,.sys].global.add[.L2::cache_hint]{.v2,.v4}.f32",
+            [](Build& b) {
+              b.want(2, 3);
+              b.address(0);
+              b.out().rows = b.sources(b.operand(1), ".f32");
+              b.out().c = b.out().a;
+              b.out().flags = flags_of(b, ".global", ".add", ".f32");
+              b.machine(red_vector);
+            });
 }
 
 }  // namespace heddle::sim::ptx

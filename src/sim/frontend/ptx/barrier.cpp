@@ -30,9 +30,7 @@ bool sync_lane(Warp& warp, const Instruction& i, std::uint32_t lane) {
 
 std::uint32_t bar_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return meet(
-      warp, mask,
-      [&](std::uint32_t l) { sync_lane(warp, i, l); },
-      [](std::uint32_t) { return true; });
+      warp, mask, [&](std::uint32_t l) { sync_lane(warp, i, l); }, [](std::uint32_t) { return true; });
 }
 
 std::uint32_t bar_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
@@ -80,8 +78,8 @@ std::uint32_t fence(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 std::uint32_t no_fence(Warp&, const Instruction&, std::uint32_t mask) { return mask; }
 
-// mbarrier. flags: 1: the address is generic; 2: cluster scope; 4: .noComplete; 8: parity; 16: .relaxed; 32: the barrier
-// must be the own CTA's.
+// mbarrier. flags: 1: the address is generic; 2: cluster scope; 4: .noComplete; 8: parity; 16: .relaxed; 32: the
+// barrier must be the own CTA's.
 constexpr std::uint32_t kGenericAddress = 1;
 constexpr std::uint32_t kClusterScope = 2;
 constexpr std::uint32_t kNoComplete = 4;
@@ -94,10 +92,11 @@ SharedAddress barrier_of(Warp& warp, const Instruction& i, std::uint32_t lane) {
       shared_address(warp, lane, warp.rows[i.a][lane] + i.value, (i.flags & kGenericAddress) != 0, i);
   const machine::Thread& thread = warp.thread(lane);
   if ((i.flags & kOwnCta) != 0 && address >> machine::kRankShift != thread.cta->rank) {
-    warp.machine->fault(&thread, i.site, FaultCode::kBadRank,
-                        fmt::format("an mbarrier instruction on a barrier of rank {}; this form takes a barrier of the "
-                                    "own CTA (rank {}), the one with .shared::cluster any",
-                                    address >> machine::kRankShift, thread.cta->rank));
+    warp.machine->fault(
+        &thread, i.site, FaultCode::kBadRank,
+        fmt::format("an mbarrier instruction on a barrier of rank {}; this form takes a barrier of the "
+                    "own CTA (rank {}), the one with .shared::cluster any",
+                    address >> machine::kRankShift, thread.cta->rank));
   }
   return address;
 }
@@ -221,9 +220,7 @@ std::uint32_t own_flags(std::string_view space) { return space == ".shared::clus
 
 // PTX: mbarrier.arrive: without a scope it is .cta. The machine tells of one on a peer's barrier.
 // Model: a wait without a scope counts as one of cluster scope, since published kernels leave it out there.
-std::uint32_t scope_flags(std::string_view scope) {
-  return scope == ".cluster" ? kClusterScope : 0;
-}
+std::uint32_t scope_flags(std::string_view scope) { return scope == ".cluster" ? kClusterScope : 0; }
 
 std::uint32_t order_flags(std::string_view order) { return order == ".relaxed" ? kRelaxed : 0; }
 
@@ -295,9 +292,8 @@ void add_mbarrier_forms(FormTable& table) {
     b.out().flags = space_flags(b.mod(0));
     b.machine(mbarrier_inval);
   });
-  table.add(std::string("mbarrier.arrive") + kScope + end, [](Build& b) {
-    decode_arrive(b, mbarrier_arrive, arrive_flags(b.mod(0), b.mod(1), b.mod(2)));
-  });
+  table.add(std::string("mbarrier.arrive") + kScope + end,
+            [](Build& b) { decode_arrive(b, mbarrier_arrive, arrive_flags(b.mod(0), b.mod(1), b.mod(2))); });
   table.add(std::string("mbarrier.arrive.noComplete") + kScope + end,
             [](Build& b) { decode_arrive(b, mbarrier_arrive, space_flags(b.mod(2)) | kOwnCta | kNoComplete); });
   table.add(std::string("mbarrier.arrive_drop") + kScope + end,

@@ -39,8 +39,8 @@ void szext(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
-// Where the n-th set bit is, counted from bit `b` on: upward if the offset is positive, downward if it is negative; with
-// offset 0, whether bit `b` itself is set. No such bit: all ones.
+// Where the n-th set bit is, counted from bit `b` on: upward if the offset is positive, downward if it is
+// negative; with offset 0, whether bit `b` itself is set. No such bit: all ones.
 void fns(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     const auto bits = static_cast<std::uint32_t>(warp.rows[i.a][l]);

@@ -55,17 +55,18 @@ void read_response(Build& b, std::size_t index) {
 }  // namespace
 
 void add_clc_forms(FormTable& table) {
-  table.add("clusterlaunchcontrol.try_cancel.async[.shared::cta].mbarrier::complete_tx::bytes"
-            "[.multicast::cluster::all].b128",
-            [](Build& b) {
-              b.want(2);
-              b.address(0);
-              std::uint64_t offset = 0;
-              b.out().c = b.address_row(b.operand(1), offset);
-              b.out().more = {static_cast<std::uint32_t>(offset)};
-              b.out().flags = b.has(1) ? 1 : 0;
-              b.machine(try_cancel);
-            });
+  table.add(
+      "clusterlaunchcontrol.try_cancel.async[.shared::cta].mbarrier::complete_tx::bytes"
+      "[.multicast::cluster::all].b128",
+      [](Build& b) {
+        b.want(2);
+        b.address(0);
+        std::uint64_t offset = 0;
+        b.out().c = b.address_row(b.operand(1), offset);
+        b.out().more = {static_cast<std::uint32_t>(offset)};
+        b.out().flags = b.has(1) ? 1 : 0;
+        b.machine(try_cancel);
+      });
   table.add("clusterlaunchcontrol.query_cancel.is_canceled.pred.b128", [](Build& b) {
     b.want(2);
     b.out().d = b.target(0);
@@ -79,14 +80,15 @@ void add_clc_forms(FormTable& table) {
     read_response(b, 1);
     b.machine(first_ctaid, false);
   });
-  table.add("clusterlaunchcontrol.query_cancel{.get_first_ctaid::x,.get_first_ctaid::y,.get_first_ctaid::z}.b32.b128",
-            [](Build& b) {
-              b.want(2);
-              b.out().rows = {b.target(0)};
-              b.out().flags = static_cast<std::uint32_t>(b.mod(0).back() - 'x');
-              read_response(b, 1);
-              b.machine(first_ctaid, false);
-            });
+  table.add(
+      "clusterlaunchcontrol.query_cancel{.get_first_ctaid::x,.get_first_ctaid::y,.get_first_ctaid::z}.b32.b128",
+      [](Build& b) {
+        b.want(2);
+        b.out().rows = {b.target(0)};
+        b.out().flags = static_cast<std::uint32_t>(b.mod(0).back() - 'x');
+        read_response(b, 1);
+        b.machine(first_ctaid, false);
+      });
 }
 
 }  // namespace heddle::sim::ptx

@@ -10,10 +10,27 @@ namespace heddle::sim::ptx {
 namespace {
 
 enum class Compare : std::uint8_t {
-  kEq, kNe, kLt, kLe, kGt, kGe, kLo, kLs, kHi, kHs, kEqu, kNeu, kLtu, kLeu, kGtu, kGeu, kNum, kNan
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kLo,
+  kLs,
+  kHi,
+  kHs,
+  kEqu,
+  kNeu,
+  kLtu,
+  kLeu,
+  kGtu,
+  kGeu,
+  kNum,
+  kNan
 };
-constexpr std::string_view kCompares[] = {".eq",  ".ne",  ".lt",  ".le",  ".gt",  ".ge",  ".lo",  ".ls",  ".hi",
-                                          ".hs",  ".equ", ".neu", ".ltu", ".leu", ".gtu", ".geu", ".num", ".nan"};
+constexpr std::string_view kCompares[] = {".eq", ".ne",  ".lt",  ".le",  ".gt",  ".ge",  ".lo",  ".ls",  ".hi",
+                                          ".hs", ".equ", ".neu", ".ltu", ".leu", ".gtu", ".geu", ".num", ".nan"};
 constexpr const char* kAnyCompare =
     "{.eq,.ne,.lt,.le,.gt,.ge,.lo,.ls,.hi,.hs,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}";
 
@@ -110,7 +127,8 @@ void setp_pairs(Warp& warp, const Instruction& i, std::uint32_t mask) {
     const std::uint64_t b = warp.rows[i.b][l];
     const bool operand = (warp.rows[i.c][l] != 0) != ((i.flags & kNegateOperand) != 0);
     warp.rows[i.d][l] = put(combine(compare_words<T>(a, b, i.flags), operand, i.flags));
-    if (i.d2 != kNone) warp.rows[i.d2][l] = put(combine(compare_words<T>(a >> 16, b >> 16, i.flags), operand, i.flags));
+    if (i.d2 != kNone)
+      warp.rows[i.d2][l] = put(combine(compare_words<T>(a >> 16, b >> 16, i.flags), operand, i.flags));
   });
 }
 

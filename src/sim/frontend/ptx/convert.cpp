@@ -29,7 +29,7 @@ To saturate_integer(From value) {
     }
   }
   return static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(Limits::max()) ? Limits::max()
-                                                                                        : static_cast<To>(value);
+                                                                                       : static_cast<To>(value);
 }
 
 // Integer to integer. The source is extended to the destination, or cut down.
@@ -38,10 +38,12 @@ void int_to_int(Warp& warp, const Instruction& i, std::uint32_t mask) {
   Row& d = warp.rows[i.d];
   const Row& a = warp.rows[i.a];
   if ((i.flags & kSat) != 0) {
-    for_lanes(mask, [&](std::uint32_t l) { d[l] = static_cast<std::uint64_t>(saturate_integer<To>(get<From>(a[l]))); });
+    for_lanes(mask,
+              [&](std::uint32_t l) { d[l] = static_cast<std::uint64_t>(saturate_integer<To>(get<From>(a[l]))); });
   } else {
     // Destination registers may be wider than the type; the value is then extended by its sign.
-    for_lanes(mask, [&](std::uint32_t l) { d[l] = static_cast<std::uint64_t>(static_cast<To>(get<From>(a[l]))); });
+    for_lanes(mask,
+              [&](std::uint32_t l) { d[l] = static_cast<std::uint64_t>(static_cast<To>(get<From>(a[l]))); });
   }
 }
 
@@ -60,7 +62,9 @@ void int_to_half(Warp& warp, const Instruction& i, std::uint32_t mask) {
     // 64-bit integers do not fit a double; what is cut off still counts.
     const From value = get<From>(warp.rows[i.a][l]);
     double wide = static_cast<double>(value);
-    if constexpr (sizeof(From) == 8) wide = sticky_fma(static_cast<double>(value & ~From{0xffff}), 1.0, static_cast<double>(value & From{0xffff}));
+    if constexpr (sizeof(From) == 8)
+      wide =
+          sticky_fma(static_cast<double>(value & ~From{0xffff}), 1.0, static_cast<double>(value & From{0xffff}));
     warp.rows[i.d][l] = narrow<F>(wide, i.flags);
   });
 }
@@ -74,8 +78,8 @@ double whole(double value, std::uint32_t flags) {
   }
 }
 
-// PTX: NaN becomes 0, and what does not fit becomes the nearest number that does. An H200 makes the highest bit alone
-// of a NaN if the source or the destination has 64 bits.
+// PTX: NaN becomes 0, and what does not fit becomes the nearest number that does. An H200 makes the highest bit
+// alone of a NaN if the source or the destination has 64 bits.
 template <class To>
 To clamp_to(double value, bool is_from_f64) {
   using Limits = std::numeric_limits<To>;
@@ -249,7 +253,8 @@ void pack_scales(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     const auto part = [&](std::uint32_t row) {
       const float value = get<float>(warp.rows[row][l]);
-      return encode(ue8m0::format, value, (i.flags & kRoundMask) == 3 ? Rounding::kTowardPositive : Rounding::kTowardZero,
+      return encode(ue8m0::format, value,
+                    (i.flags & kRoundMask) == 3 ? Rounding::kTowardPositive : Rounding::kTowardZero,
                     Overflow::kSaturate);
     };
     warp.rows[i.d][l] = part(i.a) << 8 | part(i.b);
@@ -333,14 +338,15 @@ void add_convert_forms(FormTable& table) {
              }));
     b.out().flags = rounding_flag(b.mod(0)) | (b.has(1) ? kFtz : 0u);
   });
-  table.add(std::string("cvt[.rn,.rz,.rm,.rp,.rni,.rzi,.rmi,.rpi][.ftz][.sat]") + kFloats + kFloats, [](Build& b) {
-    const std::string_view to = b.mod(3);
-    b.simple(1, b.mod(4),
-             by_float(b.mod(4), [to]<class From>() -> Handler { return float_handler<From>(to); }));
-    const bool is_whole = b.mod(0).size() == 4;
-    b.out().flags = rounding_flag(b.mod(0)) | (is_whole ? kToInteger : 0u) | (b.has(1) ? kFtz : 0u) |
-                    (b.has(2) ? kSat : 0u);
-  });
+  table.add(std::string("cvt[.rn,.rz,.rm,.rp,.rni,.rzi,.rmi,.rpi][.ftz][.sat]") + kFloats + kFloats,
+            [](Build& b) {
+              const std::string_view to = b.mod(3);
+              b.simple(1, b.mod(4),
+                       by_float(b.mod(4), [to]<class From>() -> Handler { return float_handler<From>(to); }));
+              const bool is_whole = b.mod(0).size() == 4;
+              b.out().flags = rounding_flag(b.mod(0)) | (is_whole ? kToInteger : 0u) | (b.has(1) ? kFtz : 0u) |
+                              (b.has(2) ? kSat : 0u);
+            });
   table.add("cvt{.rn,.rz}[.relu][.satfinite]{.f16,.bf16}.f32", [](Build& b) {
     b.simple(1, ".f32", b.mod(3) == ".f16" ? to_half<HalfFormat, FromF32> : to_half<BrainFormat, FromF32>);
     b.out().flags = rounding_flag(b.mod(0)) | extra_flags(b.mod(1)) | extra_flags(b.mod(2));
@@ -351,8 +357,10 @@ void add_convert_forms(FormTable& table) {
   });
   table.add("cvt{.rn,.rz,.rna}[.relu][.satfinite].tf32.f32", [](Build& b) {
     b.simple(1, ".f32", to_tf32);
-    b.out().flags = (b.mod(0) == ".rz" ? 1u : b.mod(0) == ".rna" ? 2u : 0u) | extra_flags(b.mod(1)) |
-                    extra_flags(b.mod(2));
+    b.out().flags = (b.mod(0) == ".rz"    ? 1u
+                     : b.mod(0) == ".rna" ? 2u
+                                          : 0u) |
+                    extra_flags(b.mod(1)) | extra_flags(b.mod(2));
   });
   table.add("cvt.rn.satfinite[.relu]{.e4m3x2,.e5m2x2,.e2m3x2,.e3m2x2,.e2m1x2}.f32", [](Build& b) {
     const std::string_view to = b.mod(1);
@@ -367,8 +375,9 @@ void add_convert_forms(FormTable& table) {
   table.add("cvt.rn.satfinite[.relu]{.e4m3x2,.e5m2x2}{.f16x2,.bf16x2}", [](Build& b) {
     const bool is_half = b.mod(2) == ".f16x2";
     b.simple(1, {},
-             b.mod(1) == ".e4m3x2" ? (is_half ? pack_narrow_halves<e4m3, HalfFormat> : pack_narrow_halves<e4m3, BrainFormat>)
-                                   : (is_half ? pack_narrow_halves<e5m2, HalfFormat> : pack_narrow_halves<e5m2, BrainFormat>));
+             b.mod(1) == ".e4m3x2"
+                 ? (is_half ? pack_narrow_halves<e4m3, HalfFormat> : pack_narrow_halves<e4m3, BrainFormat>)
+                 : (is_half ? pack_narrow_halves<e5m2, HalfFormat> : pack_narrow_halves<e5m2, BrainFormat>));
     b.out().flags = extra_flags(b.mod(0));
   });
   table.add("cvt.rn[.relu].f16x2{.e4m3x2,.e5m2x2,.e2m3x2,.e3m2x2,.e2m1x2}", [](Build& b) {

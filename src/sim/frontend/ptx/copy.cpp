@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX: cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk, cp.reduce.async.bulk.tensor and their groups, st.async,
-// red.async, prefetch.tensormap.
+// PTX: cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk, cp.reduce.async.bulk.tensor and their groups,
+// st.async, red.async, prefetch.tensormap.
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/interpreter.h"
 
@@ -49,7 +49,8 @@ TensorMap map_at(Warp& warp, const Instruction& i, std::size_t which, std::uint3
   const std::byte* bytes = nullptr;
   if ((address & kWindowMask) == kParamWindow) {
     const std::uint64_t offset = address & ~kWindowMask;
-    if (offset + sizeof(TensorMap) <= warp.interpreter->param_bytes()) bytes = warp.interpreter->params() + offset;
+    if (offset + sizeof(TensorMap) <= warp.interpreter->param_bytes())
+      bytes = warp.interpreter->params() + offset;
   } else if (const GlobalMemory::Region* region = warp.machine->global().find(address, sizeof(TensorMap))) {
     bytes = region->host + (address - region->address);
   }
@@ -65,7 +66,8 @@ TensorMap map_at(Warp& warp, const Instruction& i, std::size_t which, std::uint3
 
 std::array<std::int32_t, 5> coords_of(const Warp& warp, const Instruction& i, std::uint32_t lane) {
   std::array<std::int32_t, 5> coords = {};
-  for (std::size_t c = 0; c < i.rows.size(); ++c) coords[c] = static_cast<std::int32_t>(warp.rows[i.rows[c]][lane]);
+  for (std::size_t c = 0; c < i.rows.size(); ++c)
+    coords[c] = static_cast<std::int32_t>(warp.rows[i.rows[c]][lane]);
   return coords;
 }
 
@@ -144,8 +146,8 @@ machine::Reduction reduction_of(const Instruction& i) {
 
 std::uint32_t bulk_reduce(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->bulk_reduce(warp.thread(l), reduction_of(i), address_at(warp, i, 0, l), shared_at(warp, i, 1, l),
-                              static_cast<std::uint32_t>(warp.rows[i.c][l]), i.site);
+    warp.machine->bulk_reduce(warp.thread(l), reduction_of(i), address_at(warp, i, 0, l),
+                              shared_at(warp, i, 1, l), static_cast<std::uint32_t>(warp.rows[i.c][l]), i.site);
   });
   return mask;
 }
@@ -170,10 +172,11 @@ std::uint32_t store_async(Warp& warp, const Instruction& i, std::uint32_t mask) 
   const machine::Reduction reduction = (i.flags & kIsReduction) != 0 ? reduction_of(reduced) : nullptr;
   for_lanes(mask, [&](std::uint32_t l) {
     std::array<std::byte, 32> value;
-    for (std::size_t r = 0; r < i.rows.size(); ++r) std::memcpy(&value[r * bytes], &warp.rows[i.rows[r]][l], bytes);
+    for (std::size_t r = 0; r < i.rows.size(); ++r)
+      std::memcpy(&value[r * bytes], &warp.rows[i.rows[r]][l], bytes);
     warp.machine->store_async(warp.thread(l), shared_at(warp, i, 0, l), value.data(),
-                              bytes * static_cast<std::uint32_t>(i.rows.size()), shared_at(warp, i, 1, l), reduction,
-                              i.site);
+                              bytes * static_cast<std::uint32_t>(i.rows.size()), shared_at(warp, i, 1, l),
+                              reduction, i.site);
   });
   return mask;
 }
@@ -195,7 +198,8 @@ std::uint32_t commit_group(Warp& warp, const Instruction& i, std::uint32_t mask)
 std::uint32_t wait_group(Warp& warp, const Instruction& i, std::uint32_t mask) {
   std::uint32_t done = 0;
   for_lanes(mask, [&](std::uint32_t l) {
-    if (warp.machine->bulk_wait_group(warp.thread(l), static_cast<std::uint32_t>(i.value), i.flags != 0, i.site)) {
+    if (warp.machine->bulk_wait_group(warp.thread(l), static_cast<std::uint32_t>(i.value), i.flags != 0,
+                                      i.site)) {
       done |= 1u << l;
     }
   });
@@ -230,15 +234,16 @@ void flat_copy(Build& b, MachineHandler handler, bool has_barrier) {
 // The type's number as the copy engine has it, with the operation's.
 std::uint32_t reduction_flags(Build& b, std::string_view op, std::string_view type) {
   constexpr std::string_view kOps[] = {".add", ".min", ".max", ".inc", ".dec", ".and", ".or", ".xor"};
-  const auto number = static_cast<std::uint32_t>(std::find(std::begin(kOps), std::end(kOps), op) - std::begin(kOps));
-  const TensorType element = type == ".f16"                      ? TensorType::kF16
-                             : type == ".bf16"                   ? TensorType::kBF16
-                             : type == ".f32"                    ? TensorType::kF32
-                             : type == ".f64"                    ? TensorType::kF64
-                             : type == ".s32"                    ? TensorType::kI32
-                             : type == ".u32" || type == ".b32"  ? TensorType::kU32
-                             : type == ".s64" && op != ".add"    ? TensorType::kI64
-                                                                 : TensorType::kU64;
+  const auto number =
+      static_cast<std::uint32_t>(std::find(std::begin(kOps), std::end(kOps), op) - std::begin(kOps));
+  const TensorType element = type == ".f16"                     ? TensorType::kF16
+                             : type == ".bf16"                  ? TensorType::kBF16
+                             : type == ".f32"                   ? TensorType::kF32
+                             : type == ".f64"                   ? TensorType::kF64
+                             : type == ".s32"                   ? TensorType::kI32
+                             : type == ".u32" || type == ".b32" ? TensorType::kU32
+                             : type == ".s64" && op != ".add"   ? TensorType::kI64
+                                                                : TensorType::kU64;
   if (machine::find_flat_reduction(static_cast<isa::ReduceOp>(number), element) == nullptr) {
     b.fail(fmt::format("{} of {}, which the copy engine does not have", op, type));
   }
@@ -254,8 +259,8 @@ void add_flat_reductions(FormTable& table) {
               flat_copy(b, bulk_reduce, false);
               b.out().flags = reduction_flags(b, b.mod(1), b.mod(3));
             });
-  table.add(std::string("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes") + kReduceOps +
-                "{.b32,.u32,.s32,.b64,.u64,.s64}",
+  table.add(std::string("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes") +
+                kReduceOps + "{.b32,.u32,.s32,.b64,.u64,.s64}",
             [](Build& b) {
               flat_copy(b, bulk_reduce_to_peer, true);
               b.out().flags = reduction_flags(b, b.mod(0), b.mod(1));
@@ -277,11 +282,12 @@ void decode_store_async(Build& b, std::string_view vector, std::string_view type
 }
 
 void add_async_stores(FormTable& table) {
-  table.add("st.async[.weak][.shared::cluster].mbarrier::complete_tx::bytes[.v2,.v4]"
-            "{.b32,.b64,.u32,.u64,.s32,.s64,.f32,.f64}",
-            [](Build& b) { decode_store_async(b, b.mod(2), b.mod(3), 0); });
-  table.add(std::string("red.async[.relaxed][.cluster][.shared::cluster].mbarrier::complete_tx::bytes") + kReduceOps +
-                "{.b32,.u32,.s32,.u64}",
+  table.add(
+      "st.async[.weak][.shared::cluster].mbarrier::complete_tx::bytes[.v2,.v4]"
+      "{.b32,.b64,.u32,.u64,.s32,.s64,.f32,.f64}",
+      [](Build& b) { decode_store_async(b, b.mod(2), b.mod(3), 0); });
+  table.add(std::string("red.async[.relaxed][.cluster][.shared::cluster].mbarrier::complete_tx::bytes") +
+                kReduceOps + "{.b32,.u32,.s32,.u64}",
             [](Build& b) {
               decode_store_async(b, {}, b.mod(4), reduction_flags(b, b.mod(3), b.mod(4)) | kIsReduction);
             });
@@ -304,33 +310,36 @@ void add_copy_forms(FormTable& table) {
               b.out().flags = b.mod(4) == ".cta_group::2" ? 2 : 1;
               b.machine(tensor_load);
             });
-  table.add("cp.async.bulk.tensor.2d{.shared::cluster,.shared::cta}.global{.tile::gather4}"
-            ".mbarrier::complete_tx::bytes[.multicast::cluster][.cta_group::1,.cta_group::2][.L2::cache_hint]",
-            [](Build& b) {
-              b.want(b.has(2) ? 4 : 3, 5);
-              add_address(b, b.operand(0));
-              add_map(b, 1, ".four_rows");
-              add_address(b, b.operand(2));
-              if (b.has(2)) b.out().b = b.source(3);
-              b.out().flags = kFourRows | (b.mod(3) == ".cta_group::2" ? 2u : 1u);
-              b.machine(tensor_load);
-            });
-  table.add("cp.async.bulk.tensor.2d.global.shared::cta{.tile::scatter4}.bulk_group[.L2::cache_hint]", [](Build& b) {
-    b.want(2, 3);
-    add_map(b, 0, ".four_rows");
-    add_address(b, b.operand(1));
-    b.out().flags = kFourRows;
-    b.machine(tensor_store);
-  });
-  add_flat_reductions(table);
-  add_async_stores(table);
-  table.add(std::string("cp.async.bulk.tensor") + kRank + ".global.shared::cta[.tile].bulk_group[.L2::cache_hint]",
+  table.add(
+      "cp.async.bulk.tensor.2d{.shared::cluster,.shared::cta}.global{.tile::gather4}"
+      ".mbarrier::complete_tx::bytes[.multicast::cluster][.cta_group::1,.cta_group::2][.L2::cache_hint]",
+      [](Build& b) {
+        b.want(b.has(2) ? 4 : 3, 5);
+        add_address(b, b.operand(0));
+        add_map(b, 1, ".four_rows");
+        add_address(b, b.operand(2));
+        if (b.has(2)) b.out().b = b.source(3);
+        b.out().flags = kFourRows | (b.mod(3) == ".cta_group::2" ? 2u : 1u);
+        b.machine(tensor_load);
+      });
+  table.add("cp.async.bulk.tensor.2d.global.shared::cta{.tile::scatter4}.bulk_group[.L2::cache_hint]",
             [](Build& b) {
               b.want(2, 3);
-              add_map(b, 0, b.mod(0));
+              add_map(b, 0, ".four_rows");
               add_address(b, b.operand(1));
+              b.out().flags = kFourRows;
               b.machine(tensor_store);
             });
+  add_flat_reductions(table);
+  add_async_stores(table);
+  table.add(
+      std::string("cp.async.bulk.tensor") + kRank + ".global.shared::cta[.tile].bulk_group[.L2::cache_hint]",
+      [](Build& b) {
+        b.want(2, 3);
+        add_map(b, 0, b.mod(0));
+        add_address(b, b.operand(1));
+        b.machine(tensor_store);
+      });
   table.add(std::string("cp.reduce.async.bulk.tensor") + kRank +
                 ".global.shared::cta{.add,.min,.max,.inc,.dec,.and,.or,.xor}[.tile].bulk_group[.L2::cache_hint]",
             [](Build& b) {
@@ -352,12 +361,13 @@ void add_copy_forms(FormTable& table) {
     add_address(b, b.operand(0));
     b.machine(prefetch_map);
   });
-  table.add("cp.async.bulk{.shared::cluster,.shared::cta}.global.mbarrier::complete_tx::bytes[.multicast::cluster]"
-            "[.L2::cache_hint]",
-            [](Build& b) {
-              flat_copy(b, bulk_load, true);
-              if (b.has(1)) b.out().b = b.source(4);
-            });
+  table.add(
+      "cp.async.bulk{.shared::cluster,.shared::cta}.global.mbarrier::complete_tx::bytes[.multicast::cluster]"
+      "[.L2::cache_hint]",
+      [](Build& b) {
+        flat_copy(b, bulk_load, true);
+        if (b.has(1)) b.out().b = b.source(4);
+      });
   table.add("cp.async.bulk.global.shared::cta.bulk_group[.L2::cache_hint]",
             [](Build& b) { flat_copy(b, bulk_store, false); });
   table.add("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",

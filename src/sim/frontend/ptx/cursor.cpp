@@ -12,9 +12,7 @@ void Cursor::start(std::string_view text, const std::string& name) {
   tokens_ = tokenize(text, name);
 }
 
-const Token& Cursor::peek(std::size_t ahead) const {
-  return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
-}
+const Token& Cursor::peek(std::size_t ahead) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
 
 const Token& Cursor::take() {
   const Token& token = peek();
@@ -22,9 +20,7 @@ const Token& Cursor::take() {
   return token;
 }
 
-void Cursor::fail(const std::string& what) const {
-  refuse(name_, peek().line, what);
-}
+void Cursor::fail(const std::string& what) const { refuse(name_, peek().line, what); }
 
 std::string Cursor::seen() const {
   return peek().kind == TokenKind::kEnd ? "the end of the text" : fmt::format("'{}'", peek().text);

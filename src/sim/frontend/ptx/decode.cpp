@@ -51,27 +51,54 @@ struct SpecialName {
 };
 
 constexpr SpecialName kSpecials[] = {
-    {"%tid.x", Special::kTidX}, {"%tid.y", Special::kTidY}, {"%tid.z", Special::kTidZ},
-    {"%ntid.x", Special::kNtidX}, {"%ntid.y", Special::kNtidY}, {"%ntid.z", Special::kNtidZ},
-    {"%ctaid.x", Special::kCtaidX}, {"%ctaid.y", Special::kCtaidY}, {"%ctaid.z", Special::kCtaidZ},
-    {"%nctaid.x", Special::kNctaidX}, {"%nctaid.y", Special::kNctaidY}, {"%nctaid.z", Special::kNctaidZ},
-    {"%laneid", Special::kLaneid}, {"%warpid", Special::kWarpid}, {"%nwarpid", Special::kNwarpid},
-    {"%smid", Special::kSmid}, {"%nsmid", Special::kNsmid}, {"%gridid", Special::kGridid},
-    {"%clusterid.x", Special::kClusteridX}, {"%clusterid.y", Special::kClusteridY},
-    {"%clusterid.z", Special::kClusteridZ}, {"%nclusterid.x", Special::kNclusteridX},
-    {"%nclusterid.y", Special::kNclusteridY}, {"%nclusterid.z", Special::kNclusteridZ},
-    {"%cluster_ctaid.x", Special::kClusterCtaidX}, {"%cluster_ctaid.y", Special::kClusterCtaidY},
-    {"%cluster_ctaid.z", Special::kClusterCtaidZ}, {"%cluster_nctaid.x", Special::kClusterNctaidX},
-    {"%cluster_nctaid.y", Special::kClusterNctaidY}, {"%cluster_nctaid.z", Special::kClusterNctaidZ},
-    {"%cluster_ctarank", Special::kClusterCtarank}, {"%cluster_nctarank", Special::kClusterNctarank},
+    {"%tid.x", Special::kTidX},
+    {"%tid.y", Special::kTidY},
+    {"%tid.z", Special::kTidZ},
+    {"%ntid.x", Special::kNtidX},
+    {"%ntid.y", Special::kNtidY},
+    {"%ntid.z", Special::kNtidZ},
+    {"%ctaid.x", Special::kCtaidX},
+    {"%ctaid.y", Special::kCtaidY},
+    {"%ctaid.z", Special::kCtaidZ},
+    {"%nctaid.x", Special::kNctaidX},
+    {"%nctaid.y", Special::kNctaidY},
+    {"%nctaid.z", Special::kNctaidZ},
+    {"%laneid", Special::kLaneid},
+    {"%warpid", Special::kWarpid},
+    {"%nwarpid", Special::kNwarpid},
+    {"%smid", Special::kSmid},
+    {"%nsmid", Special::kNsmid},
+    {"%gridid", Special::kGridid},
+    {"%clusterid.x", Special::kClusteridX},
+    {"%clusterid.y", Special::kClusteridY},
+    {"%clusterid.z", Special::kClusteridZ},
+    {"%nclusterid.x", Special::kNclusteridX},
+    {"%nclusterid.y", Special::kNclusteridY},
+    {"%nclusterid.z", Special::kNclusteridZ},
+    {"%cluster_ctaid.x", Special::kClusterCtaidX},
+    {"%cluster_ctaid.y", Special::kClusterCtaidY},
+    {"%cluster_ctaid.z", Special::kClusterCtaidZ},
+    {"%cluster_nctaid.x", Special::kClusterNctaidX},
+    {"%cluster_nctaid.y", Special::kClusterNctaidY},
+    {"%cluster_nctaid.z", Special::kClusterNctaidZ},
+    {"%cluster_ctarank", Special::kClusterCtarank},
+    {"%cluster_nctarank", Special::kClusterNctarank},
     {"%is_explicit_cluster", Special::kIsExplicitCluster},
-    {"%lanemask_eq", Special::kLanemaskEq}, {"%lanemask_lt", Special::kLanemaskLt},
-    {"%lanemask_le", Special::kLanemaskLe}, {"%lanemask_gt", Special::kLanemaskGt},
-    {"%lanemask_ge", Special::kLanemaskGe}, {"%dynamic_smem_size", Special::kDynamicSmemSize},
-    {"%total_smem_size", Special::kTotalSmemSize}, {"WARP_SZ", Special::kWarpSize},
-    {"%clock", Special::kClock}, {"%clock64", Special::kClock}, {"%clock_hi", Special::kGlobalTimer},
-    {"%globaltimer", Special::kGlobalTimer}, {"%globaltimer_lo", Special::kGlobalTimer},
-    {"%envreg1", Special::kEnvreg1}, {"%envreg2", Special::kEnvreg2},
+    {"%lanemask_eq", Special::kLanemaskEq},
+    {"%lanemask_lt", Special::kLanemaskLt},
+    {"%lanemask_le", Special::kLanemaskLe},
+    {"%lanemask_gt", Special::kLanemaskGt},
+    {"%lanemask_ge", Special::kLanemaskGe},
+    {"%dynamic_smem_size", Special::kDynamicSmemSize},
+    {"%total_smem_size", Special::kTotalSmemSize},
+    {"WARP_SZ", Special::kWarpSize},
+    {"%clock", Special::kClock},
+    {"%clock64", Special::kClock},
+    {"%clock_hi", Special::kGlobalTimer},
+    {"%globaltimer", Special::kGlobalTimer},
+    {"%globaltimer_lo", Special::kGlobalTimer},
+    {"%envreg1", Special::kEnvreg1},
+    {"%envreg2", Special::kEnvreg2},
 };
 
 std::uint64_t float_bits(const Operand& operand, std::string_view type) {
@@ -114,7 +141,8 @@ std::uint32_t Build::variable_row(const Operand& operand) {
       return constant_row(ConstantKind::kLocal, operand.id);
     default: break;
   }
-  fail(fmt::format("'{}' is declared in a function, in a space where only modules have variables", variable.name));
+  fail(
+      fmt::format("'{}' is declared in a function, in a space where only modules have variables", variable.name));
 }
 
 std::uint32_t Build::source(const Operand& operand, std::string_view type) {

@@ -11,8 +11,8 @@
 // types, state spaces, layouts and cache priorities keep the pattern's order among themselves, since one word can
 // stand for several of them.
 //
-// An instruction that no pattern fits is found when the module is loaded, and the kernels that could come to it are
-// refused.
+// An instruction that no pattern fits is found when the module is loaded, and the kernels that could come to it
+// are refused.
 #pragma once
 
 #include "sim/frontend/ptx/program.h"
@@ -85,7 +85,12 @@ class Build {
   Build(const ModuleText& module, Function& function, const Statement& statement,
         const std::vector<std::string_view>& chosen, Instruction& out, Flow& flow,
         std::map<std::tuple<ConstantKind, std::uint64_t>, std::uint32_t>& constants)
-      : module_(module), function_(function), statement_(statement), chosen_(chosen), out_(out), flow_(flow),
+      : module_(module),
+        function_(function),
+        statement_(statement),
+        chosen_(chosen),
+        out_(out),
+        flow_(flow),
         constants_(constants) {}
 
   std::string_view mod(std::size_t group) const { return chosen_[group]; }

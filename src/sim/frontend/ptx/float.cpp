@@ -11,19 +11,27 @@ namespace {
 
 struct FAdd {
   template <class T>
-  static T of(T a, T b) { return a + b; }
+  static T of(T a, T b) {
+    return a + b;
+  }
 };
 struct FSub {
   template <class T>
-  static T of(T a, T b) { return a - b; }
+  static T of(T a, T b) {
+    return a - b;
+  }
 };
 struct FMul {
   template <class T>
-  static T of(T a, T b) { return a * b; }
+  static T of(T a, T b) {
+    return a * b;
+  }
 };
 struct FDiv {
   template <class T>
-  static T of(T a, T b) { return a / b; }
+  static T of(T a, T b) {
+    return a / b;
+  }
 };
 // Unverified: results of the approximate forms; here they are rounded correctly.
 struct FDivApprox {
@@ -31,18 +39,26 @@ struct FDivApprox {
 };
 struct FFma {
   template <class T>
-  static T of(T a, T b, T c) { return std::fma(a, b, c); }
+  static T of(T a, T b, T c) {
+    return std::fma(a, b, c);
+  }
 };
 struct FSqrt {
   template <class T>
-  static T of(T a) { return std::sqrt(a); }
+  static T of(T a) {
+    return std::sqrt(a);
+  }
 };
 struct FRcp {
   template <class T>
-  static T of(T a) { return T{1} / a; }
+  static T of(T a) {
+    return T{1} / a;
+  }
 };
 struct FRsqrt {
-  static float of(float a) { return a == 0 ? std::copysign(INFINITY, a) : static_cast<float>(1.0 / std::sqrt(double{a})); }
+  static float of(float a) {
+    return a == 0 ? std::copysign(INFINITY, a) : static_cast<float>(1.0 / std::sqrt(double{a}));
+  }
   static double of(double a) { return a == 0 ? std::copysign(double{INFINITY}, a) : 1.0 / std::sqrt(a); }
 };
 struct FEx2 {
@@ -61,9 +77,9 @@ struct FTanh {
   static float of(float a) { return static_cast<float>(std::tanh(double{a})); }
 };
 
-// Flushing looks at the result as it would be rounded if exponents had no end: what becomes normal only for want of
-// smaller numbers goes, too, as on an H200. `is_below` says whether the exact result is less than a number, both taken
-// as positive.
+// Flushing looks at the result as it would be rounded if exponents had no end: what becomes normal only for want
+// of smaller numbers goes, too, as on an H200. `is_below` says whether the exact result is less than a number,
+// both taken as positive.
 template <class F>
 float without_tiny(float result, std::uint32_t flags, F&& is_below) {
   constexpr double kLeast = std::numeric_limits<float>::min();
@@ -210,7 +226,8 @@ void float_sign(Warp& warp, const Instruction& i, std::uint32_t mask) {
       warp.rows[i.d][l] = put(quiet(get<double>(value)));
       return;
     }
-    warp.rows[i.d][l] = (i.flags & kAbs) != 0 ? static_cast<U>(value & static_cast<U>(~kSign)) : static_cast<U>(value ^ kSign);
+    warp.rows[i.d][l] =
+        (i.flags & kAbs) != 0 ? static_cast<U>(value & static_cast<U>(~kSign)) : static_cast<U>(value ^ kSign);
   });
 }
 
@@ -284,7 +301,8 @@ template <bool is_max>
 void add_min_max(FormTable& table, const std::string& name) {
   table.add(name + "[.ftz][.NaN].f32", [](Build& b) {
     const bool is_of_three = b.operands() == 4;
-    b.simple(is_of_three ? 3 : 2, ".f32", is_of_three ? float_min_max_of_three<is_max> : float_min_max<float, is_max>);
+    b.simple(is_of_three ? 3 : 2, ".f32",
+             is_of_three ? float_min_max_of_three<is_max> : float_min_max<float, is_max>);
     b.out().flags = (b.has(0) ? kFtz : 0u) | (b.has(1) ? kNan : 0u);
   });
   table.add(name + "[.ftz][.NaN]{.abs}.f32", [](Build& b) {

@@ -10,7 +10,9 @@ namespace heddle::sim::ptx {
 
 namespace {
 
-bool has(std::string_view mnemonic, std::string_view part) { return mnemonic.find(part) != std::string_view::npos; }
+bool has(std::string_view mnemonic, std::string_view part) {
+  return mnemonic.find(part) != std::string_view::npos;
+}
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -79,11 +81,13 @@ void classify(std::string_view mnemonic, const Function& function, const Instruc
     flow.has_effect = !has(mnemonic, ".local") && !has(mnemonic, ".param");
   } else if (is_one_of(opcode, {"atom", "red"})) {
     flow.kind = FlowKind::kLoad;
-  } else if (is_one_of(opcode, {"shfl", "vote", "match", "redux", "ldmatrix", "stmatrix", "mma", "wgmma", "movmatrix"})) {
+  } else if (is_one_of(opcode,
+                       {"shfl", "vote", "match", "redux", "ldmatrix", "stmatrix", "mma", "wgmma", "movmatrix"})) {
     flow.kind = FlowKind::kHandled;
     flow.has_effect = opcode == "stmatrix";
     // Those of other shapes pass on what the lane itself has.
-    const bool is_other = has(mnemonic, ".f64") || has(mnemonic, ".m8n8") || has(mnemonic, "4.s32") || has(mnemonic, ".b1");
+    const bool is_other =
+        has(mnemonic, ".f64") || has(mnemonic, ".m8n8") || has(mnemonic, "4.s32") || has(mnemonic, ".b1");
     if (opcode == "mma" && is_other) flow.kind = FlowKind::kCompute;
   } else if (opcode == "tcgen05") {
     flow.kind = has(mnemonic, ".ld") || has(mnemonic, ".st") ? FlowKind::kHandled : FlowKind::kControl;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which registers an instruction reads and writes, and how what it writes depends on what it reads. The decoder notes
-// it beside each instruction; undefined.h and the rules about registers in flight live on it.
+// Which registers an instruction reads and writes, and how what it writes depends on what it reads. The decoder
+// notes it beside each instruction; undefined.h and the rules about registers in flight live on it.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ struct Function;
 enum class FlowKind : std::uint8_t {
   kCompute,  // every bit of the results depends on every bit that is read
   kCopy,
-  kSelect,   // d = p ? a : b
-  kLogic,    // bit by bit, as a table of lop3 says
+  kSelect,  // d = p ? a : b
+  kLogic,   // bit by bit, as a table of lop3 says
   kShiftLeft,
   kShiftRight,  // zeros follow
   kShiftSigned,
   kTruncate,  // an integer of so many bits, zeros on top
   kExtendSign,
-  kField,     // bfe; with a sign if the table is not 0
-  kPermute,   // prmt
+  kField,    // bfe; with a sign if the table is not 0
+  kPermute,  // prmt
   kPack,
   kUnpack,
   kHalves,      // 16 bits by 16 bits

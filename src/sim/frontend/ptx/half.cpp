@@ -81,9 +81,8 @@ constexpr const char* kTypes = "{.f16,.f16x2,.bf16,.bf16x2}";
 
 template <HalfOp op>
 void add_half_arithmetic(FormTable& table, const std::string& name) {
-  table.add(name + "[.rn][.ftz][.sat]" + kTypes, [](Build& b) {
-    half_form<op>(b, 2, b.mod(3), (b.has(1) ? kFtz : 0u) | (b.has(2) ? kSat : 0u));
-  });
+  table.add(name + "[.rn][.ftz][.sat]" + kTypes,
+            [](Build& b) { half_form<op>(b, 2, b.mod(3), (b.has(1) ? kFtz : 0u) | (b.has(2) ? kSat : 0u)); });
 }
 
 template <HalfOp op>
@@ -93,9 +92,8 @@ void add_half_unary(FormTable& table, const std::string& name) {
 
 template <HalfOp op>
 void add_half_min_max(FormTable& table, const std::string& name) {
-  table.add(name + "[.ftz][.NaN]" + kTypes, [](Build& b) {
-    half_form<op>(b, 2, b.mod(2), (b.has(0) ? kFtz : 0u) | (b.has(1) ? kNan : 0u));
-  });
+  table.add(name + "[.ftz][.NaN]" + kTypes,
+            [](Build& b) { half_form<op>(b, 2, b.mod(2), (b.has(0) ? kFtz : 0u) | (b.has(1) ? kNan : 0u)); });
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Registers that an instruction fills, or reads, after it was issued. The accumulators of a wgmma may not be touched before
-// the wait that covers it; compilers of PTX copy them all the same, and the assembler removes the copies, so that a copy
-// follows its register. What a tcgen05.ld fills is there for whoever needs it.
+// Registers that an instruction fills, or reads, after it was issued. The accumulators of a wgmma may not be
+// touched before the wait that covers it; compilers of PTX copy them all the same, and the assembler removes the
+// copies, so that a copy follows its register. What a tcgen05.ld fills is there for whoever needs it.
 #include "sim/frontend/ptx/interpreter.h"
 
 #include <fmt/format.h>
@@ -104,7 +104,8 @@ void touch_in_flight(Warp& warp, const Instruction& i, const Flow& flow) {
         refuse_touch(warp, i, *set, "an instruction overwrites an accumulator");
       }
       // A copy that is overwritten no longer follows.
-      if (std::erase_if(set->aliases, [&](const auto& alias) { return alias.first == row; }) != 0) land(frame, row);
+      if (std::erase_if(set->aliases, [&](const auto& alias) { return alias.first == row; }) != 0)
+        land(frame, row);
     }
   }
 }

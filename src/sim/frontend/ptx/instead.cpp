@@ -24,7 +24,8 @@ namespace {
 
 std::string demangled(const char* name) {
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                    std::free);
   return status == 0 ? text.get() : name;
 }
 
@@ -77,8 +78,7 @@ std::string comparable(std::string text) {
 
 }  // namespace ptx
 
-PtxInstead::PtxInstead(const PtxModule& module)
-    : module_(&module), outer_(std::exchange(ptx::instead, this)) {}
+PtxInstead::PtxInstead(const PtxModule& module) : module_(&module), outer_(std::exchange(ptx::instead, this)) {}
 
 PtxInstead::~PtxInstead() { ptx::instead = outer_; }
 

@@ -19,17 +19,29 @@ __extension__ using UnsignedWide128 = unsigned __int128;
 template <class T>
 struct Twice;
 template <>
-struct Twice<std::uint16_t> { using Type = std::uint32_t; };
+struct Twice<std::uint16_t> {
+  using Type = std::uint32_t;
+};
 template <>
-struct Twice<std::int16_t> { using Type = std::int32_t; };
+struct Twice<std::int16_t> {
+  using Type = std::int32_t;
+};
 template <>
-struct Twice<std::uint32_t> { using Type = std::uint64_t; };
+struct Twice<std::uint32_t> {
+  using Type = std::uint64_t;
+};
 template <>
-struct Twice<std::int32_t> { using Type = std::int64_t; };
+struct Twice<std::int32_t> {
+  using Type = std::int64_t;
+};
 template <>
-struct Twice<std::uint64_t> { using Type = UnsignedWide128; };
+struct Twice<std::uint64_t> {
+  using Type = UnsignedWide128;
+};
 template <>
-struct Twice<std::int64_t> { using Type = Wide128; };
+struct Twice<std::int64_t> {
+  using Type = Wide128;
+};
 
 // Arithmetic modulo 2^n, without the promotions and overflows of C++.
 template <class T>
@@ -42,15 +54,21 @@ T wrap(Bits<T> value) {
 
 struct Add {
   template <class T>
-  static T of(T a, T b) { return wrap<T>(static_cast<Bits<T>>(a) + static_cast<Bits<T>>(b)); }
+  static T of(T a, T b) {
+    return wrap<T>(static_cast<Bits<T>>(a) + static_cast<Bits<T>>(b));
+  }
 };
 struct Sub {
   template <class T>
-  static T of(T a, T b) { return wrap<T>(static_cast<Bits<T>>(a) - static_cast<Bits<T>>(b)); }
+  static T of(T a, T b) {
+    return wrap<T>(static_cast<Bits<T>>(a) - static_cast<Bits<T>>(b));
+  }
 };
 struct MulLo {
   template <class T>
-  static T of(T a, T b) { return wrap<T>(static_cast<Bits<T>>(a) * static_cast<Bits<T>>(b)); }
+  static T of(T a, T b) {
+    return wrap<T>(static_cast<Bits<T>>(a) * static_cast<Bits<T>>(b));
+  }
 };
 struct MulHi {
   template <class T>
@@ -69,7 +87,9 @@ struct MulWide {
 template <class Product>
 struct Mad {
   template <class T>
-  static T of(T a, T b, T c) { return Add::of<T>(Product::template of<T>(a, b), c); }
+  static T of(T a, T b, T c) {
+    return Add::of<T>(Product::template of<T>(a, b), c);
+  }
 };
 // PTX does not say what a division by zero gives. An H200 gives all ones, for the remainder too.
 struct Div {
@@ -94,11 +114,15 @@ struct Rem {
 };
 struct Min {
   template <class T>
-  static T of(T a, T b) { return a < b ? a : b; }
+  static T of(T a, T b) {
+    return a < b ? a : b;
+  }
 };
 struct Max {
   template <class T>
-  static T of(T a, T b) { return a < b ? b : a; }
+  static T of(T a, T b) {
+    return a < b ? b : a;
+  }
 };
 struct AddSat {
   static std::int32_t of(std::int32_t a, std::int32_t b) {
@@ -128,45 +152,64 @@ struct Sad {
 };
 struct Abs {
   template <class T>
-  static T of(T a) { return a < 0 ? Sub::of<T>(0, a) : a; }
+  static T of(T a) {
+    return a < 0 ? Sub::of<T>(0, a) : a;
+  }
 };
 struct Neg {
   template <class T>
-  static T of(T a) { return Sub::of<T>(0, a); }
+  static T of(T a) {
+    return Sub::of<T>(0, a);
+  }
 };
 struct And {
   template <class T>
-  static T of(T a, T b) { return static_cast<T>(a & b); }
+  static T of(T a, T b) {
+    return static_cast<T>(a & b);
+  }
 };
 struct Or {
   template <class T>
-  static T of(T a, T b) { return static_cast<T>(a | b); }
+  static T of(T a, T b) {
+    return static_cast<T>(a | b);
+  }
 };
 struct Xor {
   template <class T>
-  static T of(T a, T b) { return static_cast<T>(a ^ b); }
+  static T of(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
 };
 struct Not {
   template <class T>
-  static T of(T a) { return static_cast<T>(~a); }
+  static T of(T a) {
+    return static_cast<T>(~a);
+  }
 };
 struct NotPredicate {
   template <class T>
-  static T of(T a) { return static_cast<T>(a == 0 ? 1 : 0); }
+  static T of(T a) {
+    return static_cast<T>(a == 0 ? 1 : 0);
+  }
 };
 struct Popc {
   template <class T>
-  static std::uint32_t of(T a) { return static_cast<std::uint32_t>(std::popcount(a)); }
+  static std::uint32_t of(T a) {
+    return static_cast<std::uint32_t>(std::popcount(a));
+  }
 };
 struct Clz {
   template <class T>
-  static std::uint32_t of(T a) { return static_cast<std::uint32_t>(std::countl_zero(a)); }
+  static std::uint32_t of(T a) {
+    return static_cast<std::uint32_t>(std::countl_zero(a));
+  }
 };
 struct Brev {
   template <class T>
   static T of(T a) {
     T reversed = 0;
-    for (unsigned bit = 0; bit < 8 * sizeof(T); ++bit) reversed = static_cast<T>(reversed | (a >> bit & 1) << (8 * sizeof(T) - 1 - bit));
+    for (unsigned bit = 0; bit < 8 * sizeof(T); ++bit)
+      reversed = static_cast<T>(reversed | (a >> bit & 1) << (8 * sizeof(T) - 1 - bit));
     return reversed;
   }
 };
@@ -261,8 +304,9 @@ std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t selector, 
 
 void prmt(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.rows[i.d][l] = permute(static_cast<std::uint32_t>(warp.rows[i.a][l]), static_cast<std::uint32_t>(warp.rows[i.b][l]),
-                                static_cast<std::uint32_t>(warp.rows[i.c][l]), i.flags);
+    warp.rows[i.d][l] =
+        permute(static_cast<std::uint32_t>(warp.rows[i.a][l]), static_cast<std::uint32_t>(warp.rows[i.b][l]),
+                static_cast<std::uint32_t>(warp.rows[i.c][l]), i.flags);
   });
 }
 
@@ -346,17 +390,17 @@ void mad_carry(Warp& warp, const Instruction& i, std::uint32_t mask) {
 template <class T>
 void mul_wide(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.rows[i.d][l] = static_cast<std::uint64_t>(
-        MulWide::of<T>(get<T>(warp.rows[i.a][l]), get<T>(warp.rows[i.b][l])));
+    warp.rows[i.d][l] =
+        static_cast<std::uint64_t>(MulWide::of<T>(get<T>(warp.rows[i.a][l]), get<T>(warp.rows[i.b][l])));
   });
 }
 
 template <class T>
 void mad_wide(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.rows[i.d][l] = static_cast<std::uint64_t>(
-                            MulWide::of<T>(get<T>(warp.rows[i.a][l]), get<T>(warp.rows[i.b][l]))) +
-                        warp.rows[i.c][l];
+    warp.rows[i.d][l] =
+        static_cast<std::uint64_t>(MulWide::of<T>(get<T>(warp.rows[i.a][l]), get<T>(warp.rows[i.b][l]))) +
+        warp.rows[i.c][l];
   });
 }
 

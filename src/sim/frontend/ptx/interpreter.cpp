@@ -24,8 +24,8 @@ LaunchShape shape_of(const PtxLaunch& launch, std::uint32_t threads) {
   return {.grid = launch.grid, .cluster = launch.cluster, .threads = threads};
 }
 
-// Registers of each thread at the start. The assembler knows them, which setmaxnreg needs, from .maxnreg or from the
-// launch bounds, and gives a kernel that changes them all that fit.
+// Registers of each thread at the start. The assembler knows them, which setmaxnreg needs, from .maxnreg or from
+// the launch bounds, and gives a kernel that changes them all that fit.
 std::uint32_t registers_of(const PtxLaunch& launch, const FunctionText& entry) {
   if (launch.registers != 0 || entry.max_registers != 0) return std::max(launch.registers, entry.max_registers);
   const isa::Dim3 required = entry.required_threads;
@@ -297,8 +297,8 @@ std::uint32_t Interpreter::unwritten(const machine::Thread& thread, machine::Sha
 
 void Interpreter::unwrite(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes) {
   if (!races_) return;
-  races_->unwrite(thread.cta->cluster->ctas[address >> machine::kRankShift]->linear, address & machine::kOffsetMask,
-                  bytes);
+  races_->unwrite(thread.cta->cluster->ctas[address >> machine::kRankShift]->linear,
+                  address & machine::kOffsetMask, bytes);
 }
 
 // The checker knows whether the bytes were merely read too early, and tells it in time.
@@ -311,11 +311,12 @@ void Interpreter::use_undefined(Warp& warp, std::uint32_t lane, const Instructio
     races_->use_unwritten(origin.cta, origin.offset, use);
     return;
   }
-  machine_.fault(&user, i.site, FaultCode::kDivergence,
-                 fmt::format("a value {} that lane {} of a shuffle was to give, which has exited or is not in its mask",
-                             how, origin.offset),
-                 {fmt::format("{:<62} {}", fmt::format("taken by warp {}, lane {}", origin.tid / 32, origin.tid % 32),
-                              machine::place(origin.instruction->site))});
+  machine_.fault(
+      &user, i.site, FaultCode::kDivergence,
+      fmt::format("a value {} that lane {} of a shuffle was to give, which has exited or is not in its mask", how,
+                  origin.offset),
+      {fmt::format("{:<62} {}", fmt::format("taken by warp {}, lane {}", origin.tid / 32, origin.tid % 32),
+                   machine::place(origin.instruction->site))});
 }
 
 // Runs the active lanes, and whom they meet, until all of them block, exit or give way.
@@ -345,7 +346,8 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
     const Instruction& i = warp.frame->function->code[pc];
     const std::uint32_t mask = guarded(warp, i);
     machine_.stats().instructions += static_cast<std::uint32_t>(std::popcount(mask));
-    if ((warp.accumulators_in_flight | warp.undefined_rows) != 0) [[unlikely]] watch(warp, i, pc, mask);
+    if ((warp.accumulators_in_flight | warp.undefined_rows) != 0) [[unlikely]]
+      watch(warp, i, pc, mask);
     if (i.control == Control::kScalar) {
       if (mask != 0) i.run(warp, i, mask);
       ++pc;
@@ -362,7 +364,8 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
         return stop_at_budget(i.site);
       }
       // Lanes that were woken within an instruction end it first.
-      if (count != 0 && warp.step[static_cast<std::size_t>(std::countr_zero(mask))] == 0 && strategy_->preempts()) {
+      if (count != 0 && warp.step[static_cast<std::size_t>(std::countr_zero(mask))] == 0 &&
+          strategy_->preempts()) {
         machine_.stats().instructions -= static_cast<std::uint32_t>(std::popcount(mask));
         leave(warp, pc);
         warp.is_fair = strategy_->wakes_early();
@@ -377,7 +380,8 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
         }
         leave(warp, pc);
         const std::uint32_t done = i.machine(warp, i, mask);
-        if (warp.undefined_rows != 0) [[unlikely]] follow_results(warp, warp.frame->function->flows[pc], done);
+        if (warp.undefined_rows != 0) [[unlikely]]
+          follow_results(warp, warp.frame->function->flows[pc], done);
         const std::uint32_t on = (warp.active & ~mask) | done;
         for_lanes(on, [&](std::uint32_t l) { warp.pc[l] = pc + 1; });
         warp.active = on;
@@ -522,7 +526,8 @@ void Interpreter::leave_function(Warp& warp, std::uint32_t mask) {
     for (std::size_t r = 0; r < count; ++r) {
       const std::uint64_t from = frame.local_base + frame.function->local_offsets[text.results[r].variable];
       const std::uint64_t to = caller.local_base + caller.function->local_offsets[i.more[r]];
-      const std::uint64_t bytes = std::min(text.results[r].bytes, caller.function->text->variables[i.more[r]].bytes);
+      const std::uint64_t bytes =
+          std::min(text.results[r].bytes, caller.function->text->variables[i.more[r]].bytes);
       std::memcpy(warp.local_bytes(l, to), warp.local_bytes(l, from), bytes);
       if (!warp.local_undefined.empty()) copy_local_undefined(warp, l, to, from, bytes);
     }

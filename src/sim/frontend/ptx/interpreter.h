@@ -30,7 +30,7 @@ struct Program {
   const Function* entry = nullptr;
   std::vector<std::uint64_t> addresses;  // of the module's variables: shared offsets, or global addresses
   std::vector<std::vector<std::uint64_t>> shared_offsets;  // by function and variable
-  std::uint64_t local_bytes = 0;         // of the entry and what it calls
+  std::uint64_t local_bytes = 0;                           // of the entry and what it calls
   std::uint64_t static_shared_bytes = 0;
 };
 
@@ -92,11 +92,12 @@ class Interpreter final : public frontend::Run {
 
 // Copies of lanes that nobody has waited for are done at the latest when the lanes exit. In async_copy.cpp.
 
-// Before an instruction, while registers are in flight: a copy follows them, whatever else touches them is refused, or
-// gets them if a tcgen05.ld brings them. In in_flight.cpp.
+// Before an instruction, while registers are in flight: a copy follows them, whatever else touches them is
+// refused, or gets them if a tcgen05.ld brings them. In in_flight.cpp.
 void note_copy(Warp& warp, const Instruction& instruction);
 void touch_in_flight(Warp& warp, const Instruction& instruction, const Flow& flow);
-[[noreturn]] void refuse_touch(Warp& warp, const Instruction& instruction, const Accumulators& set, const char* what);
+[[noreturn]] void refuse_touch(Warp& warp, const Instruction& instruction, const Accumulators& set,
+                               const char* what);
 
 // An instruction that needs registers which a tcgen05.ld fills waits for them. In tcgen05.cpp.
 void deliver_loads(Warp& warp, const Instruction& instruction, const Flow& flow);
@@ -108,7 +109,8 @@ void store_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t addr
                  std::uint32_t bytes, const Instruction& instruction, const Strong* strong = nullptr);
 // Where a generic address points to, and the address in that space.
 Space resolve(Space space, std::uint64_t& address);
-// How `flags`, shifted by what the instruction's family says, has the memory order and the scope of a strong access.
+// How `flags`, shifted by what the instruction's family says, has the memory order and the scope of a strong
+// access.
 inline constexpr std::uint32_t kAcquires = 1;
 inline constexpr std::uint32_t kReleases = 2;
 inline constexpr std::uint32_t kScopeShift = 2;

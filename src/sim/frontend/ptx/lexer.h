@@ -30,8 +30,8 @@ std::vector<Token> tokenize(std::string_view text, const std::string& name);
 
 [[noreturn]] void refuse(const std::string& name, std::uint32_t line, const std::string& what);
 
-// PTX that is well formed, but that the simulated GPU does not have. It concerns the kernels that would run it, not
-// the module.
+// PTX that is well formed, but that the simulated GPU does not have. It concerns the kernels that would run it,
+// not the module.
 class Unsupported : public InputError {
  public:
   using InputError::InputError;

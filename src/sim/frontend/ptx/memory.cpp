@@ -106,8 +106,7 @@ void load_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t addre
       std::memcpy(out, region->host + (address - region->address), bytes);
       return;
     }
-    default:
-      break;
+    default: break;
   }
   for (std::uint32_t done = 0; done < bytes; done += kMachineBytes) {
     const std::uint32_t now = std::min(bytes - done, kMachineBytes);
@@ -151,8 +150,7 @@ void store_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t addr
     case Space::kConst:
       m.fault(&thread, i.site, FaultCode::kGlobalReadOnly,
               fmt::format("st of {} bytes to {} memory, which is read-only", bytes, name_of(space)));
-    default:
-      break;
+    default: break;
   }
   for (std::uint32_t done = 0; done < bytes; done += kMachineBytes) {
     const std::uint32_t now = std::min(bytes - done, kMachineBytes);
@@ -346,16 +344,17 @@ void add_memory_forms(FormTable& table) {
   table.add("prefetchu.L1", [](Build& b) { b.scalar(nothing); });
   table.add("applypriority[.global].L2::evict_normal", [](Build& b) { b.scalar(nothing); });
   table.add("discard[.global].L2", [](Build& b) { b.scalar(nothing); });
-  table.add("createpolicy.fractional{.L2::evict_last,.L2::evict_normal,.L2::evict_first,.L2::evict_unchanged}"
-            "[.L2::evict_first,.L2::evict_unchanged].b64",
-            [](Build& b) {
-              b.want(1, 2);
-              b.out().d = b.target(0);
-              b.out().a = b.immediate(0);
-              b.scalar([](Warp& warp, const Instruction& i, std::uint32_t mask) {
-                for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = 0; });
-              });
-            });
+  table.add(
+      "createpolicy.fractional{.L2::evict_last,.L2::evict_normal,.L2::evict_first,.L2::evict_unchanged}"
+      "[.L2::evict_first,.L2::evict_unchanged].b64",
+      [](Build& b) {
+        b.want(1, 2);
+        b.out().d = b.target(0);
+        b.out().a = b.immediate(0);
+        b.scalar([](Warp& warp, const Instruction& i, std::uint32_t mask) {
+          for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = 0; });
+        });
+      });
 }
 
 }  // namespace heddle::sim::ptx

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX: Mixed Precision Floating Point Instructions: add, sub and fma of f32 whose factors or first operand have 16
-// bits. These are widened, which is exact, and the result is rounded once, as that of the f32 instruction.
+// PTX: Mixed Precision Floating Point Instructions: add, sub and fma of f32 whose factors or first operand have
+// 16 bits. These are widened, which is exact, and the result is rounded once, as that of the f32 instruction.
 #include "sim/frontend/ptx/arithmetic.h"
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/warp.h"

@@ -34,9 +34,9 @@ constexpr std::uint32_t kM = 16;
 constexpr std::uint32_t kN = 8;
 
 // flags
-constexpr std::uint32_t kAShift = 0;   // OperandType, 4 bits
-constexpr std::uint32_t kBShift = 4;   // likewise
-constexpr std::uint32_t kDShift = 8;   // AccumulatorType, 2 bits
+constexpr std::uint32_t kAShift = 0;  // OperandType, 4 bits
+constexpr std::uint32_t kBShift = 4;  // likewise
+constexpr std::uint32_t kDShift = 8;  // AccumulatorType, 2 bits
 constexpr std::uint32_t kSaturate = 1u << 10;
 
 // rows: those of D, A, B and C, one behind the other.
@@ -69,7 +69,8 @@ std::int32_t integer(OperandType type, std::byte value) {
 }
 
 // PTX: mma. Without .satfinite, an overflow wraps.
-std::uint32_t integer_dot(const Fragments& f, const std::byte* a, const std::byte* b, std::uint32_t c, bool saturates) {
+std::uint32_t integer_dot(const Fragments& f, const std::byte* a, const std::byte* b, std::uint32_t c,
+                          bool saturates) {
   std::int64_t sum = static_cast<std::int32_t>(c);
   for (std::uint32_t k = 0; k < f.depth; ++k) sum += integer(f.a, a[k]) * integer(f.b, b[k]);
   if (saturates) {
@@ -89,7 +90,8 @@ std::uint32_t sum(std::uint32_t left, std::uint32_t right) {
 std::vector<std::byte> part(const std::vector<std::byte>& rows, std::uint32_t step, std::uint32_t steps) {
   if (steps == 1) return rows;
   std::vector<std::byte> result;
-  for (std::size_t at = 2 * step; at < rows.size(); at += 4) result.insert(result.end(), &rows[at], &rows[at] + 2);
+  for (std::size_t at = 2 * step; at < rows.size(); at += 4)
+    result.insert(result.end(), &rows[at], &rows[at] + 2);
   return result;
 }
 
@@ -128,7 +130,7 @@ void multiply(Warp& warp, const Instruction& i) {
   if (warp.undefined_rows != 0) follow_multiply(warp, i, f);
   const std::uint32_t pitch = f.depth * f.element_bytes;
   std::vector<std::byte> a(std::size_t{kM} * pitch), b(std::size_t{kN} * pitch);
-  std::array<std::uint32_t, kM * kN> d = {};
+  std::array<std::uint32_t, kM* kN> d = {};
   const auto place = [](std::uint32_t lane, std::uint32_t element) {
     return (lane / 4 + 8 * (element / 2)) * kN + 2 * (lane % 4) + element % 2;
   };
@@ -136,7 +138,8 @@ void multiply(Warp& warp, const Instruction& i) {
   for (std::uint32_t l = 0; l < 32; ++l) {
     // A register holds four bytes of a row of A, or of a column of B.
     for (std::uint32_t r = 0; r < f.a_registers; ++r) {
-      std::memcpy(&a[(l / 4 + 8 * (r % 2)) * pitch + 4 * (l % 4) + 16 * (r / 2)], &word(warp, i, f.a_row(r), l), 4);
+      std::memcpy(&a[(l / 4 + 8 * (r % 2)) * pitch + 4 * (l % 4) + 16 * (r / 2)], &word(warp, i, f.a_row(r), l),
+                  4);
     }
     for (std::uint32_t r = 0; r < f.b_registers; ++r) {
       std::memcpy(&b[l / 4 * pitch + 4 * (l % 4) + 16 * r], &word(warp, i, f.b_row(r), l), 4);
@@ -154,12 +157,12 @@ void multiply(Warp& warp, const Instruction& i) {
       }
     }
   } else {
-    // Model: Hopper has no mma of fp8. Its assembler makes f16 of the operands, multiplies the lower halves of the
-    // registers, then the upper ones on top of them, and adds C to the sum last.
+    // Model: Hopper has no mma of fp8. Its assembler makes f16 of the operands, multiplies the lower halves of
+    // the registers, then the upper ones on top of them, and adds C to the sum last.
     constexpr MmaArithmetic kArithmetic{.fraction_bits = 25, .result_fraction_bits = 23};
     const bool is_fp8 = f.element_bytes == 1;
     const std::uint32_t steps = is_fp8 ? 2 : 1;
-    const std::array<std::uint32_t, kM * kN> c = d;
+    const std::array<std::uint32_t, kM* kN> c = d;
     if (is_fp8) d = {};
     for (std::uint32_t step = 0; step < steps; ++step) {
       const std::vector<std::byte> a_part = part(a, step, steps);
@@ -220,8 +223,8 @@ void decode_mma(Build& b, std::string_view shape, bool saturates, std::string_vi
                                : d == ".s32" ? AccumulatorType::kS32
                                              : AccumulatorType::kF32;
   out.flags = static_cast<std::uint32_t>(type_of(a)) << kAShift |
-              static_cast<std::uint32_t>(type_of(right)) << kBShift | static_cast<std::uint32_t>(type) << kDShift |
-              (saturates ? kSaturate : 0u);
+              static_cast<std::uint32_t>(type_of(right)) << kBShift |
+              static_cast<std::uint32_t>(type) << kDShift | (saturates ? kSaturate : 0u);
   b.machine(mma_sync);
 }
 

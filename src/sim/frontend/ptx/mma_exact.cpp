@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX: mma.sync whose sums are exact or rounded as plain arithmetic: f64, and integers of 4 bits and 1 bit, and the
-// 8 x 8 shape of integers of 8 bits. With E elements in a register, group = lane / 4 and part = lane % 4:
+// PTX: mma.sync whose sums are exact or rounded as plain arithmetic: f64, and integers of 4 bits and 1 bit, and
+// the 8 x 8 shape of integers of 8 bits. With E elements in a register, group = lane / 4 and part = lane % 4:
 //
 //   A[M x K], register r: row group + 8 * (r % (M / 8)), columns from E * part + 4 * E * (r / (M / 8)) on
 //   B[K x 8], register r: rows from E * part + 4 * E * r on, column group
@@ -34,9 +34,9 @@ constexpr std::uint32_t kSixteenRows = 1u << 9;
 constexpr std::uint32_t kSignedA = 1u << 10;
 constexpr std::uint32_t kSignedB = 1u << 11;
 constexpr std::uint32_t kSaturate = 1u << 12;
-constexpr std::uint32_t kAnd = 1u << 13;      // of bits: and, not xor
-constexpr std::uint32_t kBitsShift = 14;      // of an element: 1, 4, 8, 64
-constexpr std::uint32_t kRoundShift = 24;     // of f64: as in FloatFlags
+constexpr std::uint32_t kAnd = 1u << 13;   // of bits: and, not xor
+constexpr std::uint32_t kBitsShift = 14;   // of an element: 1, 4, 8, 64
+constexpr std::uint32_t kRoundShift = 24;  // of f64: as in FloatFlags
 
 // rows: those of D, A, B and C, one after the other.
 struct Shape {
@@ -63,7 +63,8 @@ std::int32_t element(std::uint64_t word, std::uint32_t index, std::uint32_t bits
 
 // The matrices as the lanes hold them: A row by row, B column by column, words as they are.
 template <class T, class Element>
-void gather(Warp& warp, const Instruction& i, const Shape& s, std::vector<T>& a, std::vector<T>& b, Element&& of) {
+void gather(Warp& warp, const Instruction& i, const Shape& s, std::vector<T>& a, std::vector<T>& b,
+            Element&& of) {
   const std::uint32_t blocks = s.m / 8;
   for (std::uint32_t l = 0; l < 32; ++l) {
     const std::uint32_t group = l / 4;

@@ -68,7 +68,7 @@ struct PtxModule::State {
   std::vector<PtxEntry> entries;
   std::unordered_map<std::string_view, std::size_t> entry_ids;  // by name
   std::vector<PtxVariable> variables;
-  std::vector<Pages> storage;  // of variables that are not placed elsewhere
+  std::vector<Pages> storage;            // of variables that are not placed elsewhere
   std::vector<std::uint64_t> addresses;  // by variable of the module; shared ones are placed at launch
 
   void decode();
@@ -102,7 +102,8 @@ void PtxModule::State::place_variables(const PtxPlacing& place) {
       continue;
     }
     if (variable.is_extern) {
-      refuse(text->name, variable.line, fmt::format("'{}' is declared but not part of the module", variable.name));
+      refuse(text->name, variable.line,
+             fmt::format("'{}' is declared but not part of the module", variable.name));
     }
     PtxVariable placed{.name = variable.name,
                        .bytes = variable.bytes,
@@ -133,9 +134,10 @@ void PtxModule::State::place_variables(const PtxPlacing& place) {
         value = kCodeWindow | code->second;
       }
       if (value == 0 || addresses[v] == 0) {
-        refuse(text->name, variable.line, fmt::format("'{}' has the address of '{}' as initial value, which is not "
-                                                      "known",
-                                                      variable.name, pointer.name));
+        refuse(text->name, variable.line,
+               fmt::format("'{}' has the address of '{}' as initial value, which is not "
+                           "known",
+                           variable.name, pointer.name));
       }
       value += pointer.offset;
       std::memcpy(bytes[v] + pointer.at, &value, sizeof(value));
@@ -143,8 +145,9 @@ void PtxModule::State::place_variables(const PtxPlacing& place) {
   }
 }
 
-// What an entry and the functions that it can call need, added up one by one: shared memory holds the variables of known
-// length one behind the other, first those of functions and then those of the module, and then the dynamic part.
+// What an entry and the functions that it can call need, added up one by one: shared memory holds the variables
+// of known length one behind the other, first those of functions and then those of the module, and then the
+// dynamic part.
 class PtxModule::State::Needs {
  public:
   explicit Needs(const ModuleText& text) : text_(&text) {}
@@ -322,7 +325,8 @@ void check_ptx_launch(const std::string& module, const PtxEntry& entry, const Pt
     fail(fmt::format("{} threads in a CTA; 1 to {}", volume(launch.block), machine::kMaxThreads));
   }
   if (entry.max_threads != 0 && volume(launch.block) > entry.max_threads) {
-    fail(fmt::format("{} threads in a CTA; the kernel's .maxntid is {}", volume(launch.block), entry.max_threads));
+    fail(
+        fmt::format("{} threads in a CTA; the kernel's .maxntid is {}", volume(launch.block), entry.max_threads));
   }
   if (!is_zero(entry.required_block) && launch.block != entry.required_block) {
     fail(fmt::format("a block of {} threads; the kernel's .reqntid is {}", text_of(launch.block),
@@ -340,13 +344,14 @@ void check_register_memory(const std::string& module, const Program& program, st
   constexpr std::uint64_t kBytes = 32 * 8;
   const std::uint64_t warps = (volume(launch.block) + 31) / 32;
   const std::uint64_t ctas = std::min(volume(launch.grid), std::max<std::uint64_t>(sms, volume(launch.cluster)));
-  const double wanted = static_cast<double>(program.entry->row_count) * kBytes * static_cast<double>(warps * ctas);
+  const double wanted =
+      static_cast<double>(program.entry->row_count) * kBytes * static_cast<double>(warps * ctas);
   const double have = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (wanted <= have / 2) return;
-  throw InputError(fmt::format("launch of {} in {}: {} virtual registers in {} warps at once take {:.1f} GB; at most half of "
-                               "the {:.1f} GB of this machine. Fewer SMs or threads take less",
-                               program.entry->name, module, program.entry->row_count, warps * ctas, wanted / 1e9,
-                               have / 1e9));
+  throw InputError(
+      fmt::format("launch of {} in {}: {} virtual registers in {} warps at once take {:.1f} GB; at most half of "
+                  "the {:.1f} GB of this machine. Fewer SMs or threads take less",
+                  program.entry->name, module, program.entry->row_count, warps * ctas, wanted / 1e9, have / 1e9));
 }
 
 }  // namespace
@@ -361,13 +366,16 @@ Report PtxModule::launch(std::string_view entry, const LaunchOptions& options, c
     for (std::size_t e = 0; e < std::min(state_->entries.size(), kMostNames); ++e) {
       names += (names.empty() ? "" : ", ") + state_->entries[e].name;
     }
-    if (state_->entries.size() > kMostNames) names += fmt::format(" and {} more", state_->entries.size() - kMostNames);
-    throw InputError(fmt::format("{} has no entry '{}'; it has {}", module, entry, names.empty() ? "none" : names));
+    if (state_->entries.size() > kMostNames)
+      names += fmt::format(" and {} more", state_->entries.size() - kMostNames);
+    throw InputError(
+        fmt::format("{} has no entry '{}'; it has {}", module, entry, names.empty() ? "none" : names));
   }
   if (!known->unsupported.empty()) throw InputError(known->unsupported);
   check_ptx_launch(module, *known, asked, parameters, parameter_bytes);
   PtxLaunch launch = asked;
-  if (is_zero(launch.cluster)) launch.cluster = is_zero(known->required_cluster) ? isa::Dim3{} : known->required_cluster;
+  if (is_zero(launch.cluster))
+    launch.cluster = is_zero(known->required_cluster) ? isa::Dim3{} : known->required_cluster;
   const std::uint32_t number = state_->text->function_ids.find(entry)->second;
   const Program program = state_->link(number);
   const auto threads = static_cast<std::uint32_t>(volume(launch.block));
@@ -379,8 +387,8 @@ Report PtxModule::launch(std::string_view entry, const LaunchOptions& options, c
   GlobalMemory memory(options.memory);
   if (!state_->storage.empty()) {
     for (const PtxVariable& variable : state_->variables) {
-      memory.add_at(reinterpret_cast<std::uint64_t>(variable.address), variable.name, variable.host, variable.bytes,
-                    !variable.is_constant);
+      memory.add_at(reinterpret_cast<std::uint64_t>(variable.address), variable.name, variable.host,
+                    variable.bytes, !variable.is_constant);
     }
   }
   LaunchOptions with_variables = options;

@@ -179,7 +179,8 @@ void decode_move(Build& b) {
   }
   out.d = b.target(0);
   const Operand& from = b.operand(1);
-  if (from.kind == OperandKind::kSpecial && (from.name.starts_with("%clock") || from.name.starts_with("%globaltimer"))) {
+  if (from.kind == OperandKind::kSpecial &&
+      (from.name.starts_with("%clock") || from.name.starts_with("%globaltimer"))) {
     return b.scalar(read_clock);
   }
   if (from.kind == OperandKind::kVariable && from.value != 0) {
@@ -211,11 +212,12 @@ void add_move_forms(FormTable& table) {
               b.simple(1, {}, to_generic);
               b.out().value = window_of(b.mod(0));
             });
-  table.add("cvta.to{.const,.global,.local,.shared,.shared::cta,.shared::cluster,.param,.param::entry}{.u32,.u64}",
-            [](Build& b) {
-              b.simple(1, {}, from_generic);
-              b.out().value = window_of(b.mod(0));
-            });
+  table.add(
+      "cvta.to{.const,.global,.local,.shared,.shared::cta,.shared::cluster,.param,.param::entry}{.u32,.u64}",
+      [](Build& b) {
+        b.simple(1, {}, from_generic);
+        b.out().value = window_of(b.mod(0));
+      });
   table.add("isspacep{.const,.global,.local,.shared,.shared::cta,.shared::cluster,.param,.param::entry}",
             [](Build& b) {
               b.simple(1, {}, is_in_space);

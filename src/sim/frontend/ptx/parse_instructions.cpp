@@ -79,7 +79,8 @@ Operand Parser::operand(int depth, bool in_address) {
     case TokenKind::kWord: break;
     default: refuse(module_->name, token.line, fmt::format("expected an operand, found '{}'", token.text));
   }
-  if (negative) refuse(module_->name, token.line, fmt::format("expected a number behind '-', found '{}'", token.text));
+  if (negative)
+    refuse(module_->name, token.line, fmt::format("expected a number behind '-', found '{}'", token.text));
   result = name_operand(token.text);
   if (accept('|')) {
     const std::string_view name = expect_word("a predicate");

@@ -61,8 +61,7 @@ void Parser::version() {
   const std::string_view text = token.text;
   const std::size_t dot = text.find('.');
   std::uint32_t major = 0, minor = 0;
-  if (dot == std::string_view::npos ||
-      std::from_chars(text.data(), text.data() + dot, major).ec != std::errc{} ||
+  if (dot == std::string_view::npos || std::from_chars(text.data(), text.data() + dot, major).ec != std::errc{} ||
       std::from_chars(text.data() + dot + 1, text.data() + text.size(), minor).ec != std::errc{} || major == 0) {
     refuse(module_->name, token.line, fmt::format("'{}' is not a version such as 9.0", text));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From PTX text to a ModuleText: one method for each thing that the grammar has. Modules and their directives are in
-// parser.cpp, variables, functions and instructions each in a file of their own.
+// From PTX text to a ModuleText: one method for each thing that the grammar has. Modules and their directives are
+// in parser.cpp, variables, functions and instructions each in a file of their own.
 #pragma once
 
 #include "sim/frontend/ptx/ast.h"

@@ -48,31 +48,70 @@ struct Instruction {
   Control control = Control::kScalar;
   bool is_visible = false;  // other threads can tell when it happens
   bool guard_negated = false;
-  bool is_copy = false;    // of one register to another
-  bool fills_later = false;  // its registers, some time after it was issued
+  bool is_copy = false;             // of one register to another
+  bool fills_later = false;         // its registers, some time after it was issued
   bool takes_accumulators = false;  // as its results: wgmma
-  bool gives_way = false;  // its warp's turn ends behind it
+  bool gives_way = false;           // its warp's turn ends behind it
   std::uint32_t guard = kNone;
-  std::uint32_t d = kNone, d2 = kNone;                               // rows that it writes
-  std::uint32_t a = kNone, b = kNone, c = kNone, e = kNone;          // rows that it reads
-  std::uint32_t target = kNone;                                      // branch: an instruction; call: a function
-  std::uint32_t flags = 0;                                           // as the handler wants them
-  std::uint64_t value = 0;                                           // offset of an address, or an immediate
-  std::vector<std::uint32_t> rows;                                   // of vectors, tuples and label lists
-  std::vector<std::uint32_t> more;                                   // of a second one
-  std::uint32_t line = 0;                                            // in the PTX
+  std::uint32_t d = kNone, d2 = kNone;                       // rows that it writes
+  std::uint32_t a = kNone, b = kNone, c = kNone, e = kNone;  // rows that it reads
+  std::uint32_t target = kNone;                              // branch: an instruction; call: a function
+  std::uint32_t flags = 0;                                   // as the handler wants them
+  std::uint64_t value = 0;                                   // offset of an address, or an immediate
+  std::vector<std::uint32_t> rows;                           // of vectors, tuples and label lists
+  std::vector<std::uint32_t> more;                           // of a second one
+  std::uint32_t line = 0;                                    // in the PTX
   CallSite site = {};
 };
 
 enum class ConstantKind : std::uint8_t { kImmediate, kSpecial, kShared, kLocal, kParam, kModule };
 
 enum class Special : std::uint8_t {
-  kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ,
-  kLaneid, kWarpid, kNwarpid, kSmid, kNsmid, kGridid, kClusteridX, kClusteridY, kClusteridZ,
-  kNclusteridX, kNclusteridY, kNclusteridZ, kClusterCtaidX, kClusterCtaidY, kClusterCtaidZ,
-  kClusterNctaidX, kClusterNctaidY, kClusterNctaidZ, kClusterCtarank, kClusterNctarank, kIsExplicitCluster,
-  kLanemaskEq, kLanemaskLt, kLanemaskLe, kLanemaskGt, kLanemaskGe, kDynamicSmemSize, kTotalSmemSize,
-  kWarpSize, kClock, kGlobalTimer, kEnvreg1, kEnvreg2
+  kTidX,
+  kTidY,
+  kTidZ,
+  kNtidX,
+  kNtidY,
+  kNtidZ,
+  kCtaidX,
+  kCtaidY,
+  kCtaidZ,
+  kNctaidX,
+  kNctaidY,
+  kNctaidZ,
+  kLaneid,
+  kWarpid,
+  kNwarpid,
+  kSmid,
+  kNsmid,
+  kGridid,
+  kClusteridX,
+  kClusteridY,
+  kClusteridZ,
+  kNclusteridX,
+  kNclusteridY,
+  kNclusteridZ,
+  kClusterCtaidX,
+  kClusterCtaidY,
+  kClusterCtaidZ,
+  kClusterNctaidX,
+  kClusterNctaidY,
+  kClusterNctaidZ,
+  kClusterCtarank,
+  kClusterNctarank,
+  kIsExplicitCluster,
+  kLanemaskEq,
+  kLanemaskLt,
+  kLanemaskLe,
+  kLanemaskGt,
+  kLanemaskGe,
+  kDynamicSmemSize,
+  kTotalSmemSize,
+  kWarpSize,
+  kClock,
+  kGlobalTimer,
+  kEnvreg1,
+  kEnvreg2
 };
 
 struct Constant {
@@ -90,12 +129,12 @@ struct Function {
   std::uint32_t row_count = 0;
   std::map<std::uint32_t, std::uint32_t> wide_rows;  // the upper halves of 128-bit registers
   std::uint32_t carry_row = kNone;
-  std::uint64_t local_bytes = 0;                  // with its parameters, if it is not an entry
-  std::vector<std::uint64_t> local_offsets;       // by variable of the function
-  std::vector<std::uint32_t> module_variables;    // that it names
-  std::vector<std::uint32_t> shared_variables;    // of its own
+  std::uint64_t local_bytes = 0;                // with its parameters, if it is not an entry
+  std::vector<std::uint64_t> local_offsets;     // by variable of the function
+  std::vector<std::uint32_t> module_variables;  // that it names
+  std::vector<std::uint32_t> shared_variables;  // of its own
   std::vector<std::uint32_t> callees;
-  std::size_t branch_labels = 0;                  // of all its uses of .branchtargets
+  std::size_t branch_labels = 0;  // of all its uses of .branchtargets
   bool calls_indirectly = false;
   std::string unsupported;  // why it cannot run: the first instruction that is not there. Empty if it can
 };

@@ -107,9 +107,14 @@ std::string format_text(CallReader& reader, const std::string& format, std::uint
                           static_cast<unsigned long long>(reader.argument(arguments, is_long ? 8 : 4)));
         break;
       case 'c': text += formatted(specifier + "c", static_cast<int>(reader.argument(arguments, 4))); break;
-      case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
-        text += formatted(specifier + kind, std::bit_cast<double>(reader.argument(arguments, 8)));
-        break;
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'F':
+      case 'g':
+      case 'G':
+      case 'a':
+      case 'A': text += formatted(specifier + kind, std::bit_cast<double>(reader.argument(arguments, 8))); break;
       case 'p': text += fmt::format("{:#x}", reader.argument(arguments, 8)); break;
       case 's': text += formatted(specifier + "s", reader.text(reader.argument(arguments, 8)).c_str()); break;
       default: text += specifier + kind; break;

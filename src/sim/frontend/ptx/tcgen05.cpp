@@ -208,7 +208,7 @@ std::uint32_t mma(Warp& warp, const Instruction& i, std::uint32_t mask) {
 }
 
 MmaKind kind_of(std::string_view modifier) {
-  constexpr std::string_view kKinds[] = {".kind::f16",       ".kind::tf32", ".kind::f8f6f4",  ".kind::i8",
+  constexpr std::string_view kKinds[] = {".kind::f16",      ".kind::tf32", ".kind::f8f6f4",  ".kind::i8",
                                          ".kind::mxf8f6f4", ".kind::mxf4", ".kind::mxf4nvf4"};
   std::uint8_t number = 0;
   while (kKinds[number] != modifier) ++number;
@@ -258,8 +258,8 @@ void decode_scaled_mma(Build& b) {
   if (size == ".scale_vec::1X") scales = 1;
   if (size == ".scale_vec::2X") scales = 2;
   if (size == ".scale_vec::4X" || size == ".block16") scales = 4;
-  decode_mma_operands(b, group_flag(b.mod(0)) | static_cast<std::uint32_t>(kind) << kKindShift |
-                             scales << kScaleShift);
+  decode_mma_operands(
+      b, group_flag(b.mod(0)) | static_cast<std::uint32_t>(kind) << kKindShift | scales << kScaleShift);
   for (std::size_t s = 0; s < 2; ++s) {
     std::uint64_t offset = 0;
     b.out().more[2 * s] = b.address_row(b.operand(4 + s), offset);
@@ -352,13 +352,15 @@ void add_tcgen05_forms(FormTable& table) {
               b.machine(commit);
             });
   table.add("tcgen05.cp" + group + "{.128x256b,.128x128b,.4x256b}", [](Build& b) {
-    decode_copy(b, b.mod(0), b.mod(1) == ".128x256b"   ? TmemCopyShape::k128x256b
-                             : b.mod(1) == ".128x128b" ? TmemCopyShape::k128x128b
-                                                       : TmemCopyShape::k4x256b);
+    decode_copy(b, b.mod(0),
+                b.mod(1) == ".128x256b"   ? TmemCopyShape::k128x256b
+                : b.mod(1) == ".128x128b" ? TmemCopyShape::k128x128b
+                                          : TmemCopyShape::k4x256b);
   });
   table.add("tcgen05.cp" + group + ".64x128b{.warpx2::02_13,.warpx2::01_23}", [](Build& b) {
-    decode_copy(b, b.mod(0), b.mod(1) == ".warpx2::02_13" ? TmemCopyShape::k64x128bWarpx2_02_13
-                                                          : TmemCopyShape::k64x128bWarpx2_01_23);
+    decode_copy(
+        b, b.mod(0),
+        b.mod(1) == ".warpx2::02_13" ? TmemCopyShape::k64x128bWarpx2_02_13 : TmemCopyShape::k64x128bWarpx2_01_23);
   });
   table.add("tcgen05.cp" + group + ".32x128b.warpx4",
             [](Build& b) { decode_copy(b, b.mod(0), TmemCopyShape::k32x128bWarpx4); });

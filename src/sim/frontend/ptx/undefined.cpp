@@ -136,7 +136,8 @@ std::uint64_t passed_on(const Warp& warp, const Instruction& i, const Flow& flow
     }
     case FlowKind::kPack: {
       std::uint64_t result = 0;
-      for (std::uint32_t e = 0; e < i.rows.size(); ++e) result |= (bits(i.rows[e]) & low_bits(i.flags)) << e * i.flags;
+      for (std::uint32_t e = 0; e < i.rows.size(); ++e)
+        result |= (bits(i.rows[e]) & low_bits(i.flags)) << e * i.flags;
       return result;
     }
     case FlowKind::kHalves: return spread(any, 16);
@@ -292,7 +293,9 @@ Undefined undefined_word(Warp& warp, std::uint32_t lane, std::uint64_t address, 
 namespace {
 
 // Local memory that holds undefined bytes is kept by eight of them.
-std::uint64_t key_of(std::uint32_t lane, std::uint64_t address) { return std::uint64_t{lane} << 40 | address / 8; }
+std::uint64_t key_of(std::uint32_t lane, std::uint64_t address) {
+  return std::uint64_t{lane} << 40 | address / 8;
+}
 
 bool is_local(Space space, std::uint64_t address) {
   return space == Space::kLocal || (space == Space::kParam && (address & kWindowMask) != kParamWindow);
@@ -306,7 +309,8 @@ Undefined local_undefined(const Warp& warp, std::uint32_t lane, std::uint64_t ad
   return {found->second.bits >> 8 * at & low_bits(8 * bytes), found->second.origin};
 }
 
-void set_local(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes, const Undefined& value) {
+void set_local(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes,
+               const Undefined& value) {
   address &= 0xffffffffu;
   const std::uint64_t key = key_of(lane, address);
   const auto shift = static_cast<std::uint32_t>(8 * (address % 8));
@@ -319,8 +323,10 @@ void set_local(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint3
 
 }  // namespace
 
-void copy_local_undefined(Warp& warp, std::uint32_t lane, std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
-  for (std::uint64_t b = 0; b < bytes; ++b) set_local(warp, lane, to + b, 1, local_undefined(warp, lane, from + b, 1));
+void copy_local_undefined(Warp& warp, std::uint32_t lane, std::uint64_t to, std::uint64_t from,
+                          std::uint64_t bytes) {
+  for (std::uint64_t b = 0; b < bytes; ++b)
+    set_local(warp, lane, to + b, 1, local_undefined(warp, lane, from + b, 1));
 }
 
 void load_undefined(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, std::uint32_t bytes,

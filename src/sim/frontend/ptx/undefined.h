@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that mean nothing: what was read of memory that nobody had written, or of a lane that gave nothing. Reading them
-// is no mistake; whoever uses one makes it. Registers carry, bit by bit, what of them is undefined, instructions pass it
-// on, and a use is reported with the instruction that brought the value.
+// Values that mean nothing: what was read of memory that nobody had written, or of a lane that gave nothing.
+// Reading them is no mistake; whoever uses one makes it. Registers carry, bit by bit, what of them is undefined,
+// instructions pass it on, and a use is reported with the instruction that brought the value.
 //
-// Uses: in an address; to decide a branch, or whether something that others see is executed; as an operand of a barrier,
-// a copy or the like; in a store or an atomic operation to global memory. Shared and local memory keep what they are given.
-// Model: a warp without undefined values pays for one comparison at each instruction.
+// Uses: in an address; to decide a branch, or whether something that others see is executed; as an operand of a
+// barrier, a copy or the like; in a store or an atomic operation to global memory. Shared and local memory keep
+// what they are given. Model: a warp without undefined values pays for one comparison at each instruction.
 #pragma once
 
 #include "sim/frontend/ptx/flow.h"
@@ -54,8 +54,8 @@ void set_defined(Warp& warp, Frame& frame, std::uint32_t row, std::uint32_t lane
 void forget_frame(Warp& warp, Frame& frame);  // it begins anew
 std::uint16_t note_origin(Warp& warp, const Origin& origin);
 
-// Before an instruction, while some register of the warp is undefined. Those of the machine, and what their handlers do
-// themselves, pass on nothing here.
+// Before an instruction, while some register of the warp is undefined. Those of the machine, and what their
+// handlers do themselves, pass on nothing here.
 void follow(Warp& warp, const Instruction& instruction, const Flow& flow, std::uint32_t mask);
 // After one of the machine, for the lanes that are done.
 void follow_results(Warp& warp, const Flow& flow, std::uint32_t done);
@@ -65,7 +65,8 @@ void load_undefined(Warp& warp, std::uint32_t lane, Space space, std::uint64_t a
                     bool is_signed, const Instruction& instruction);
 void store_undefined(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, std::uint32_t bytes,
                      const Instruction& instruction);
-void copy_local_undefined(Warp& warp, std::uint32_t lane, std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
+void copy_local_undefined(Warp& warp, std::uint32_t lane, std::uint64_t to, std::uint64_t from,
+                          std::uint64_t bytes);
 // Which of the bytes of shared memory nobody has written, and a value of them.
 std::uint32_t unwritten_at(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes);
 Undefined undefined_word(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t unwritten,

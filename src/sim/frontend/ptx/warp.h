@@ -59,7 +59,7 @@ struct Accumulators {
   // copies freely, and the assembler removes them.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> aliases;
   bool in_flight = false;
-  bool is_tmem_load = false;  // they come from tensor memory
+  bool is_tmem_load = false;                 // they come from tensor memory
   const Instruction* instruction = nullptr;  // the last that was issued with them
 
   std::uint32_t element_of(std::uint32_t row) const;  // kNone if it is not one
@@ -82,27 +82,28 @@ struct Warp {
   bool gives_way = false;  // a test has failed: others shall go on before it is repeated
   bool is_fair = false;    // its last turn ended without a lane blocking: the schedule alone says who goes next
   std::vector<std::unique_ptr<Frame>> frames;
-  std::vector<std::byte> local;  // local memory, lane after lane
+  std::vector<std::byte> local;    // local memory, lane after lane
   std::uint64_t local_stride = 0;  // from one lane's to the next
   std::uint64_t local_limit = 0;   // bytes of it that calls so far have needed
   std::vector<std::unique_ptr<Accumulators>> accumulators;
   std::uint32_t accumulators_in_flight = 0;
-  std::vector<Fragment> fragments;  // of wgmmas in flight
+  std::vector<Fragment> fragments;   // of wgmmas in flight
   std::uint32_t undefined_rows = 0;  // of all its frames
   std::vector<Origin> origins;
   std::unordered_map<std::uint64_t, Undefined> local_undefined;
-  // What lanes exchange in a warp-wide instruction. They may stand at different ones of a kind, in different calls.
+  // What lanes exchange in a warp-wide instruction. They may stand at different ones of a kind, in different
+  // calls.
   std::array<std::uint64_t, 32> given = {}, operand = {}, received = {};
   std::array<Undefined, 32> given_undefined = {}, operand_undefined = {}, received_undefined = {};
   std::array<std::uint32_t, 32> members = {}, clamp = {};
   std::array<const Instruction*, 32> exchange = {};
   std::uint32_t doubtful = 0;  // lanes that may receive something undefined
-  std::uint32_t open = 0;  // lanes that have given something, and whose result is not yet known
+  std::uint32_t open = 0;      // lanes that have given something, and whose result is not yet known
   std::array<machine::WgmmaOperands, 32> wgmma = {};
   std::array<machine::MatrixOperands, 32> matrix = {};
   std::array<std::array<std::uint32_t, 4>, 32> matrix_registers = {};
   std::array<machine::TmemOperands, 32> tmem = {};
-  bool matrix_doubtful = false;  // a ldmatrix has read what nobody has written
+  bool matrix_doubtful = false;           // a ldmatrix has read what nobody has written
   std::vector<std::uint32_t> tmem_words;  // that a tcgen05.st hands over, lane after lane
 
   machine::Thread& thread(std::uint32_t lane) { return threads[lane]; }

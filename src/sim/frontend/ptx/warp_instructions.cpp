@@ -20,16 +20,18 @@ namespace {
 
 using machine::WarpOp;
 
-// PTX: the .sync instructions of a warp wait for lanes with the same mask and the same qualifiers, wherever they stand.
+// PTX: the .sync instructions of a warp wait for lanes with the same mask and the same qualifiers, wherever they
+// stand.
 void check_alike(Warp& warp, const Instruction& i, std::uint32_t lane, std::uint32_t came) {
   for_lanes(came, [&](std::uint32_t k) {
     const Instruction& other = *warp.exchange[k];
     if (other.flags == i.flags) return;
-    warp.machine->fault(&warp.thread(lane), i.site, FaultCode::kDivergence,
-                        fmt::format("lanes {:#010x} of the warp meet at instructions with different qualifiers; all of "
-                                    "them execute the same",
-                                    came),
-                        {fmt::format("{:<62} {}", fmt::format("lane {}", k), machine::place(other.site))});
+    warp.machine->fault(
+        &warp.thread(lane), i.site, FaultCode::kDivergence,
+        fmt::format("lanes {:#010x} of the warp meet at instructions with different qualifiers; all of "
+                    "them execute the same",
+                    came),
+        {fmt::format("{:<62} {}", fmt::format("lane {}", k), machine::place(other.site))});
   });
 }
 
@@ -54,13 +56,14 @@ Undefined all_given(const Warp& warp, std::uint32_t came) {
 Undefined each_given(const Warp& warp, std::uint32_t came) {
   Undefined all;
   for_lanes(came, [&](std::uint32_t k) {
-    if (warp.given_undefined[k].bits != 0) all = {all.bits | std::uint64_t{1} << k, warp.given_undefined[k].origin};
+    if (warp.given_undefined[k].bits != 0)
+      all = {all.bits | std::uint64_t{1} << k, warp.given_undefined[k].origin};
   });
   return all;
 }
 
-// An exchange: each lane hands over two words, and once all of them have come, the first to go on works out what each
-// of them gets. `result` gets a lane, and those that have come; `undefined` says what of it means nothing.
+// An exchange: each lane hands over two words, and once all of them have come, the first to go on works out what
+// each of them gets. `result` gets a lane, and those that have come; `undefined` says what of it means nothing.
 template <class Result, class Doubt>
 std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, WarpOp op, std::uint32_t members_row,
                        std::uint32_t operand_row, Result&& result, Doubt&& undefined) {
@@ -155,8 +158,10 @@ std::uint32_t shfl(Warp& warp, const Instruction& i, std::uint32_t mask) {
       [&](std::uint32_t l, std::uint32_t came) {
         const ShflSource from = shfl_source(warp, i.flags, l);
         if ((came >> from.lane & 1) == 0) return nothing_from(warp, l, from.lane);
-        if (warp.operand_undefined[l].bits != 0) return Undefined{~std::uint64_t{0}, warp.operand_undefined[l].origin};
-        return Undefined{warp.given_undefined[from.lane].bits & 0xffffffffu, warp.given_undefined[from.lane].origin};
+        if (warp.operand_undefined[l].bits != 0)
+          return Undefined{~std::uint64_t{0}, warp.operand_undefined[l].origin};
+        return Undefined{warp.given_undefined[from.lane].bits & 0xffffffffu,
+                         warp.given_undefined[from.lane].origin};
       });
 }
 
@@ -165,82 +170,97 @@ enum VoteMode : std::uint32_t { kAll, kAny, kUni, kBallot };
 // flags: the mode, and 4 if the predicate is negated.
 std::uint32_t vote(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const std::uint64_t flip = i.flags >> 2 & 1;
-  return exchange(warp, i, mask, WarpOp::kVote, i.b, i.a, [&](std::uint32_t, std::uint32_t members) {
-    std::uint32_t ballot = 0;
-    for_lanes(members, [&](std::uint32_t k) {
-      if ((warp.given[k] != 0 ? 1u : 0u) != flip) ballot |= 1u << k;
-    });
-    switch (i.flags & 3) {
-      case kAll: return std::uint64_t{ballot == members};
-      case kAny: return std::uint64_t{ballot != 0};
-      case kUni: return std::uint64_t{ballot == members || ballot == 0};
-      default: return std::uint64_t{ballot};
-    }
-  }, [&](std::uint32_t, std::uint32_t came) { return (i.flags & 3) == kBallot ? each_given(warp, came) : all_given(warp, came); });
+  return exchange(
+      warp, i, mask, WarpOp::kVote, i.b, i.a,
+      [&](std::uint32_t, std::uint32_t members) {
+        std::uint32_t ballot = 0;
+        for_lanes(members, [&](std::uint32_t k) {
+          if ((warp.given[k] != 0 ? 1u : 0u) != flip) ballot |= 1u << k;
+        });
+        switch (i.flags & 3) {
+          case kAll: return std::uint64_t{ballot == members};
+          case kAny: return std::uint64_t{ballot != 0};
+          case kUni: return std::uint64_t{ballot == members || ballot == 0};
+          default: return std::uint64_t{ballot};
+        }
+      },
+      [&](std::uint32_t, std::uint32_t came) {
+        return (i.flags & 3) == kBallot ? each_given(warp, came) : all_given(warp, came);
+      });
 }
 
 // flags: 1: all lanes must have the same value; 2: 64 bits.
 std::uint32_t match(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const std::uint64_t ones = (i.flags & 2) != 0 ? ~std::uint64_t{0} : 0xffffffffu;
-  return exchange(warp, i, mask, WarpOp::kMatch, i.b, i.a, [&](std::uint32_t l, std::uint32_t members) {
-    std::uint32_t same = 0;
-    for_lanes(members, [&](std::uint32_t k) {
-      if (((warp.given[k] ^ warp.given[l]) & ones) == 0) same |= 1u << k;
-    });
-    if ((i.flags & 1) == 0) return std::uint64_t{same};
-    return same == members ? std::uint64_t{same} | std::uint64_t{1} << 32 : std::uint64_t{0};
-  }, [&](std::uint32_t, std::uint32_t came) { return all_given(warp, came); });
+  return exchange(
+      warp, i, mask, WarpOp::kMatch, i.b, i.a,
+      [&](std::uint32_t l, std::uint32_t members) {
+        std::uint32_t same = 0;
+        for_lanes(members, [&](std::uint32_t k) {
+          if (((warp.given[k] ^ warp.given[l]) & ones) == 0) same |= 1u << k;
+        });
+        if ((i.flags & 1) == 0) return std::uint64_t{same};
+        return same == members ? std::uint64_t{same} | std::uint64_t{1} << 32 : std::uint64_t{0};
+      },
+      [&](std::uint32_t, std::uint32_t came) { return all_given(warp, came); });
 }
 
 enum ReduxOp : std::uint32_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kMinSigned, kMaxSigned };
 
 std::uint32_t redux(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  return exchange(warp, i, mask, WarpOp::kRedux, i.b, i.a, [&](std::uint32_t, std::uint32_t members) {
-    bool is_first = true;
-    std::uint32_t result = 0;
-    for_lanes(members, [&](std::uint32_t k) {
-      const auto value = static_cast<std::uint32_t>(warp.given[k]);
-      const auto left = static_cast<std::int32_t>(result);
-      const auto right = static_cast<std::int32_t>(value);
-      if (std::exchange(is_first, false)) {
-        result = value;
-        return;
-      }
-      switch (i.flags) {
-        case kAdd: result += value; break;
-        case kMin: result = value < result ? value : result; break;
-        case kMax: result = value > result ? value : result; break;
-        case kAnd: result &= value; break;
-        case kOr: result |= value; break;
-        case kXor: result ^= value; break;
-        case kMinSigned: result = right < left ? value : result; break;
-        default: result = right > left ? value : result; break;
-      }
-    });
-    return std::uint64_t{result};
-  }, [&](std::uint32_t, std::uint32_t came) { return all_given(warp, came); });
+  return exchange(
+      warp, i, mask, WarpOp::kRedux, i.b, i.a,
+      [&](std::uint32_t, std::uint32_t members) {
+        bool is_first = true;
+        std::uint32_t result = 0;
+        for_lanes(members, [&](std::uint32_t k) {
+          const auto value = static_cast<std::uint32_t>(warp.given[k]);
+          const auto left = static_cast<std::int32_t>(result);
+          const auto right = static_cast<std::int32_t>(value);
+          if (std::exchange(is_first, false)) {
+            result = value;
+            return;
+          }
+          switch (i.flags) {
+            case kAdd: result += value; break;
+            case kMin: result = value < result ? value : result; break;
+            case kMax: result = value > result ? value : result; break;
+            case kAnd: result &= value; break;
+            case kOr: result |= value; break;
+            case kXor: result ^= value; break;
+            case kMinSigned: result = right < left ? value : result; break;
+            default: result = right > left ? value : result; break;
+          }
+        });
+        return std::uint64_t{result};
+      },
+      [&](std::uint32_t, std::uint32_t came) { return all_given(warp, came); });
 }
 
 // flags: 1: the largest; 2: a NaN wins; 4: of the magnitudes.
 std::uint32_t redux_float(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  return exchange(warp, i, mask, WarpOp::kRedux, i.b, i.a, [&](std::uint32_t, std::uint32_t members) {
-    bool is_first = true;
-    float result = 0;
-    for_lanes(members, [&](std::uint32_t k) {
-      float value = get<float>(warp.given[k]);
-      if ((i.flags & 4) != 0) value = std::abs(value);
-      if (std::exchange(is_first, false)) {
-        result = value;
-      } else if (std::isnan(result) || std::isnan(value)) {
-        const bool nan_wins = (i.flags & 2) != 0;
-        if (std::isnan(result) != nan_wins) result = value;
-      } else if (value == result ? std::signbit(value) != std::signbit(result) && std::signbit(value) != ((i.flags & 1) != 0)
-                                 : (value > result) == ((i.flags & 1) != 0)) {
-        result = value;  // of zeros of either sign, the positive one is larger
-      }
-    });
-    return std::isnan(result) ? std::uint64_t{kCanonicalNan} : put(result);
-  }, [&](std::uint32_t, std::uint32_t came) { return all_given(warp, came); });
+  return exchange(
+      warp, i, mask, WarpOp::kRedux, i.b, i.a,
+      [&](std::uint32_t, std::uint32_t members) {
+        bool is_first = true;
+        float result = 0;
+        for_lanes(members, [&](std::uint32_t k) {
+          float value = get<float>(warp.given[k]);
+          if ((i.flags & 4) != 0) value = std::abs(value);
+          if (std::exchange(is_first, false)) {
+            result = value;
+          } else if (std::isnan(result) || std::isnan(value)) {
+            const bool nan_wins = (i.flags & 2) != 0;
+            if (std::isnan(result) != nan_wins) result = value;
+          } else if (value == result ? std::signbit(value) != std::signbit(result) &&
+                                           std::signbit(value) != ((i.flags & 1) != 0)
+                                     : (value > result) == ((i.flags & 1) != 0)) {
+            result = value;  // of zeros of either sign, the positive one is larger
+          }
+        });
+        return std::isnan(result) ? std::uint64_t{kCanonicalNan} : put(result);
+      },
+      [&](std::uint32_t, std::uint32_t came) { return all_given(warp, came); });
 }
 
 std::uint32_t warp_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
@@ -324,7 +344,9 @@ std::uint32_t move_matrix(Warp& warp, const Instruction& i, std::uint32_t mask) 
         for (std::uint32_t r = 0; r < count && is_store; ++r) {
           warp.matrix_registers[l][r] = static_cast<std::uint32_t>(warp.rows[i.rows[r]][l]);
         }
-        warp.matrix[l] = {.row = 0, .registers = warp.matrix_registers[l].data(), .count = count,
+        warp.matrix[l] = {.row = 0,
+                          .registers = warp.matrix_registers[l].data(),
+                          .count = count,
                           .transposed = (i.flags & 2) != 0};
         if (l < 8 * count) {
           warp.matrix[l].row = shared_address(warp, l, warp.rows[i.a][l] + i.value, (i.flags & 4) != 0, i);

@@ -19,10 +19,10 @@ namespace heddle::sim::ptx {
 namespace {
 
 // flags of wgmma.mma_async: how the shape is packed.
-constexpr std::uint32_t kNShift = 0;      // 9 bits
-constexpr std::uint32_t kAShift = 9;      // 4 bits each
+constexpr std::uint32_t kNShift = 0;  // 9 bits
+constexpr std::uint32_t kAShift = 9;  // 4 bits each
 constexpr std::uint32_t kBShift = 13;
-constexpr std::uint32_t kDShift = 17;     // 2 bits
+constexpr std::uint32_t kDShift = 17;  // 2 bits
 constexpr std::uint32_t kRegistersA = 1u << 19;
 constexpr std::uint32_t kMnMajorA = 1u << 20;
 constexpr std::uint32_t kMnMajorB = 1u << 21;
@@ -80,15 +80,15 @@ void take_back_accumulators(Warp& warp) {
   for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
     if (!set->in_flight || set->is_tmem_load) continue;
     const auto* words = reinterpret_cast<const std::byte*>(set->words.data());
-    const bool still = std::any_of(state->accumulators.begin(), state->accumulators.end(), [&](const auto& known) {
-      return known->in_flight && known->registers[0] == words;
-    });
+    const bool still =
+        std::any_of(state->accumulators.begin(), state->accumulators.end(),
+                    [&](const auto& known) { return known->in_flight && known->registers[0] == words; });
     if (!still) take_back(warp, *set);
   }
 }
 
-// The accumulators get what the rows of A from registers, and they themselves, bring along. Until they were waited for
-// nobody may look.
+// The accumulators get what the rows of A from registers, and they themselves, bring along. Until they were
+// waited for nobody may look.
 void follow_multiply(Warp& warp, const Instruction& i, const machine::WgmmaOperands& operands) {
   std::array<Undefined, machine::kWarpRows> rows = {};
   for (std::uint32_t l = 0; l < 32 && operands.a_in_registers; ++l) {
@@ -140,11 +140,11 @@ void check_fragments(Warp& warp) {
       const std::uint32_t lane = at / 4;
       const std::uint64_t now = kept.frame->rows[kept.wgmma->more[at % 4]][lane];
       if (static_cast<std::uint32_t>(now) == kept.words[at]) continue;
-      warp.machine->fault(&warp.thread(lane), kept.writer->site, FaultCode::kAccumulatorInFlight,
-                          "a register of A is changed while the wgmma that reads it is in flight",
-                          {fmt::format("{:<62} {}", "wgmma.mma_async with A in registers",
-                                       machine::place(kept.wgmma->site)),
-                           "likely: no wgmma.wait_group between the two"});
+      warp.machine->fault(
+          &warp.thread(lane), kept.writer->site, FaultCode::kAccumulatorInFlight,
+          "a register of A is changed while the wgmma that reads it is in flight",
+          {fmt::format("{:<62} {}", "wgmma.mma_async with A in registers", machine::place(kept.wgmma->site)),
+           "likely: no wgmma.wait_group between the two"});
     }
   }
   std::erase_if(warp.fragments, [&](const Fragment& kept) { return kept.number < waited; });
@@ -204,8 +204,7 @@ std::uint32_t fence_or_commit(Warp& warp, const Instruction& i, std::uint32_t ma
 std::uint32_t wait_group(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const auto pending = static_cast<std::uint32_t>(i.value);
   const std::uint32_t done = meet(
-      warp, mask,
-      [&](std::uint32_t l) { warp.machine->wgmma_wait_arrive(warp.thread(l), pending, i.site); },
+      warp, mask, [&](std::uint32_t l) { warp.machine->wgmma_wait_arrive(warp.thread(l), pending, i.site); },
       [&](std::uint32_t l) { return warp.machine->wgmma_wait_group(warp.thread(l), pending, i.site); });
   if (done != 0 && warp.accumulators_in_flight != 0) {
     check_fragments(warp);
@@ -245,7 +244,8 @@ void decode_mma(Build& b) {
   }
   std::uint32_t flags = n << kNShift | static_cast<std::uint32_t>(operand_type(b.mod(2))) << kAShift |
                         static_cast<std::uint32_t>(operand_type(b.mod(3))) << kBShift |
-                        static_cast<std::uint32_t>(is_half ? AccumulatorType::kF16 : AccumulatorType::kF32) << kDShift;
+                        static_cast<std::uint32_t>(is_half ? AccumulatorType::kF16 : AccumulatorType::kF32)
+                            << kDShift;
   const bool from_registers = b.operand(1).kind == OperandKind::kVector;
   if (from_registers) {
     flags |= kRegistersA;
