@@ -52,6 +52,10 @@ Tcgen05Fault check_shape(const Tcgen05Operands& operands, const Tcgen05Fields& f
     step *= 2;
     why = " where B has 8 bits and is MN-major";
   }
+  if (operands.kind == MmaKind::kI8 && (fields.m != 64 || fields.n > 32)) {
+    step = is_pair ? 32 : 16;
+    why = is_pair ? " for integers" : fields.m == 64 ? " above 32 for integers" : " for integers and M = 128";
+  }
   if (fields.n == 0 || fields.n > 256 || fields.n % step != 0) {
     return {FaultCode::kBadShape,
             fmt::format("{} and N = {}; N is {} to 256, a multiple of {}{}", what, fields.n, step, step, why),
@@ -179,6 +183,7 @@ Tcgen05Fields fields_of(const Tcgen05Operands& operands) {
     const auto plain = decode_instruction_descriptor(operands.kind, operands.instruction_descriptor).fields;
     Tcgen05Fields fields = common(plain);
     fields.d_type = plain.d_type;
+    fields.saturates = plain.saturates;
     return fields;
   }
   const auto scaled =
@@ -205,8 +210,10 @@ std::uint32_t lane_groups(const Tcgen05Layout& layout, std::uint32_t first_lane)
 std::string text_of(const Tcgen05Operands& operands) {
   const Tcgen05Fields fields = fields_of(operands);
   return fmt::format("tcgen05.mma m{}n{}.{}.{}.{}", fields.m, fields.n,
-                     fields.d_type == AccumulatorType::kF16 ? "f16" : "f32", name_of(fields.a_type),
-                     name_of(fields.b_type));
+                     fields.d_type == AccumulatorType::kF16   ? "f16"
+                     : fields.d_type == AccumulatorType::kS32 ? "s32"
+                                                              : "f32",
+                     name_of(fields.a_type), name_of(fields.b_type));
 }
 
 std::uint32_t Tcgen05Copy::rows() const {
@@ -269,9 +276,6 @@ Tcgen05Fault check(const Tcgen05Copy& copy) {
 }
 
 Tcgen05Fault check(const Tcgen05Operands& operands) {
-  if (operands.kind == MmaKind::kI8) {
-    return {FaultCode::kUnsupported, "tcgen05.mma.kind::i8: integers are not modelled", ""};
-  }
   if (Tcgen05Fault fault = check_instruction_descriptor(operands); fault.code) return fault;
   const Tcgen05Fields fields = fields_of(operands);
   if (operands.a_in_tmem) {

@@ -50,6 +50,7 @@ struct Tcgen05Fields {
   Major b_major;
   bool negate_a;
   bool negate_b;
+  bool saturates = false;  // integers
   ScaleType scale_type = ScaleType::kUe8m0;
   std::uint32_t sfa_id = 0;
   std::uint32_t sfb_id = 0;

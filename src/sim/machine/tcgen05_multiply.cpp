@@ -199,6 +199,9 @@ void Machine::run_tcgen05_mma(const Tcgen05Queue& queue, const Tcgen05Operation&
       if (is_fp4) {
         multiply_add(Fp4Operand(layout.rows, fields.negate_a, a_rows.data(), a_scales),
                      Fp4Operand(fields.n, fields.negate_b, b_half, b_scales), d.data());
+      } else if (operands.kind == MmaKind::kI8) {
+        multiply_add(IntegerOperand{fields.a_type, layout.rows, a_rows.data()},
+                     IntegerOperand{fields.b_type, layout.cols(), b_half}, depth, fields.saturates, d.data());
       } else {
         MmaOperand a(MmaOperand::Side::kA, fields.a_type, fields.negate_a, layout.rows, depth, a_rows.data());
         MmaOperand b(MmaOperand::Side::kB, fields.b_type, fields.negate_b, layout.cols(), depth, b_half);

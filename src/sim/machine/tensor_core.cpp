@@ -364,4 +364,25 @@ void multiply_add(const MmaArithmetic& arithmetic, const MmaOperand& a, std::uin
   }
 }
 
+void multiply_add(const IntegerOperand& a, const IntegerOperand& b, std::uint32_t depth, bool saturates,
+                  std::uint32_t* d) {
+  const auto value = [](OperandType type, std::byte element) {
+    return type == OperandType::kS8 ? static_cast<std::int32_t>(static_cast<std::int8_t>(element))
+                                    : static_cast<std::int32_t>(element);
+  };
+  for (std::uint32_t row = 0; row < a.rows; ++row) {
+    for (std::uint32_t column = 0; column < b.rows; ++column, ++d) {
+      std::int64_t sum = static_cast<std::int32_t>(*d);
+      for (std::uint32_t k = 0; k < depth; ++k) {
+        sum += value(a.type, a.elements[row * depth + k]) * value(b.type, b.elements[column * depth + k]);
+      }
+      if (saturates) {
+        sum = std::clamp<std::int64_t>(sum, std::numeric_limits<std::int32_t>::min(),
+                                       std::numeric_limits<std::int32_t>::max());
+      }
+      *d = static_cast<std::uint32_t>(sum);
+    }
+  }
+}
+
 }  // namespace heddle::sim::machine

@@ -90,4 +90,14 @@ void multiply_add(const MmaArithmetic& arithmetic, const MmaOperand& a, std::uin
                   std::uint32_t row_count, const MmaOperand& b, AccumulatorType type, std::uint32_t* d,
                   MmaLoop loop = MmaLoop::kFastest);
 
+// Adds A * B to `d` for integers of 8 bits, exactly; a sum beyond 32 bits wraps, or stays at the end of the range
+// if it saturates. Operands as MmaOperand takes them, results as above.
+struct IntegerOperand {
+  OperandType type;  // kU8 or kS8
+  std::uint32_t rows;
+  const std::byte* elements;
+};
+void multiply_add(const IntegerOperand& a, const IntegerOperand& b, std::uint32_t depth, bool saturates,
+                  std::uint32_t* d);
+
 }  // namespace heddle::sim::machine

@@ -40,8 +40,8 @@ void for_each_element(AccumulatorType type, std::uint32_t words, std::uint32_t l
 
 bool is_same_instruction(const WgmmaOperands& left, const WgmmaOperands& right) {
   return left.shape == right.shape && left.a_in_registers == right.a_in_registers &&
-         left.scale_d == right.scale_d && left.a_descriptor == right.a_descriptor &&
-         left.b_descriptor == right.b_descriptor;
+         left.scale_d == right.scale_d && left.saturates == right.saturates &&
+         left.a_descriptor == right.a_descriptor && left.b_descriptor == right.b_descriptor;
 }
 
 bool WgmmaAccumulator::has_registers_of(const WgmmaAccumulator& other) const {

@@ -35,11 +35,15 @@ struct WgmmaOperands {
   WgmmaShape shape;
   bool a_in_registers = false;
   bool scale_d = false;
+  bool saturates = false;  // integers
   std::uint64_t a_descriptor = 0;
   std::uint64_t b_descriptor = 0;
   std::array<std::uint32_t, 4> a = {};
   std::byte* d = nullptr;  // its accumulator registers, in place until they were waited for
 };
+
+// Integers of 8 bits, which only this instruction has, not isa/wgmma.h.
+inline bool is_integer(OperandType type) { return type == OperandType::kS8 || type == OperandType::kU8; }
 
 // What is handed over is alike in all threads.
 bool is_same_instruction(const WgmmaOperands& left, const WgmmaOperands& right);

@@ -29,11 +29,13 @@ std::string text_of(const WgmmaShape& shape) {
       case OperandType::kTf32: return "tf32";
       case OperandType::kE4m3: return "e4m3";
       case OperandType::kE5m2: return "e5m2";
+      case OperandType::kS8: return "s8";
+      case OperandType::kU8: return "u8";
       default: return "other";
     }
   };
-  return fmt::format("m64n{}k{}.{}.{}.{}", shape.n, shape.k(), shape.d == AccumulatorType::kF16 ? "f16" : "f32",
-                     type_name(shape.a), type_name(shape.b));
+  const char* d = shape.d == AccumulatorType::kF16 ? "f16" : shape.d == AccumulatorType::kS32 ? "s32" : "f32";
+  return fmt::format("m64n{}k{}.{}.{}.{}", shape.n, shape.k(), d, type_name(shape.a), type_name(shape.b));
 }
 
 std::string text_of(const WgmmaOperands& operands) {
@@ -42,7 +44,17 @@ std::string text_of(const WgmmaOperands& operands) {
                      operands.scale_d ? 1 : 0);
 }
 
+// PTX: wgmma.mma_async: integers have their own list of N, and nothing to choose beside it.
+void check_integer_shape(const Machine& machine, const Thread& thread, const WgmmaShape& shape, CallSite site) {
+  const std::uint32_t step = shape.n <= 32 ? 8 : 16;
+  if (shape.n >= 8 && shape.n <= 256 && shape.n % step == 0) return;
+  machine.fault(&thread, site, FaultCode::kBadShape,
+                fmt::format("{} with N = {}; N of integers is 8, 16, 24, 32, or a multiple of 16 up to 256", kMma,
+                            shape.n));
+}
+
 void check_shape(const Machine& machine, const Thread& thread, const WgmmaOperands& operands, CallSite site) {
+  if (is_integer(operands.shape.a)) return check_integer_shape(machine, thread, operands.shape, site);
   switch (check(operands.shape)) {
     case WgmmaShapeFault::kNone: break;
     case WgmmaShapeFault::kN:
@@ -349,13 +361,23 @@ void Machine::step_mma(std::size_t index) {
   const std::vector<std::byte> a_rows =
       operands.a_in_registers ? operation.a : read_operand(cta.shared, a_fields, shape.a_major, shape.a, kWgmmaM);
   const std::vector<std::byte> b_rows = read_operand(cta.shared, b_fields, shape.b_major, shape.b, shape.n);
-  const MmaOperand a(MmaOperand::Side::kA, shape.a, shape.negate_a, kWgmmaM, shape.k(), a_rows.data());
-  const MmaOperand b(MmaOperand::Side::kB, shape.b, shape.negate_b, shape.n, shape.k(), b_rows.data());
-  const MmaArithmetic arithmetic = mma_arithmetic(options_.arch, shape.a);
-  for (std::uint32_t warp = 0; warp < kWarpgroupWarps; ++warp) {
-    std::vector<std::uint32_t>& values = operation.d[warp]->values;
-    if (!operands.scale_d) std::fill(values.begin(), values.end(), 0);
-    multiply_add(arithmetic, a, warp * kWarpRows, kWarpRows, b, shape.d, values.data());
+  if (!operands.scale_d) {
+    for (WgmmaAccumulator* d : operation.d) std::fill(d->values.begin(), d->values.end(), 0);
+  }
+  if (is_integer(shape.a)) {
+    const IntegerOperand b{shape.b, shape.n, b_rows.data()};
+    for (std::uint32_t warp = 0; warp < kWarpgroupWarps; ++warp) {
+      const std::byte* rows = a_rows.data() + std::size_t{warp} * kWarpRows * shape.k();
+      multiply_add(IntegerOperand{shape.a, kWarpRows, rows}, b, shape.k(), operands.saturates,
+                   operation.d[warp]->values.data());
+    }
+  } else {
+    const MmaOperand a(MmaOperand::Side::kA, shape.a, shape.negate_a, kWgmmaM, shape.k(), a_rows.data());
+    const MmaOperand b(MmaOperand::Side::kB, shape.b, shape.negate_b, shape.n, shape.k(), b_rows.data());
+    const MmaArithmetic arithmetic = mma_arithmetic(options_.arch, shape.a);
+    for (std::uint32_t warp = 0; warp < kWarpgroupWarps; ++warp) {
+      multiply_add(arithmetic, a, warp * kWarpRows, kWarpRows, b, shape.d, operation.d[warp]->values.data());
+    }
   }
   if (wants(EventKind::kMmaDone)) {
     emit({.kind = EventKind::kMmaDone, .cta = cta.linear, .copy = operation.id, .site = operation.site});

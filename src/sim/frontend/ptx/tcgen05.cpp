@@ -364,10 +364,14 @@ void add_tcgen05_forms(FormTable& table) {
   });
   table.add("tcgen05.cp" + group + ".32x128b.warpx4",
             [](Build& b) { decode_copy(b, b.mod(0), TmemCopyShape::k32x128bWarpx4); });
-  table.add("tcgen05.mma" + group + "{.kind::f16,.kind::tf32,.kind::f8f6f4}", decode_mma);
+  // Model: the collector keeps nothing: A is read again where a program says that it may be used.
+  const std::string collector =
+      "[.collector::a::fill,.collector::a::use,.collector::a::lastuse,.collector::a::discard]";
+  table.add("tcgen05.mma" + group + "{.kind::f16,.kind::tf32,.kind::f8f6f4,.kind::i8}" + collector, decode_mma);
   table.add("tcgen05.mma" + group +
                 "{.kind::mxf8f6f4,.kind::mxf4,.kind::mxf4nvf4}.block_scale"
-                "[.scale_vec::1X,.scale_vec::2X,.scale_vec::4X,.block16,.block32]",
+                "[.scale_vec::1X,.scale_vec::2X,.scale_vec::4X,.block16,.block32]" +
+                collector,
             decode_scaled_mma);
 }
 

@@ -29,6 +29,7 @@ constexpr std::uint32_t kMnMajorB = 1u << 21;
 constexpr std::uint32_t kNegateA = 1u << 22;
 constexpr std::uint32_t kNegateB = 1u << 23;
 constexpr std::uint32_t kNegateScale = 1u << 24;
+constexpr std::uint32_t kSaturate = 1u << 25;
 
 WgmmaShape shape_of(std::uint32_t flags) {
   return {.n = flags >> kNShift & 511,
@@ -165,6 +166,7 @@ std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
     operands.shape = shape_of(i.flags);
     operands.a_in_registers = (i.flags & kRegistersA) != 0;
     operands.scale_d = (warp.rows[i.c][l] != 0) != ((i.flags & kNegateScale) != 0);
+    operands.saturates = (i.flags & kSaturate) != 0;
     operands.b_descriptor = warp.rows[i.b][l];
     operands.d = reinterpret_cast<std::byte*>(set.words.data() + l * count);
     if (operands.a_in_registers) {
@@ -217,6 +219,7 @@ OperandType operand_type(std::string_view type) {
   if (type == ".f16") return OperandType::kF16;
   if (type == ".bf16") return OperandType::kBf16;
   if (type == ".tf32") return OperandType::kTf32;
+  if (type == ".s8" || type == ".u8") return type == ".s8" ? OperandType::kS8 : OperandType::kU8;
   return type == ".e4m3" ? OperandType::kE4m3 : OperandType::kE5m2;
 }
 
@@ -238,14 +241,18 @@ void decode_mma(Build& b) {
   std::uint32_t n = 0;
   std::from_chars(shape.data() + 5, shape.data() + shape.size(), n);
   const bool is_half = b.mod(1) == ".f16";
+  const bool is_integer = b.mod(1) == ".s32";
   if (n < 8 || n > 256 || n % 8 != 0) b.fail(fmt::format("N = {}; 8 to 256, a multiple of 8", n));
   if (out.rows.size() != (is_half ? n / 4 : n / 2)) {
     b.fail(fmt::format("{} accumulator registers where {} are wanted", out.rows.size(), is_half ? n / 4 : n / 2));
   }
   std::uint32_t flags = n << kNShift | static_cast<std::uint32_t>(operand_type(b.mod(2))) << kAShift |
                         static_cast<std::uint32_t>(operand_type(b.mod(3))) << kBShift |
-                        static_cast<std::uint32_t>(is_half ? AccumulatorType::kF16 : AccumulatorType::kF32)
+                        static_cast<std::uint32_t>(is_integer ? AccumulatorType::kS32
+                                                   : is_half  ? AccumulatorType::kF16
+                                                              : AccumulatorType::kF32)
                             << kDShift;
+  if (is_integer && b.has(4)) flags |= kSaturate;
   const bool from_registers = b.operand(1).kind == OperandKind::kVector;
   if (from_registers) {
     flags |= kRegistersA;
@@ -255,12 +262,12 @@ void decode_mma(Build& b) {
     out.a = b.source(1);
   }
   out.b = b.source(2);
-  b.want(6 + (has_transpose ? (from_registers ? 1 : 2) : 0));
+  b.want(is_integer ? 4 : 6 + (has_transpose ? (from_registers ? 1 : 2) : 0));
   bool negated = false;
   out.c = b.predicate(3, negated);
   if (negated) flags |= kNegateScale;
-  if (is_set(b, 4, ~std::uint64_t{0}, 1)) flags |= kNegateA;
-  if (is_set(b, 5, ~std::uint64_t{0}, 1)) flags |= kNegateB;
+  if (!is_integer && is_set(b, 4, ~std::uint64_t{0}, 1)) flags |= kNegateA;
+  if (!is_integer && is_set(b, 5, ~std::uint64_t{0}, 1)) flags |= kNegateB;
   if (has_transpose && !from_registers && is_set(b, 6, 1, 0)) flags |= kMnMajorA;
   if (has_transpose && is_set(b, from_registers ? 6 : 7, 1, 0)) flags |= kMnMajorB;
   out.flags = flags;
@@ -285,6 +292,7 @@ void add_wgmma_forms(FormTable& table) {
   table.add("wgmma.mma_async.sync.aligned{.m64n*k16}{.f16,.f32}{.f16}{.f16}", decode_mma);
   table.add("wgmma.mma_async.sync.aligned{.m64n*k8}{.f32}{.tf32}{.tf32}", decode_mma);
   table.add("wgmma.mma_async.sync.aligned{.m64n*k32}{.f16,.f32}{.e4m3,.e5m2}{.e4m3,.e5m2}", decode_mma);
+  table.add("wgmma.mma_async.sync.aligned{.m64n*k32}{.s32}{.s8,.u8}{.s8,.u8}[.satfinite]", decode_mma);
 }
 
 }  // namespace heddle::sim::ptx
