@@ -18,14 +18,13 @@ function(heddle_add_test name)
     set(arg_TIMEOUT 300)
   endif()
   add_executable(${name} ${arg_SOURCES})
-  target_include_directories(${name} PRIVATE "${heddle_SOURCE_DIR}/src")
-  target_link_libraries(${name} PRIVATE heddle::sim ${arg_LIBRARIES} ${heddle_fmt} GTest::gtest_main
-    heddle_warnings)
-  # A test spends its time in the simulated SM, which is optimised; optimising the test too doubles its compilation.
-  target_compile_options(${name} PRIVATE -O0)
-  # Tests of what is reported leave their arrays on purpose.
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    target_compile_options(${name} PRIVATE -fno-sanitize=bounds)
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
+  heddle_test_options(${name})
+  if(arg_LABELS MATCHES "explore|slow")
+    # Thousands of launches are worth optimising for.
+    target_compile_options(${name} PRIVATE -O2)
+  else()
+    heddle_reuse_precompiled(${name} heddle_test_precompiled)
   endif()
   heddle_test_program(${name} ${arg_LABELS})
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_LIST ${name}_names
@@ -35,6 +34,18 @@ function(heddle_add_test name)
   file(CONFIGURE OUTPUT "${labels_file}" @ONLY CONTENT
     "if(@name@_names)\n  set_tests_properties(\${@name@_names} PROPERTIES LABELS \"@arg_LABELS@\")\nendif()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
+endfunction()
+
+# What all tests are compiled and linked with. A test spends its time in the simulated SM, which is optimised; optimising
+# the test too doubles its compilation.
+function(heddle_test_options target)
+  target_include_directories(${target} PRIVATE "${heddle_SOURCE_DIR}/src")
+  target_link_libraries(${target} PRIVATE heddle::sim ${heddle_fmt} GTest::gtest_main heddle_warnings)
+  target_compile_options(${target} PRIVATE -O0)
+  # Tests of what is reported leave their arrays on purpose.
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_compile_options(${target} PRIVATE -fno-sanitize=bounds)
+  endif()
 endfunction()
 
 # Enters a target into those that build all tests of a kind: <label>_tests, and host_tests for all that need
@@ -49,5 +60,16 @@ function(heddle_test_program name)
   endforeach()
   if(NOT "${ARGN}" MATCHES "device|gpu")
     add_dependencies(host_tests ${name})
+  endif()
+endfunction()
+
+# heddle_precompile_tests(): compiles the headers that most tests include, for all of them. To be called before the first
+# heddle_add_test, where all that a test links is there.
+function(heddle_precompile_tests)
+  if(HEDDLE_PRECOMPILE)
+    file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp" "")
+    add_library(heddle_test_precompiled OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
+    heddle_test_options(heddle_test_precompiled)
+    heddle_precompile(heddle_test_precompiled <gtest/gtest.h> <heddle/heddle.h>)
   endif()
 endfunction()

@@ -1,4 +1,5 @@
-# Builds and runs the consumer in the empty folder WORK, with heddle taken the way that WAY says.
+# Builds and runs the consumer in the folder WORK, with heddle taken the way that WAY says. What was compiled of the
+# simulated SM stays there for the next time.
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT RESULT_VARIABLE status)
@@ -8,7 +9,7 @@ function(run)
   endif()
 endfunction()
 
-file(REMOVE_RECURSE "${WORK}")
+file(REMOVE_RECURSE "${WORK}/prefix")
 if(WAY STREQUAL "find_package")
   set(prefix "${WORK}/prefix")
   run("${CMAKE_COMMAND}" --install "${HEDDLE_BUILD}" --prefix "${prefix}")
@@ -30,7 +31,7 @@ else()
   set(build_type Debug)  # compiles the simulated SM once more, in half the time
 endif()
 
-run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${WORK}/build" -G "${GENERATOR}"
+run("${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${WORK}/build" -G "${GENERATOR}"
   "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_BUILD_TYPE=${build_type} -DCMAKE_CXX_FLAGS_DEBUG=-O0 "${heddle_from}")
 run("${CMAKE_COMMAND}" --build "${WORK}/build" --parallel 2)
 run("${WORK}/build/consumer")
