@@ -46,7 +46,7 @@ struct MyKernelSmem {
 };
 static_assert(check_shared_memory<MyKernelSmem, Arch::kSm100>());
 
-using Input = InputTilePipeline<Payload, kStages, 1, MmaInputBackend<kStages>>;
+using Input = InputTilePipeline<Payload, kStages, 1>;
 
 // By one thread, for all of a stage.
 template <class Tiles>

@@ -9,7 +9,7 @@
 #include <heddle/tile/layout.h>
 
 using Payload = StandardTilePayload<bf16, bf16, StandardTileConfig{.a = {64, 64}, .b = {64, 64}}>;
-using Input = InputTilePipeline<Payload, 2, 2>;
+using Input = ArrivingInputPipeline<Payload, 2, 2>;
 
 using CTiles = OutputTileStorage<float, row_major<float>(32, 32), 2>::CTileArray;
 inline constexpr OutputPipelineConfig output_config{.num_stages = 2};

@@ -128,6 +128,16 @@ struct Ring {
   template <class MmaBody, class EpilogueBody>
   static sim::Report run(const sim::Schedule& schedule, const MmaBody& mma, const EpilogueBody& epilogue,
                          std::uint32_t consumer_count = cta_group * 128) {
+    const auto by_one_thread = [&](Shared& shared, Output& output) {
+      if (isa::laneid() == 0) mma(shared, output);
+    };
+    return run_warps(schedule, by_one_thread, epilogue, consumer_count);
+  }
+
+  // The same where every thread of the MMA warp runs mma(shared, output).
+  template <class MmaBody, class EpilogueBody>
+  static sim::Report run_warps(const sim::Schedule& schedule, const MmaBody& mma, const EpilogueBody& epilogue,
+                               std::uint32_t consumer_count) {
     return run_kernel<Shared>({.threads = 160,
                                .grid = {cta_group},
                                .cluster = {cta_group},
@@ -152,8 +162,7 @@ struct Ring {
                                 const Tmem tmem = Tmem::from_shared(&shared.address, tmem_cols);
                                 {
                                   Output output(shared.output.ptr(), tmem, everyone);
-                                  if (is_mma && isa::cluster_ctarank() == 0 && isa::laneid() == 0)
-                                    mma(shared, output);
+                                  if (is_mma && isa::cluster_ctarank() == 0) mma(shared, output);
                                   if (!is_mma) epilogue(shared, output);
                                 }
                                 isa::cluster_sync();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // InputTilePipeline in the simulated SM: one thread copies tiles, one warp reads them.
+#include <heddle/host/tensor_map.h>
+#include <heddle/isa/cluster.h>
 #include <heddle/isa/fence.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/named_barrier.h>
@@ -31,7 +33,7 @@ constexpr std::uint32_t kABytes = 4 * 32 * 4;
 constexpr std::uint32_t kBBytes = 8 * 32 * 4;
 
 template <std::uint32_t stages, std::uint32_t k_group_size = 1>
-using Pipeline = InputTilePipeline<Payload, stages, k_group_size>;
+using Pipeline = ArrivingInputPipeline<Payload, stages, k_group_size>;
 template <std::uint32_t stages, std::uint32_t k_group_size = 1>
 using Storage = InputPipelineStorage<stages, Payload, k_group_size>;
 
@@ -51,13 +53,14 @@ void load_tile(const Stage& stage, const Source& source, std::uint32_t k = 0) {
 }
 
 // Thread 0 runs produce(pipeline), the second warp consume(pipeline).
-template <class Store, class Produce, class Consume>
+template <class Input, class Produce, class Consume>
 sim::Report run_pair(const Source& source, const sim::Schedule& schedule, const Produce& produce,
                      const Consume& consume) {
+  using Store = typename Input::Storage;
   return run_kernel<Store>({.threads = 64, .memory = &source.memory, .schedule = schedule}, [&](Store& shared) {
-    InputTilePipeline pipeline(shared, "input");
+    Input pipeline(shared, "input");
     if (isa::tid_x() == 0) {
-      decltype(pipeline)::init_barriers(shared.barriers.ptr(), 1, 32);
+      Input::init_barriers(shared.barriers.ptr(), 1, 32);
       isa::fence_mbarrier_init();
     }
     isa::syncthreads();
@@ -88,7 +91,7 @@ TEST(InputTilePipelineApi, HandleAndScopeSeeTheSameTiles) {
   const Source source;
   const void* by_handle[2] = {};
   const void* by_scope[2] = {};
-  const auto report = run_pair<Storage<1, 2>>(
+  const auto report = run_pair<Pipeline<1, 2>>(
       source, {},
       [&](auto& pipeline) {
         {
@@ -127,7 +130,7 @@ TEST(InputTilePipelineApi, HandleAndScopeSeeTheSameTiles) {
 TEST(InputTilePipelineApi, ExpectBytesReplacesWhatThePayloadSays) {
   const Source source;
   const auto run = [&](std::optional<std::uint32_t> bytes) {
-    return run_pair<Storage<2>>(
+    return run_pair<Pipeline<2>>(
         source, {},
         [&](auto& pipeline) {
           auto stage = pipeline.acquire_producer();
@@ -147,14 +150,178 @@ TEST(InputTilePipelineApi, ExpectBytesReplacesWhatThePayloadSays) {
   EXPECT_NE(hangs.text().find("bytes 512 of 1536"), std::string::npos) << hangs.text();
 }
 
+TEST(InputTilePipelineApi, ScopeExpectsTheBytesThatItIsTold) {
+  const Source source;
+  for (const bool is_told : {true, false}) {
+    const auto report = run_pair<Pipeline<2>>(
+        source, {},
+        [&](auto& pipeline) {
+          auto producer = pipeline.producer();
+          const auto tiles = producer.acquire();
+          if (is_told) tiles.expect_bytes(kBBytes);
+          isa::cp_async_bulk_load(tiles.b_tile().data(), &source.words[0], kBBytes, tiles.barrier());
+        },
+        [&](auto& pipeline) {
+          const auto tiles = pipeline.consumer().acquire();
+          EXPECT_EQ(tiles.b_tile().load(7, isa::laneid()), source.words[7 * 32 + isa::laneid()]);
+        });
+    EXPECT_EQ(report.ok(), is_told) << report.text();
+    if (!is_told) {
+      EXPECT_NE(report.text().find("bytes 1024 of 1536"), std::string::npos) << report.text();
+    }
+  }
+}
+
+// Where the tiles of a turn come from: each turn has its own.
+std::uint32_t first_word(std::uint32_t turn) { return 512 * turn; }
+
+void copy_turn(const Source& source, const Payload::Tiles& tiles, std::uint32_t turn, MbarPtr full) {
+  isa::cp_async_bulk_load(tiles.a.data(), &source.words[first_word(turn)], kABytes, full);
+  isa::cp_async_bulk_load(tiles.b.data(), &source.words[first_word(turn) + 128], kBBytes, full);
+}
+
+// How many of two words of this thread are not those of the turn.
+std::uint32_t wrong_of_turn(const Source& source, const Payload::Tiles& tiles, std::uint32_t turn) {
+  const std::uint32_t lane = isa::laneid();
+  return (tiles.a.load(3, lane) != source.words[first_word(turn) + 96 + lane]) +
+         (tiles.b.load(7, lane) != source.words[first_word(turn) + 128 + 7 * 32 + lane]);
+}
+
+// Barriers and tiles apart, and everything by hand: a try, the wait that it may save, and stages by their
+// numbers.
+TEST(InputTilePipelineApi, DirectInterfaceHandsOverEveryTile) {
+  constexpr std::uint32_t turns = 7;
+  struct Shared {
+    std::uint32_t before[2];
+    Pipeline<3>::BarrierArray barriers;
+    Payload::Storage<3> tiles;
+  };
+  const Source source;
+  for (const sim::Schedule& schedule : test::some_schedules()) {
+    std::uint32_t wrong = 0;
+    const auto report =
+        run_kernel<Shared>({.threads = 64, .memory = &source.memory, .schedule = schedule}, [&](Shared& shared) {
+          Pipeline<3> pipeline(shared.barriers, Payload(shared.tiles), "apart");
+          if (isa::tid_x() == 0) {
+            Pipeline<3>::init_barriers(shared.barriers.ptr(), 1, 32);
+            isa::fence_mbarrier_init();
+          }
+          isa::syncthreads();
+          for (std::uint32_t turn = 0; turn < turns && isa::tid_x() == 0; ++turn) {
+            const ConsumerReady ready = pipeline.try_acquire_producer();
+            pipeline.wait_consumer_if_needed(ready);
+            const std::uint32_t stage = pipeline.producer_stage();
+            EXPECT_EQ(stage, turn % 3);
+            const MbarPtr full = pipeline.producer_mbar(stage);
+            isa::mbarrier_arrive_expect_tx(full, Payload::tx_bytes);
+            copy_turn(source, pipeline.payload().get_tile(stage), turn, full);
+            pipeline.pipeline().producer_step();
+          }
+          for (std::uint32_t turn = 0; turn < turns && isa::tid_x() >= 32; ++turn) {
+            const ProducerReady ready = pipeline.try_acquire_consumer();
+            pipeline.wait_producer_if_needed(ready);
+            const std::uint32_t stage = pipeline.consumer_stage();
+            EXPECT_EQ(stage, turn % 3);
+            wrong += wrong_of_turn(source, pipeline.payload().get_tile(stage), turn);
+            isa::mbarrier_arrive(pipeline.consumer_mbar(stage));
+            pipeline.pipeline().consumer_step();
+          }
+        });
+    EXPECT_TRUE(is_silent(report));
+    EXPECT_EQ(wrong, 0u);
+  }
+}
+
+// Whole warps on both sides: one of 32 threads copies and signals, one of 32 signals what all have read.
+TEST(InputTilePipelineApi, ReleaseElectedSignalsOnceForAWarp) {
+  constexpr std::uint32_t turns = 5;
+  const Source source;
+  for (const sim::Schedule& schedule : test::some_schedules()) {
+    std::uint32_t wrong = 0;
+    const auto report = run_kernel<Storage<2>>(
+        {.threads = 64, .memory = &source.memory, .schedule = schedule}, [&](Storage<2>& shared) {
+          Pipeline<2> pipeline(shared);
+          if (isa::tid_x() == 0) {
+            Pipeline<2>::init_barriers(shared.barriers.ptr(), 1, 1);
+            isa::fence_mbarrier_init();
+          }
+          isa::syncthreads();
+          auto producer = pipeline.producer();
+          for (std::uint32_t turn = 0; turn < turns && isa::warp_idx() == 0; ++turn) {
+            auto stage = producer.acquire_stage();
+            EXPECT_EQ(stage.stage(), turn % 2);
+            if (isa::elect_sync()) copy_turn(source, stage.tiles(), turn, stage.barrier());
+            std::move(stage).release_elected();
+          }
+          auto consumer = pipeline.consumer();
+          for (std::uint32_t turn = 0; turn < turns && isa::warp_idx() == 1; ++turn) {
+            auto stage = consumer.acquire_stage();
+            EXPECT_EQ(stage.stage(), turn % 2);
+            wrong += wrong_of_turn(source, stage.tiles(), turn);
+            std::move(stage).release_elected();
+          }
+        });
+    EXPECT_TRUE(is_silent(report));
+    EXPECT_EQ(wrong, 0u);
+  }
+}
+
+// CTA 0 copies A into both CTAs, so both must have read a stage before it is filled again.
+TEST(InputTilePipelineApi, ReleaseToTellsEveryCtaOfTheMask) {
+  constexpr std::uint32_t turns = 5;
+  using Input = ArrivingInputPipeline<Payload, 2, 1, PipelineScope::kCluster>;
+  const Source source;
+  const TensorMap map = make_tensor_map({.type = TensorType::kU32,
+                                         .rank = 2,
+                                         .address = const_cast<std::uint32_t*>(source.words.data()),
+                                         .dims = {32, 128},
+                                         .strides = {128},
+                                         .box = {32, 4}});
+  const auto run = [&](std::uint16_t mask_of_1, const sim::Schedule& schedule, std::uint32_t& wrong) {
+    return run_kernel<Storage<2>>(
+        {.threads = 64, .grid = {2}, .cluster = {2}, .memory = &source.memory, .schedule = schedule},
+        [&](Storage<2>& shared) {
+          const std::uint32_t rank = isa::cluster_ctarank();
+          Input pipeline(shared);
+          if (isa::tid_x() == 0) {
+            Input::init_barriers(shared.barriers.ptr(), 1, rank == 0 ? 2 : 1);
+            isa::fence_mbarrier_init();
+          }
+          isa::cluster_sync();
+          for (std::uint32_t turn = 0; turn < turns && isa::tid_x() == 0; ++turn) {
+            const auto tiles = pipeline.producer().acquire();
+            const auto row = static_cast<std::int32_t>(first_word(turn) / 32);
+            if (rank == 0) {
+              isa::cp_async_bulk_tensor_load_multicast(tiles.a_tile().data(), &map, {0, row}, tiles.barrier(),
+                                                       0b11);
+            }
+            isa::cp_async_bulk_load(tiles.b_tile().data(), &source.words[first_word(turn) + 128], kBBytes,
+                                    tiles.barrier());
+          }
+          for (std::uint32_t turn = 0; turn < turns && isa::warp_idx() == 1; ++turn) {
+            auto stage = pipeline.acquire_consumer();
+            wrong += wrong_of_turn(source, stage.tiles(), turn);
+            std::move(stage).release_to(rank == 0 ? 0b01 : mask_of_1);
+          }
+          isa::cluster_sync();
+        });
+  };
+  for (const sim::Schedule& schedule : test::some_schedules()) {
+    std::uint32_t wrong = 0;
+    EXPECT_TRUE(is_silent(run(0b11, schedule, wrong)));
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_FALSE(run(0b10, schedule, wrong).ok());
+  }
+}
+
 TEST(InputTilePipelineApi, TryAnswersForTheStageThatComesNext) {
   const Source source;
   bool producer_first = false;
   bool producer_second = true;
   bool consumer_first = true;
   const auto report = run_kernel<Storage<1>>({.threads = 1, .memory = &source.memory}, [&](Storage<1>& shared) {
-    InputTilePipeline pipeline(shared);
-    decltype(pipeline)::init_barriers(shared.barriers.ptr(), 1, 1);
+    Pipeline<1> pipeline(shared);
+    Pipeline<1>::init_barriers(shared.barriers.ptr(), 1, 1);
     isa::fence_mbarrier_init();
     auto producer = pipeline.producer();
     auto consumer = pipeline.consumer();
@@ -193,7 +360,7 @@ TEST(InputTilePipelineApi, WaitDoesNotTakeTheOtherSidesAnswer) {
 TEST(InputTilePipelineApi, SeveralStagesCanBeHeldAndReleasedInAnyOrder) {
   const Source source;
   for (const sim::Schedule& schedule : test::some_schedules()) {
-    const auto report = run_pair<Storage<3>>(
+    const auto report = run_pair<Pipeline<3>>(
         source, schedule,
         [&](auto& pipeline) {
           for (int i = 0; i < 6; ++i) load_tile(pipeline.producer().acquire(), source);
@@ -214,7 +381,7 @@ TEST(InputTilePipelineApi, SeveralStagesCanBeHeldAndReleasedInAnyOrder) {
 
 TEST(InputTilePipelineApi, ExplicitArriveIsFollowedByReleaseWithoutSignal) {
   const Source source;
-  const auto report = run_pair<Storage<1>>(
+  const auto report = run_pair<Pipeline<1>>(
       source, {},
       [&](auto& pipeline) {
         for (int i = 0; i < 4; ++i) load_tile(pipeline.producer().acquire(), source);
@@ -238,7 +405,7 @@ struct Forgetful {
 TEST(InputTilePipelineApi, DroppedStageIsReportedWithThePlaceWhereItWasAcquired) {
   const Source source;
   std::uint32_t line = 0;
-  const auto report = run_pair<Storage<2>>(
+  const auto report = run_pair<Pipeline<2>>(
       source, {}, [&](auto& pipeline) { load_tile(pipeline.producer().acquire(), source); },
       [&](auto& pipeline) {
         line = __LINE__ + 1;

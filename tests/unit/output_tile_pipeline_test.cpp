@@ -82,6 +82,67 @@ TEST(OutputTilePipelineApi, StagesLieAStrideApart) {
   EXPECT_EQ(seen[0][1], seen[1][1]);
 }
 
+static_assert(std::is_same_v<One::Output::Stage, OutputStage<One::config>>);
+static_assert(std::is_same_v<decltype(std::declval<One::Output&>().acquire_for_mma()), One::Output::Stage>);
+static_assert(std::is_same_v<decltype(std::declval<One::Output&>().acquire_for_epilogue()),
+                             OutputStage<One::config, PipelineSide::kConsumer>>);
+static_assert(std::is_same_v<One::Output::Tmem, TmemAllocation<1>>);
+static_assert(std::is_same_v<Ring<2, 2>::Output::Tmem, TmemAllocation<2>>);
+
+TEST(OutputTilePipelineApi, KnowsItsTensorMemoryAndWhomItsCommitsTell) {
+  using Two = Ring<2, 2>;
+  std::uint32_t seen[2] = {};
+  const auto report = Two::run(
+      {},
+      [&](auto& shared, auto& output) {
+        EXPECT_EQ(output.cta_group, 2u);
+        seen[0] = output.mma_complete_mask();
+        auto stage = output.acquire_for_mma();
+        EXPECT_EQ(output.tmem().address().bits(), stage.tmem_offset());
+        EXPECT_EQ(output.tmem().cols(), Two::tmem_cols);
+        Two::multiply(shared, 0, stage.tmem_offset());
+        std::move(stage).release();
+      },
+      [&](auto&, auto& output) {
+        seen[1] = output.mma_complete_mask();
+        auto stage = output.acquire_for_epilogue();
+        std::move(stage).release();
+      });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(seen[0], 0b11u);
+  EXPECT_EQ(seen[1], 0b11u);
+}
+
+// In a pair the leader's barrier counts the epilogue threads of both CTAs: mbar() is the one that release
+// signals.
+TEST(OutputTilePipelineApi, EpilogueOfAPairArrivesOnTheLeadersBarrierByHand) {
+  using Two = Ring<2, 2>;
+  for (const sim::Schedule& schedule : some_schedules()) {
+    const auto report = Two::run(
+        schedule,
+        [](auto& shared, auto& output) {
+          for (std::uint32_t turn = 0; turn < kTurns; ++turn) {
+            auto stage = output.acquire_mma_linear();
+            Two::multiply(shared, turn, stage.tmem_offset());
+            std::move(stage).release();
+          }
+        },
+        [](auto&, auto& output) {
+          for (std::uint32_t turn = 0; turn < kTurns; ++turn) {
+            auto stage = output.acquire_epilogue_linear();
+            std::uint32_t bits[Two::columns];
+            Two::load(bits, stage.tmem().address());
+            isa::tcgen05_wait_ld();
+            EXPECT_EQ(Two::wrong_numbers(bits, turn), 0u);
+            isa::tcgen05_fence_before_thread_sync();
+            isa::mbarrier_arrive_cluster(stage.mbar());
+            std::move(stage).release_without_signal();
+          }
+        });
+    EXPECT_TRUE(is_silent(report));
+  }
+}
+
 TEST(OutputTilePipelineApi, AcquireAndReleaseByTheNamesOfTheSides) {
   for (const sim::Schedule& schedule : some_schedules()) {
     const auto report = One::run(
@@ -161,6 +222,58 @@ TEST(OutputTilePipelineApi, EpilogueReleaseOrdersItsLoads) {
     ASSERT_FALSE(without.ok());
     EXPECT_EQ(without.diagnoses[0].code, "missing_tmem_wait") << without.text();
   }
+}
+
+// Whole warps on both sides: the elected thread of the MMA warp multiplies and commits, and one thread of each
+// epilogue warp says that all of them have read.
+TEST(OutputTilePipelineApi, ReleaseElectedSignalsOnceForAWarp) {
+  for (const sim::Schedule& schedule : some_schedules()) {
+    const auto report = One::run_warps(
+        schedule,
+        [](auto& shared, auto& output) {
+          for (std::uint32_t turn = 0; turn < kTurns; ++turn) {
+            auto stage = output.acquire_mma_linear();
+            if (isa::elect_sync()) One::multiply(shared, turn, stage.tmem_offset());
+            std::move(stage).release_elected();
+          }
+        },
+        [](auto&, auto& output) {
+          for (std::uint32_t turn = 0; turn < kTurns; ++turn) {
+            auto stage = output.acquire_epilogue_linear();
+            std::uint32_t bits[One::columns];
+            One::load(bits, stage.tmem().address());
+            std::move(stage).release_elected();
+            EXPECT_EQ(One::wrong_numbers(bits, turn), 0u);
+          }
+        },
+        4);
+    EXPECT_TRUE(is_silent(report));
+  }
+}
+
+// A scope's barrier is the one that its end signals, and the pipeline behind it has the same.
+TEST(OutputTilePipelineApi, ScopeKnowsItsBarrierAndThePipelineItsStages) {
+  const auto report = One::run(
+      {},
+      [](auto& shared, auto& output) {
+        for (std::uint32_t turn = 0; turn < 3; ++turn) {
+          EXPECT_EQ(output.get_pipeline().producer_stage(), turn % 2);
+          const auto stage = output.producer();
+          EXPECT_EQ(stage.mbar(), shared.output.full(turn % 2));
+          EXPECT_EQ(stage.mbar(), output.get_pipeline().producer_mbar(stage.index()));
+          One::multiply(shared, turn, stage.tmem_offset());
+        }
+      },
+      [](auto& shared, auto& output) {
+        for (std::uint32_t turn = 0; turn < 3; ++turn) {
+          EXPECT_EQ(output.get_pipeline().consumer_stage(), turn % 2);
+          const auto stage = output.consumer();
+          EXPECT_EQ(stage.mbar(), shared.output.empty(turn % 2));
+          EXPECT_EQ(stage.mbar(), output.get_pipeline().consumer_mbar(stage.index()));
+          EXPECT_EQ(wrong_in(stage, turn), 0u);
+        }
+      });
+  EXPECT_TRUE(is_silent(report));
 }
 
 // Hopper's form: warps fill tiles of C in shared memory, a thread hands them to the copy engine.
@@ -274,7 +387,17 @@ TEST(PerK, EpilogueHoldsAccumulatorAndScales) {
             std::move(stage).release();
           }
           for (std::uint32_t turn = 0; turn < kTurns && isa::warp_idx() < 4; ++turn) {
-            if (turn % 2 == 0) {
+            if (turn % 3 == 2) {
+              // By hand: every thread for the accumulator, one of each warp for the scales.
+              auto stage = output.acquire_k_epilogue_linear(input);
+              EXPECT_EQ(isa::ld_shared(&shared.scales[stage.input_stage()]), 100 + turn);
+              EXPECT_EQ(wrong_in(stage, turn), 0u);
+              isa::tcgen05_fence_before_thread_sync();
+              isa::mbarrier_arrive(output.get_pipeline().consumer_mbar(stage.output_stage()));
+              isa::syncwarp();
+              if (isa::elect_sync()) isa::mbarrier_arrive(input.consumer_mbar(stage.input_stage()));
+              std::move(stage).release_without_signal();
+            } else if (turn % 3 == 0) {
               const auto stage = output.per_k_epilogue(input);
               EXPECT_EQ(isa::ld_shared(&shared.scales[stage.input_stage()]), 100 + turn);
               EXPECT_EQ(stage.output_stage(), turn % 2);
@@ -288,6 +411,69 @@ TEST(PerK, EpilogueHoldsAccumulatorAndScales) {
           }
           isa::syncthreads();
           if (isa::warp_idx() == 4) tmem.deallocate();
+        });
+    EXPECT_TRUE(is_silent(report));
+  }
+}
+
+// Each CTA of a pair has a ring of scales of its own, on which its own producer signals.
+TEST(PerK, EpilogueOfAPairHoldsAccumulatorAndScales) {
+  using Two = Ring<2, 2>;
+  struct Shared {
+    Two::Shared ring;
+    BarrierPair<3> input;
+    std::uint32_t scales[3];
+  };
+  for (const sim::Schedule& schedule : some_schedules()) {
+    const auto report = test::run_kernel<Shared>(
+        {.threads = 192,
+         .grid = {2},
+         .cluster = {2},
+         .memory = &problem().memory,
+         .schedule = schedule,
+         .arch = Arch::kSm100},
+        [&](Shared& shared) {
+          Two::Shared& ring = shared.ring;
+          const std::uint32_t rank = isa::cluster_ctarank();
+          auto input = shared.input.pipeline("scales");
+          if (isa::tid_x() == 0) {
+            Two::Output::init_barriers(ring.output.ptr(), 1, 2 * 128);
+            input.init_mbars(1, 4);
+            isa::mbarrier_init(&ring.loaded, 1);
+            isa::fence_mbarrier_init();
+            isa::mbarrier_arrive_expect_tx(&ring.loaded, sizeof(Operands));
+            isa::cp_async_bulk_load(&ring.operands, &problem().operands[rank], sizeof(Operands), &ring.loaded);
+            test::wait_parity(&ring.loaded, 0);
+          }
+          isa::cluster_sync();
+          if (isa::warp_idx() == 4) static_cast<void>(Two::Tmem::allocate(&ring.address, Two::tmem_cols));
+          isa::cluster_sync();
+          const auto tmem = Two::Tmem::from_shared(&ring.address, Two::tmem_cols);
+          Two::Output output(ring.output.ptr(), tmem, Two::everyone);
+          for (std::uint32_t turn = 0; turn < kTurns && isa::tid_x() == 128 && rank == 0; ++turn) {
+            auto stage = output.acquire_mma_linear();
+            Two::multiply(ring, turn, stage.tmem_offset());
+            std::move(stage).release();
+          }
+          for (std::uint32_t turn = 0; turn < kTurns && isa::tid_x() == 160; ++turn) {
+            auto stage = input.acquire_producer();
+            isa::st_shared(&shared.scales[stage.index()], 100 * (rank + 1) + turn);
+            std::move(stage).release();
+          }
+          for (std::uint32_t turn = 0; turn < kTurns && isa::warp_idx() < 4; ++turn) {
+            const auto stage = output.per_k_epilogue(input);
+            EXPECT_EQ(isa::ld_shared(&shared.scales[stage.input_stage()]), 100 * (rank + 1) + turn);
+            std::uint32_t bits[Two::columns];
+            Two::load(bits, stage.tmem().address());
+            isa::tcgen05_wait_ld();
+            EXPECT_EQ(Two::wrong_numbers(bits, turn), 0u);
+          }
+          isa::cluster_sync();
+          if (isa::warp_idx() == 4) {
+            Two::Tmem::relinquish();
+            tmem.deallocate();
+          }
+          isa::cluster_sync();
         });
     EXPECT_TRUE(is_silent(report));
   }

@@ -38,9 +38,10 @@ TEST(SeedListings, PayloadOfOnesOwn) {
   for (const sim::Schedule& schedule : test::some_schedules()) {
     const auto report =
         test::run_kernel<Storage>({.threads = 64, .memory = &memory, .schedule = schedule}, [&](Storage& shared) {
-          InputTilePipeline pipeline(shared);
+          using Input = ArrivingInputPipeline<ScaledRows, 2>;
+          Input pipeline(shared);
           if (isa::tid_x() == 0) {
-            decltype(pipeline)::init_barriers(shared.barriers.ptr(), 1, 32);
+            Input::init_barriers(shared.barriers.ptr(), 1, 32);
             isa::fence_mbarrier_init();
           }
           isa::syncthreads();

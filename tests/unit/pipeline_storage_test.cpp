@@ -73,6 +73,15 @@ TEST(InputPipelineStorage, HoldsBarriersAloneWithoutAPayload) {
   EXPECT_EQ(InputPipelineStorage<4>::num_stages, 4U);
 }
 
+TEST(OutputPipelineStorage, PipelineHasTheScopeThatOneAsksFor) {
+  using Storage = OutputPipelineStorage<2>;
+  using Own = decltype(std::declval<Storage&>().pipeline("output"));
+  using OfCluster = decltype(std::declval<Storage&>().pipeline<PipelineScope::kCluster>("output"));
+  EXPECT_TRUE((std::is_same_v<Own, ProducerConsumerPipeline<2>>));
+  EXPECT_TRUE(
+      (std::is_same_v<OfCluster, ProducerConsumerPipeline<2, MbarrierBackend<2, PipelineScope::kCluster>>>));
+}
+
 TEST(StandardTileStorage, HasTilesOfBothOperandsForEachStage) {
   using Storage = StandardTileStorage<bf16, e4m3, StandardTileConfig{.a = {64, 64}, .b = {32, 128}}, 3>;
   static Storage storage;
@@ -81,6 +90,8 @@ TEST(StandardTileStorage, HasTilesOfBothOperandsForEachStage) {
   static_assert(std::is_same_v<decltype(storage.b_tiles()[0]),
                                TileTensor<e4m3, k_major_tile<e4m3>(32, 128, Swizzle::k128B)>>);
   EXPECT_EQ(sizeof(Storage), 3U * (64 * 64 * 2 + 32 * 128));
+  EXPECT_EQ(&storage.a_tiles(), &storage.a_tiles_storage);
+  EXPECT_EQ(&storage.b_tiles(), &storage.b_tiles_storage);
   EXPECT_EQ(reinterpret_cast<unsigned char*>(storage.b_tiles()[0].data()),
             reinterpret_cast<unsigned char*>(storage.a_tiles()[2].data()) + 64 * 64 * 2);
 }
@@ -130,6 +141,20 @@ TEST(BlockwiseFP8TileStorage, HasOneScaleForEachRowAndBlockOfK) {
   static_assert(decltype(scales)::rows() == 2 && decltype(scales)::cols() == 64);
   EXPECT_EQ(sizeof(Storage::a_scales_tiles_storage), 3U * 2 * 64 * sizeof(float));
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(scales.data()) % 128, 0U);
+}
+
+TEST(BlockwiseFP8TileStorage, ScalesHaveTheTypeThatOneGivesThem) {
+  constexpr BlockwiseFP8TileConfig config{.a = {128, 256}, .b = {128, 256}};
+  using Storage = BlockwiseFP8TileStorage<e4m3, e4m3, config, 2, ue8m0>;
+  static_assert(std::is_same_v<Storage::AScalesType, ue8m0>);
+  static_assert(std::is_same_v<BlockwiseFP8TileStorage<e4m3, e4m3, config, 2>::AScalesType, float>);
+  EXPECT_EQ(sizeof(Storage::a_scales_tiles_storage), 2U * 2 * 128);
+  using Blockwise = BlockwiseFP8TilePayload<e4m3, e5m2, config, bf16>;
+  static_assert(TilePayload<Blockwise>);
+  static_assert(std::is_same_v<Blockwise::AScalesTile::value_type, bf16>);
+  EXPECT_EQ(Blockwise::tx_bytes, 2U * 128 * 256 + 2 * 128 * 2);
+  static Blockwise::Storage<2> storage;
+  EXPECT_EQ(Blockwise(storage).get_a_scales_tile(1).data(), storage.a_scales_tiles()[1].data());
 }
 
 TEST(OutputTileStorage, HasItsOwnStageCount) {

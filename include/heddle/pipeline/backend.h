@@ -27,12 +27,27 @@ struct SuspendHint {
 // become visible, which the full barriers see to at any scope.
 enum class PipelineScope : std::uint8_t { kCta, kCluster, kClusterAsync };
 
+// A backend whose consumer is the tensor cores of sm_100a: a stage is empty when a commit says so, in every CTA
+// of the mask.
+template <class B>
+concept CommittingBackend = requires(const B backend, std::uint16_t cta_mask, std::uint32_t stage,
+                                     CallSite site) {
+  backend.commit_empty_to(cta_mask, stage, site);
+};
+
+// A backend whose consumer is threads, which arrive in each CTA one by one.
+template <class B>
+concept ArrivingBackend = requires(const B backend, std::uint32_t cta_rank, std::uint32_t stage, CallSite site) {
+  backend.arrive_empty_of(cta_rank, stage, site);
+};
+
 // What a pipeline needs of its barriers: a small copyable view of their storage. `stage` counts from zero,
 // `phase` is the parity to wait for. A wait returns once that phase is over; a test asks whether it is.
 template <class B>
 concept PipelineBackend = std::is_trivially_copyable_v<B> && std::constructible_from<B, MbarPtr> &&
-    requires(const B backend, std::uint32_t stage, std::uint32_t phase, std::uint32_t count, SuspendHint hint,
-             Name name, CallSite site) {
+    (CommittingBackend<B> || ArrivingBackend<B>)&&requires(const B backend, std::uint32_t stage,
+                                                           std::uint32_t phase, std::uint32_t count,
+                                                           SuspendHint hint, Name name, CallSite site) {
   { B::num_stages } -> std::convertible_to<std::uint32_t>;
   { B::smem_bytes() } -> std::same_as<std::size_t>;
   { backend.full_mbar(stage) } -> std::same_as<MbarPtr>;
@@ -45,7 +60,6 @@ concept PipelineBackend = std::is_trivially_copyable_v<B> && std::constructible_
   backend.arrive_full(stage, site);
   backend.arrive_full_expect_tx(stage, count, site);
   backend.arrive_empty(stage, site);
-  backend.arrive_empty_of(count, stage, site);
 };
 
 // Barriers in shared memory, full[0..N) and then empty[0..N). With PipelineScope::kCluster, waits acquire at

@@ -6,13 +6,17 @@
 //
 //   InputTilePipeline input(shared.input, "input");             // InputPipelineStorage<4, Payload>
 //
-//   // one thread loads, in scopes                              // the consumers, with linear handles
+//   // one thread loads, in scopes                              // the MMA thread, with linear handles
 //   auto producer = input.producer();                           for (...) {
 //   for (...) {                                                   auto tiles = input.acquire_consumer();
 //     auto tiles = producer.acquire();                            mma(tiles.a_tile(), tiles.b_tile());
-//     load(tiles.a_tile(), tiles.b_tile(), tiles.barrier());      std::move(tiles).release();
+//     load(tiles.a_tile(), tiles.b_tile(), tiles.barrier());      std::move(tiles).release();   // commits
 //   }                                                           }
 //   producer.drain();
+//
+// A release of the consumer is a commit of what tcgen05 has been given to do. Where threads or wgmma read the
+// tiles, which have finished when they say so, it is an arrival: that is an ArrivingInputPipeline, and its tiles
+// have no descriptor for tcgen05.
 #pragma once
 
 #include <heddle/isa/mbarrier.h>
@@ -21,18 +25,46 @@
 #include <heddle/pipeline/payload.h>
 #include <heddle/pipeline/pipeline.h>
 #include <heddle/pipeline/pipeline_storage.h>
+#include <heddle/pipeline/tensor_core_backend.h>
 #include <heddle/tile/smem_array.h>
 
+#include <type_traits>
 #include <utility>
 
 namespace heddle::inline HEDDLE_TARGET {
 
 template <TilePayload Payload, std::uint32_t num_group_stages, std::uint32_t k_group_size = 1,
-          PipelineBackend Backend = MbarrierBackend<num_group_stages>>
+          PipelineBackend Backend = MmaInputBackend<num_group_stages>>
 class InputTilePipeline;
 
+// A tile of a stage whose release arrives: for threads, and for wgmma, which is over when the warpgroup has
+// waited. tcgen05 would still be reading.
+template <class Tile>
+class ArrivingTile : public Tile {
+ public:
+  HEDDLE_HOST_DEVICE explicit constexpr ArrivingTile(const Tile& tile) : Tile(tile) {}
+
+  template <std::uint32_t slice_rows, std::uint32_t slice_cols>
+  HEDDLE_HOST_DEVICE auto slice(std::uint32_t row_slice = 0, std::uint32_t col_slice = 0) const {
+    const auto part = Tile::template slice<slice_rows, slice_cols>(row_slice, col_slice);
+    return ArrivingTile<std::remove_const_t<decltype(part)>>(part);
+  }
+
+  template <Major major = Major::kK>
+  std::uint64_t tcgen05_descriptor(std::uint32_t = 0, std::uint32_t = 0) const {
+    static_assert(!sizeof(Tile*),
+                  "a release of this pipeline arrives, which does not wait for tcgen05: let its backend be "
+                  "MmaInputBackend, as InputTilePipeline's is by default, whose release commits");
+    return 0;
+  }
+};
+
+// Who takes the tiles of a stage: whoever fills it and the tensor cores of sm_100a, or readers that arrive.
+enum class TileReaders : std::uint8_t { kAny, kArriving };
+
 // The tiles of whatever has a payload() and a stage(): handles and scopes alike. `k` counts within the group.
-template <class Self, TilePayload Payload, std::uint32_t k_group_size>
+// `tiles` gives them as the payload has them.
+template <class Self, TilePayload Payload, std::uint32_t k_group_size, TileReaders readers>
 class TileAccess {
  public:
   static constexpr std::uint32_t num_tiles = k_group_size;
@@ -41,32 +73,42 @@ class TileAccess {
     return self().payload().template get_tile<k_group_size>(self().stage(), k);
   }
   HEDDLE_DEVICE auto a_tile(std::uint32_t k = 0) const {
-    return self().payload().template get_a_tile<k_group_size>(self().stage(), k);
+    return given(self().payload().template get_a_tile<k_group_size>(self().stage(), k));
   }
   HEDDLE_DEVICE auto b_tile(std::uint32_t k = 0) const {
-    return self().payload().template get_b_tile<k_group_size>(self().stage(), k);
+    return given(self().payload().template get_b_tile<k_group_size>(self().stage(), k));
   }
   HEDDLE_DEVICE auto sfa_tile(std::uint32_t k = 0) const {
-    return self().payload().template get_sfa_tile<k_group_size>(self().stage(), k);
+    return given(self().payload().template get_sfa_tile<k_group_size>(self().stage(), k));
   }
   HEDDLE_DEVICE auto sfb_tile(std::uint32_t k = 0) const {
-    return self().payload().template get_sfb_tile<k_group_size>(self().stage(), k);
+    return given(self().payload().template get_sfb_tile<k_group_size>(self().stage(), k));
   }
   HEDDLE_DEVICE auto a_scales_tile(std::uint32_t k = 0) const {
-    return self().payload().template get_a_scales_tile<k_group_size>(self().stage(), k);
+    return given(self().payload().template get_a_scales_tile<k_group_size>(self().stage(), k));
   }
 
  private:
   HEDDLE_DEVICE const Self& self() const { return static_cast<const Self&>(*this); }
+
+  template <class Tile>
+  HEDDLE_DEVICE static auto given(const Tile& tile) {
+    if constexpr (readers == TileReaders::kArriving) {
+      return ArrivingTile<Tile>(tile);
+    } else {
+      return tile;
+    }
+  }
 };
 
 // An empty stage that this thread may fill with tiles. Linear.
 template <TilePayload Payload, std::uint32_t num_group_stages, std::uint32_t k_group_size = 1,
-          PipelineBackend Backend = MbarrierBackend<num_group_stages>>
+          PipelineBackend Backend = MmaInputBackend<num_group_stages>>
 class HEDDLE_LINEAR InputProducerStage
     : public TileAccess<InputProducerStage<Payload, num_group_stages, k_group_size, Backend>, Payload,
-                        k_group_size> {
+                        k_group_size, TileReaders::kAny> {
  public:
+  static constexpr TileReaders readers = TileReaders::kAny;
   // What the copies into the stage signal, unless expect_bytes says otherwise.
   static constexpr std::uint32_t tx_bytes = k_group_size * Payload::tx_bytes;
 
@@ -127,11 +169,12 @@ class HEDDLE_LINEAR InputProducerStage
 
 // A full stage whose tiles this thread may read. Linear.
 template <TilePayload Payload, std::uint32_t num_group_stages, std::uint32_t k_group_size = 1,
-          PipelineBackend Backend = MbarrierBackend<num_group_stages>>
+          PipelineBackend Backend = MmaInputBackend<num_group_stages>>
 class HEDDLE_LINEAR InputConsumerStage
     : public TileAccess<InputConsumerStage<Payload, num_group_stages, k_group_size, Backend>, Payload,
-                        k_group_size> {
+                        k_group_size, CommittingBackend<Backend> ? TileReaders::kAny : TileReaders::kArriving> {
  public:
+  static constexpr TileReaders readers = CommittingBackend<Backend> ? TileReaders::kAny : TileReaders::kArriving;
   InputConsumerStage(InputConsumerStage&&) noexcept = default;
   HEDDLE_ONLY_WHEN_ENDED InputConsumerStage& operator=(InputConsumerStage&&) noexcept = default;
   HEDDLE_ONLY_WHEN_ENDED HEDDLE_DEVICE ~InputConsumerStage() {}
@@ -146,7 +189,7 @@ class HEDDLE_LINEAR InputConsumerStage
   HEDDLE_USES HEDDLE_DEVICE MbarPtr barrier(CallSite site = HEDDLE_HERE) const& { return stage_.mbar(site); }
   HEDDLE_USES HEDDLE_DEVICE MbarPtr mbar(CallSite site = HEDDLE_HERE) const& { return stage_.mbar(site); }
 
-  // Signals now and keeps the stage: to be followed by release_without_signal.
+  // Signals now, as release would, and keeps the stage: to be followed by release_without_signal.
   HEDDLE_USES HEDDLE_DEVICE void arrive(CallSite site = HEDDLE_HERE) const& { stage_.arrive(site); }
 
   const Payload& payload() const&& = delete;
@@ -164,7 +207,7 @@ class HEDDLE_LINEAR InputConsumerStage
     std::move(stage_).release_elected(site);
   }
 
-  // For a whole warp: one arrival on the empty barrier of each CTA in the mask.
+  // One signal in each CTA of the mask, as ConsumerStage::release_to.
   HEDDLE_ENDS HEDDLE_DEVICE void release_to(std::uint16_t cta_mask, CallSite site = HEDDLE_HERE) && {
     std::move(stage_).release_to(cta_mask, site);
   }
@@ -188,7 +231,7 @@ class HEDDLE_LINEAR InputConsumerStage
 // where it is: neither copied nor moved.
 template <class Stage, TilePayload Payload, std::uint32_t k_group_size>
 class [[nodiscard]] TilesContext
-    : public TileAccess<TilesContext<Stage, Payload, k_group_size>, Payload, k_group_size> {
+    : public TileAccess<TilesContext<Stage, Payload, k_group_size>, Payload, k_group_size, Stage::readers> {
  public:
   TilesContext(const TilesContext&) = delete;
   TilesContext& operator=(const TilesContext&) = delete;
@@ -214,18 +257,18 @@ class [[nodiscard]] TilesContext
 };
 
 template <TilePayload Payload, std::uint32_t num_group_stages, std::uint32_t k_group_size = 1,
-          PipelineBackend Backend = MbarrierBackend<num_group_stages>>
+          PipelineBackend Backend = MmaInputBackend<num_group_stages>>
 using ProducerTiles =
     TilesContext<InputProducerStage<Payload, num_group_stages, k_group_size, Backend>, Payload, k_group_size>;
 
 template <TilePayload Payload, std::uint32_t num_group_stages, std::uint32_t k_group_size = 1,
-          PipelineBackend Backend = MbarrierBackend<num_group_stages>>
+          PipelineBackend Backend = MmaInputBackend<num_group_stages>>
 using ConsumerTiles =
     TilesContext<InputConsumerStage<Payload, num_group_stages, k_group_size, Backend>, Payload, k_group_size>;
 
 // The load warp's view of the pipeline, which it borrows.
 template <TilePayload Payload, std::uint32_t num_group_stages, std::uint32_t k_group_size = 1,
-          PipelineBackend Backend = MbarrierBackend<num_group_stages>>
+          PipelineBackend Backend = MmaInputBackend<num_group_stages>>
 class InputProducer {
  public:
   using Pipeline = InputTilePipeline<Payload, num_group_stages, k_group_size, Backend>;
@@ -261,7 +304,7 @@ class InputProducer {
 
 // The MMA warp's view of the pipeline, which it borrows.
 template <TilePayload Payload, std::uint32_t num_group_stages, std::uint32_t k_group_size = 1,
-          PipelineBackend Backend = MbarrierBackend<num_group_stages>>
+          PipelineBackend Backend = MmaInputBackend<num_group_stages>>
 class InputConsumer {
  public:
   using Pipeline = InputTilePipeline<Payload, num_group_stages, k_group_size, Backend>;
@@ -403,6 +446,13 @@ class InputTilePipeline {
   Pipeline pipeline_;
   Payload payload_;
 };
+
+// The pipeline for tiles that threads or wgmma read: a release arrives. Scope kCluster is for rings on which
+// other CTAs arrive.
+template <TilePayload Payload, std::uint32_t num_group_stages, std::uint32_t k_group_size = 1,
+          PipelineScope scope = PipelineScope::kCta>
+using ArrivingInputPipeline =
+    InputTilePipeline<Payload, num_group_stages, k_group_size, MbarrierBackend<num_group_stages, scope>>;
 
 template <std::uint32_t num_group_stages, TilePayload Payload, std::uint32_t k_group_size>
 InputTilePipeline(InputPipelineStorage<num_group_stages, Payload, k_group_size>&, Name)

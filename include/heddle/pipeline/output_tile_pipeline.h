@@ -26,6 +26,8 @@
 #include <heddle/tile/smem_array.h>
 #include <heddle/tile/tmem_view.h>
 
+#include <concepts>
+#include <type_traits>
 #include <utility>
 
 namespace heddle::inline HEDDLE_TARGET {
@@ -102,10 +104,14 @@ class SharedHome {
   typename CTiles::View tiles_;
 };
 
-// An accumulator that this thread holds, to write it or to read it. Linear. Which of the two, and so how it is
-// signalled, is in the core stage's type; see MmaStage and EpilogueStage.
-template <class CoreStage, class Home>
+// An accumulator that this thread holds. Linear. The MMA side writes it and the epilogue reads it; which of the
+// two holds it, and so how it is signalled, is part of the type.
+template <OutputPipelineConfig opc, PipelineSide side = PipelineSide::kProducer, class Home = TmemHome<opc>,
+          PipelineBackend Backend = typename Home::Backend>
 class HEDDLE_LINEAR OutputStage {
+  using CoreStage = std::conditional_t<side == PipelineSide::kProducer, ProducerStage<opc.num_stages, Backend>,
+                                       ConsumerStage<opc.num_stages, Backend>>;
+
  public:
   OutputStage(OutputStage&&) noexcept = default;
   HEDDLE_ONLY_WHEN_ENDED OutputStage& operator=(OutputStage&&) noexcept = default;
@@ -125,7 +131,7 @@ class HEDDLE_LINEAR OutputStage {
     return home_.stage(stage_.index(site)).address().bits();
   }
 
-  // The barrier that release signals.
+  // The barrier that release signals. In a pair the epilogue's is the leader's, for both CTAs.
   HEDDLE_USES HEDDLE_DEVICE MbarPtr mbar(CallSite site = HEDDLE_HERE) const& { return stage_.mbar(site); }
 
   std::uint32_t index() const&& = delete;
@@ -159,10 +165,10 @@ class HEDDLE_LINEAR OutputStage {
 };
 
 template <OutputPipelineConfig opc, class Home = TmemHome<opc>, PipelineBackend Backend = typename Home::Backend>
-using MmaStage = OutputStage<ProducerStage<opc.num_stages, Backend>, Home>;
+using MmaStage = OutputStage<opc, PipelineSide::kProducer, Home, Backend>;
 
 template <OutputPipelineConfig opc, class Home = TmemHome<opc>, PipelineBackend Backend = typename Home::Backend>
-using EpilogueStage = OutputStage<ConsumerStage<opc.num_stages, Backend>, Home>;
+using EpilogueStage = OutputStage<opc, PipelineSide::kConsumer, Home, Backend>;
 
 // An accumulator that is held for the length of a block and released at its end. It stays where it is: neither
 // copied nor moved.
@@ -212,18 +218,17 @@ class OutputTilePipeline {
   static constexpr std::uint32_t cta_group = opc.cta_group;
   using BarrierArray = SMemArray<SharedMemBarrier, 2 * num_stages>;
   using Pipeline = ProducerConsumerPipeline<num_stages, Backend>;
+  using Tmem = TmemAllocation<cta_group>;
+  using Stage = OutputStage<opc, PipelineSide::kProducer, Home, Backend>;
   using MmaHandle = MmaStage<opc, Home, Backend>;
   using EpilogueHandle = EpilogueStage<opc, Home, Backend>;
   using Producer = OutputProducer<opc, Home, Backend>;
   using Consumer = OutputConsumer<opc, Home, Backend>;
 
   // Accumulators in tensor memory. The mask names the CTAs that a commit tells: KernelContext::mma_complete_mask.
-  HEDDLE_DEVICE OutputTilePipeline(MbarPtr barriers, TmemAllocation<opc.cta_group> tmem,
-                                   std::uint16_t mma_complete_mask, Name name = "output") requires
-      requires(TmemAllocation<opc.cta_group> t) {
-    Home(t);
-  } : OutputTilePipeline(Backend(barriers, mma_complete_mask), Home(tmem), name) {
-  }
+  HEDDLE_DEVICE OutputTilePipeline(MbarPtr barriers, Tmem tmem, std::uint16_t mma_complete_mask,
+                                   Name name = "output") requires std::constructible_from<Home, Tmem>
+      : OutputTilePipeline(Backend(barriers, mma_complete_mask), Home(tmem), name) {}
   // Accumulators anywhere.
   HEDDLE_DEVICE OutputTilePipeline(Backend backend, Home home, Name name = "output")
       : pipeline_(backend, name), home_(home) {}
@@ -283,8 +288,10 @@ class OutputTilePipeline {
   HEDDLE_DEVICE OutputKPipeline<OutputTilePipeline> per_k() { return OutputKPipeline<OutputTilePipeline>(*this); }
 
   // The epilogue's part of such a step, with the input stage that holds its scales: waits for both, and releases
-  // both at the end of the block. `input_pipeline` is the epilogue's own view of the input ring, on which it
-  // arrives; the MMA warp commits to the same barriers. By whole warps.
+  // both at the end of the block. By whole warps. `input_pipeline` is a ring on whose full barriers this CTA's
+  // own copies count: the epilogue's view of the input ring, on which it arrives beside the MMA warp's commits.
+  // In a pair both CTAs' copies into the input ring count on the leader's barriers, where the peer cannot wait;
+  // there the scales have a ring of their own in each CTA.
   template <std::uint32_t num_input_stages, PipelineBackend InputBackend>
   HEDDLE_DEVICE auto per_k_epilogue(ProducerConsumerPipeline<num_input_stages, InputBackend>& input_pipeline,
                                     SuspendHint hint = {}, CallSite site = HEDDLE_HERE) {
@@ -307,18 +314,18 @@ class OutputTilePipeline {
 
   HEDDLE_DEVICE Pipeline& get_pipeline() { return pipeline_; }
   HEDDLE_DEVICE const Home& home() const { return home_; }
+  // Where accumulators are in tensor memory: the allocation, and the CTAs that a commit tells.
+  HEDDLE_DEVICE Tmem tmem() const requires std::constructible_from<Home, Tmem> { return home_.tmem(); }
+  HEDDLE_DEVICE std::uint16_t mma_complete_mask() const requires std::constructible_from<Home, Tmem> {
+    return pipeline_.backend().mma_complete_mask();
+  }
 
  private:
   template <class InputBackend>
   HEDDLE_DEVICE static constexpr void check_per_k_input() {
-    static_assert(
-        !requires { InputBackend::consumer_commits; },
-        "the epilogue reads scales with its own threads: give it a pipeline with an MbarrierBackend on the "
-        "input ring, whose release arrives; a commit of work that it did not issue says nothing");
-    static_assert(
-        opc.cta_group == 1,
-        "in a pair the peer's copies count on the leader's barrier, on which the peer's epilogue cannot "
-        "wait: use cta_group 1 for kernels whose epilogue reads the input ring");
+    static_assert(!CommittingBackend<InputBackend>,
+                  "the epilogue reads scales with its own threads: give it a pipeline with an MbarrierBackend on "
+                  "the input ring, whose release arrives; a commit of work that it did not issue says nothing");
   }
 
   Pipeline pipeline_;

@@ -144,11 +144,11 @@ class BlockScaledTilePayload {
 };
 
 // A, B and the scales of A. The scales of B are read from global memory.
-template <Element AType, Element BType, BlockwiseFP8TileConfig config>
+template <Element AType, Element BType, BlockwiseFP8TileConfig config, Element AScalesType = float>
 class BlockwiseFP8TilePayload {
  public:
   template <std::uint32_t num_stages>
-  using Storage = BlockwiseFP8TileStorage<AType, BType, config, num_stages>;
+  using Storage = BlockwiseFP8TileStorage<AType, BType, config, num_stages, AScalesType>;
   using ATile = typename Storage<1>::ATileArray::Tile;
   using BTile = typename Storage<1>::BTileArray::Tile;
   using AScalesTile = typename Storage<1>::AScalesTileArray::Tile;
@@ -166,7 +166,7 @@ class BlockwiseFP8TilePayload {
 
   template <std::uint32_t num_stages>
   HEDDLE_HOST_DEVICE explicit BlockwiseFP8TilePayload(
-      BlockwiseFP8TileStorage<AType, BType, config, num_stages>& storage)
+      BlockwiseFP8TileStorage<AType, BType, config, num_stages, AScalesType>& storage)
       : a_(storage.a_tiles().view()), b_(storage.b_tiles().view()), a_scales_(storage.a_scales_tiles().view()) {}
 
   template <std::uint32_t k_group_size = 1>

@@ -161,6 +161,7 @@ class ProducerConsumerPipeline {
   HEDDLE_DEVICE std::uint32_t consumer_stage() const { return consumer_.stage; }
   HEDDLE_DEVICE MbarPtr producer_mbar(std::uint32_t stage) const { return backend_.full_mbar(stage); }
   HEDDLE_DEVICE MbarPtr consumer_mbar(std::uint32_t stage) const { return backend_.empty_mbar(stage); }
+  HEDDLE_DEVICE const Backend& backend() const { return backend_; }
   HEDDLE_DEVICE void producer_step() { producer_.step(); }
   HEDDLE_DEVICE void consumer_step() { consumer_.step(); }
 

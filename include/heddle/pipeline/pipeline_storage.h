@@ -115,7 +115,7 @@ struct BlockScaledTileStorage {
   SFBTileArray sfb_tiles_storage;
 };
 
-// The tiles of a matmul with FP8 blocks of 128 along K: {M, K} and {N, K}, K contiguous, and one float for each
+// The tiles of a matmul with FP8 blocks of 128 along K: {M, K} and {N, K}, K contiguous, and one scale for each
 // row of A and block of K, {K / 128, M}. The scales of B come from global memory.
 struct BlockwiseFP8TileConfig {
   TileShape a;
@@ -128,14 +128,15 @@ struct BlockwiseFP8TileConfig {
   bool operator==(const BlockwiseFP8TileConfig&) const = default;
 };
 
-template <Element AType, Element BType, BlockwiseFP8TileConfig config, std::uint32_t stage_count>
+template <Element AType, Element BType, BlockwiseFP8TileConfig config, std::uint32_t stage_count,
+          Element AScalesElement = float>
 struct BlockwiseFP8TileStorage {
   static_assert(sizeof(AType) == 1 && sizeof(BType) == 1, "blockwise FP8 multiplies e4m3 and e5m2 only");
   static_assert(config.a.cols == config.b.cols, "the tiles of A and B differ in K: give both the same columns");
   static_assert(config.a.cols % BlockwiseFP8TileConfig::scale_block_k == 0,
                 "a stage holds whole scale blocks: make the columns of A and B a multiple of 128");
 
-  using AScalesType = float;
+  using AScalesType = AScalesElement;
   using ATileArray = SMemTileArray2D<AType, config.a, stage_count, config.a_swizzle>;
   using BTileArray = SMemTileArray2D<BType, config.b, stage_count, config.b_swizzle>;
   using AScalesTileArray = SMemTileArray2DRowMajor<

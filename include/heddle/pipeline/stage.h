@@ -160,18 +160,32 @@ class HEDDLE_LINEAR ConsumerStage {
   // Orders: what every thread of the warp did before, ahead of the arrival.
   HEDDLE_ENDS HEDDLE_DEVICE void release_elected(CallSite site = HEDDLE_HERE) && {
     obligation_.fulfil(site);
-    isa::syncwarp(isa::kFullMask, site);
-    if (isa::elect_sync(isa::kFullMask, site)) backend_.arrive_empty(obligation_.stage(), site);
+    // What every reader must do itself before anyone signals.
+    if constexpr (requires { backend_.finish_reading(site); }) {
+      backend_.finish_reading(site);
+      isa::syncwarp(isa::kFullMask, site);
+      if (isa::elect_sync(isa::kFullMask, site)) backend_.signal_empty(obligation_.stage(), site);
+    } else {
+      isa::syncwarp(isa::kFullMask, site);
+      if (isa::elect_sync(isa::kFullMask, site)) backend_.arrive_empty(obligation_.stage(), site);
+    }
   }
 
-  // For a whole warp: one arrival on the empty barrier of each CTA in the mask (bit i is CTA i of the
-  // cluster), made by thread i. For stages that a multicast fills in several CTAs.
-  // Orders: as release_elected, for threads of the whole cluster.
+  // One signal on the empty barrier of each CTA in the mask (bit i is CTA i of the cluster): for stages that a
+  // multicast fills in several CTAs. By a whole warp, whose thread i arrives in CTA i; where the tensor cores of
+  // sm_100a are the consumer, by the thread that issued the MMAs, whose commit goes to all of them.
+  // Orders: as release_elected or as the commit, for threads of the whole cluster.
   HEDDLE_ENDS HEDDLE_DEVICE void release_to(std::uint16_t cta_mask, CallSite site = HEDDLE_HERE) && {
     obligation_.fulfil(site);
-    isa::syncwarp(isa::kFullMask, site);
-    const std::uint32_t lane = isa::laneid();
-    if (((std::uint32_t{cta_mask} >> lane) & 1u) != 0) backend_.arrive_empty_of(lane, obligation_.stage(), site);
+    if constexpr (CommittingBackend<Backend>) {
+      backend_.commit_empty_to(cta_mask, obligation_.stage(), site);
+    } else {
+      isa::syncwarp(isa::kFullMask, site);
+      const std::uint32_t lane = isa::laneid();
+      if (((std::uint32_t{cta_mask} >> lane) & 1u) != 0) {
+        backend_.arrive_empty_of(lane, obligation_.stage(), site);
+      }
+    }
   }
 
   HEDDLE_ENDS HEDDLE_DEVICE void release_without_signal(CallSite site = HEDDLE_HERE) && {

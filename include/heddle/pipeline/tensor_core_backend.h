@@ -71,8 +71,6 @@ class MmaInputBackend : public MbarrierBackend<stages, config.scope()> {
  public:
   using Base::num_stages;
   static constexpr detail::CheckedCommit<config> is_checked{};
-  // A thread that reads a stage on its own arrives through an MbarrierBackend on the same barriers.
-  static constexpr bool consumer_commits = true;
 
   HEDDLE_DEVICE explicit MmaInputBackend(MbarPtr storage, std::uint16_t release_mask = 1)
       : Base(storage), leaders_full_(detail::leaders<config>(storage)), release_mask_(release_mask) {}
@@ -94,6 +92,19 @@ class MmaInputBackend : public MbarrierBackend<stages, config.scope()> {
     detail::commit<config>(Base::empty_mbar(stage), release_mask_, site);
   }
 
+  // The same to the CTAs of another mask.
+  HEDDLE_DEVICE void commit_empty_to(std::uint16_t cta_mask, std::uint32_t stage, CallSite site) const {
+    static_assert(
+        config.is_multicast,
+        "release_to tells other CTAs, whose waits must acquire at cluster scope: set is_multicast in the "
+        "backend's CommitConfig");
+    detail::commit<config>(Base::empty_mbar(stage), cta_mask, site);
+  }
+
+  // An arrival would not wait for the tensor cores. A thread that reads a stage on its own arrives through an
+  // MbarrierBackend on the same barriers.
+  void arrive_empty_of(std::uint32_t, std::uint32_t, CallSite) const = delete;
+
  private:
   MbarPtr leaders_full_;
   std::uint16_t release_mask_;
@@ -111,6 +122,12 @@ class MmaOutputBackend : public MbarrierBackend<stages, config.scope()> {
 
   HEDDLE_DEVICE explicit MmaOutputBackend(MbarPtr storage, std::uint16_t mma_complete_mask = 1)
       : Base(storage), leaders_full_(detail::leaders<config>(storage)), mma_complete_mask_(mma_complete_mask) {}
+
+  // The CTAs that a commit tells.
+  HEDDLE_DEVICE std::uint16_t mma_complete_mask() const { return mma_complete_mask_; }
+
+  // Where the epilogue arrives. In a pair that takes an instruction for clusters: mbarrier_arrive_cluster.
+  HEDDLE_DEVICE MbarPtr empty_mbar(std::uint32_t stage) const { return leaders_full_ + stages + stage; }
 
   // Orders: the tensor cores' writes, ahead of this thread's loads from tensor memory.
   HEDDLE_DEVICE void wait_full(std::uint32_t stage, std::uint32_t phase, Name name, SuspendHint hint,
@@ -139,12 +156,20 @@ class MmaOutputBackend : public MbarrierBackend<stages, config.scope()> {
   // By every thread of the epilogue, a whole warp at a time.
   // Orders: the warp's loads from tensor memory so far, which are complete then, ahead of the next MMAs.
   HEDDLE_DEVICE void arrive_empty(std::uint32_t stage, CallSite site) const {
+    finish_reading(site);
+    signal_empty(stage, site);
+  }
+
+  // The two parts of it, for a warp that signals once: the first by all its threads, the second by one of them.
+  HEDDLE_DEVICE void finish_reading(CallSite site) const {
     isa::tcgen05_wait_ld(site);
     isa::tcgen05_fence_before_thread_sync(site);
+  }
+  HEDDLE_DEVICE void signal_empty(std::uint32_t stage, CallSite site) const {
     if constexpr (config.cta_group == 1) {
       Base::arrive_empty(stage, site);
     } else {
-      isa::mbarrier_arrive_cluster(leaders_full_ + stages + stage, 1, site);
+      isa::mbarrier_arrive_cluster(empty_mbar(stage), 1, site);
     }
   }
 
