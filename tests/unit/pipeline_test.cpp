@@ -560,9 +560,12 @@ struct Tiles {
   SharedMemBarrier barriers[4];
 };
 
+// How the producer holds a stage.
+enum class Hold { kHandle, kScope };
+
 // Copies two tiles of 128 bytes into every stage and sums the words; `expected_bytes` is what the producer says.
 sim::Report sum_copies(const sim::Schedule& schedule, std::vector<std::uint32_t> expected_bytes,
-                       std::uint32_t& sum) {
+                       std::uint32_t& sum, Hold hold = Hold::kHandle) {
   std::vector<std::uint32_t> source(4 * 64);
   for (std::uint32_t i = 0; i < source.size(); ++i) source[i] = i;
   sim::GlobalMemory memory;
@@ -575,13 +578,20 @@ sim::Report sum_copies(const sim::Schedule& schedule, std::vector<std::uint32_t>
     }
     isa::syncthreads();
     if (isa::tid_x() == 0) {
-      for (std::uint32_t turn = 0; turn < 4; ++turn) {
-        auto stage = pipeline.acquire_producer();
+      const auto fill = [&](const auto& stage, std::uint32_t turn) {
         for (std::uint32_t half = 0; half < 2; ++half) {
           isa::cp_async_bulk_load(shared.tile[stage.index()][half], &source[turn * 64 + half * 32], 128,
                                   stage.mbar());
         }
         for (const std::uint32_t bytes : expected_bytes) stage.expect_bytes(bytes);
+      };
+      for (std::uint32_t turn = 0; turn < 4; ++turn) {
+        if (hold == Hold::kScope) {
+          fill(pipeline.produce(), turn);
+          continue;
+        }
+        auto stage = pipeline.acquire_producer();
+        fill(stage, turn);
         std::move(stage).release();
       }
       pipeline.drain_producer();
@@ -599,6 +609,15 @@ TEST(ProducerConsumerPipeline, ExpectedBytesAddUpAndTheReleaseAnnouncesThem) {
     std::uint32_t sum = 0;
     EXPECT_TRUE(is_silent(sum_copies(schedule, {128, 128}, sum)));
     EXPECT_EQ(sum, 255u * 128u);
+  }
+}
+
+TEST(ProducerConsumerPipeline, ScopeAnnouncesTheBytesThatItWasTold) {
+  for (const sim::Schedule& schedule : some_schedules()) {
+    std::uint32_t sum = 0;
+    EXPECT_TRUE(is_silent(sum_copies(schedule, {128, 128}, sum, Hold::kScope)));
+    EXPECT_EQ(sum, 255u * 128u);
+    EXPECT_TRUE(sum_copies(schedule, {128, 144}, sum, Hold::kScope).has("deadlock"));
   }
 }
 

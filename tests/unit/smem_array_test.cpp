@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <heddle/isa/named_barrier.h>
+#include <heddle/isa/sreg.h>
 #include <heddle/tile/smem_array.h>
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <type_traits>
+
+#include "../support/tiny_kernel.h"
 
 namespace {
 
@@ -73,6 +77,24 @@ TEST(SMemArray, IsPlainMemoryWithTheGivenAlignment) {
   static SMemArray<float, 5, 128> aligned;
   EXPECT_EQ(alignof(decltype(aligned)), 128U);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned.ptr()) % 128, 0U);
+}
+
+// The simulated SM sees both: without the barrier between them it is a race.
+TEST(SMemArray, StoreIsSeenByALoadOfTheSameElement) {
+  using Array = SMemArray<std::uint32_t, 64>;
+  for (const bool synchronises : {true, false}) {
+    std::uint32_t wrong = 0;
+    const auto report = test::run_kernel<Array>({.threads = 64}, [&](Array& array) {
+      const std::uint32_t thread = isa::tid_x();
+      array.store(1000 + thread, thread);
+      if (synchronises) isa::syncthreads();
+      wrong += array.load(63 - thread) != 1063 - thread;
+    });
+    EXPECT_EQ(report.ok(), synchronises) << report.text();
+    if (synchronises) {
+      EXPECT_EQ(wrong, 0u);
+    }
+  }
 }
 
 TEST(SMemArray, BecomesATileWhereItIsAlignedAndLargeEnough) {

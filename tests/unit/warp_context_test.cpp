@@ -9,8 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "../support/tiny_kernel.h"
 
@@ -36,26 +38,28 @@ struct Shared {
 
 // Runs mma and epilogue, each by all threads of its warps, with the barriers of both set up.
 template <std::uint32_t cta_group, class MmaBody, class EpilogueBody>
-sim::Report run(const sim::Schedule& schedule, const MmaBody& mma, const EpilogueBody& epilogue) {
+sim::Report run(const sim::Schedule& schedule, const MmaBody& mma, const EpilogueBody& epilogue,
+                sim::Observer* observer = nullptr) {
   using Counts = ArrivalCounts<kCluster<cta_group>, Roles>;
   using Context = WarpContext<kConfig<cta_group>>;
-  return test::run_kernel<Shared>({.threads = Roles::kThreads,
-                                   .grid = {2 * cta_group},
-                                   .cluster = {cta_group},
-                                   .schedule = schedule,
-                                   .arch = Arch::kSm100},
-                                  [&](Shared& shared) {
-                                    const KernelScope<kCluster<cta_group>> scope([&] {
-                                      Context::Output::init_barriers(shared.output.barriers.ptr(),
-                                                                     Counts::output_full, Counts::output_empty);
-                                      shared.tmem.init(Counts::tmem_dealloc);
-                                    });
-                                    if (Roles::enter<Mma>()) {
-                                      mma.template operator()<Context>(shared);
-                                    } else if (Roles::enter<Epilogue>()) {
-                                      epilogue.template operator()<Context>(shared);
-                                    }
-                                  });
+  return test::run_kernel<Shared>(
+      {.threads = Roles::kThreads,
+       .grid = {2 * cta_group},
+       .cluster = {cta_group},
+       .schedule = schedule,
+       .arch = Arch::kSm100,
+       .observers = observer == nullptr ? std::vector<sim::Observer*>{} : std::vector<sim::Observer*>{observer}},
+      [&](Shared& shared) {
+        const KernelScope<kCluster<cta_group>> scope([&] {
+          Context::Output::init_barriers(shared.output.barriers.ptr(), Counts::output_full, Counts::output_empty);
+          shared.tmem.init(Counts::tmem_dealloc);
+        });
+        if (Roles::enter<Mma>()) {
+          mma.template operator()<Context>(shared);
+        } else if (Roles::enter<Epilogue>()) {
+          epilogue.template operator()<Context>(shared);
+        }
+      });
 }
 
 constexpr auto mma_scope = []<class Context>(Shared& shared) {
@@ -106,6 +110,43 @@ void hands_over_and_frees() {
 
 TEST(WarpContext, HandsTensorMemoryOverAndFreesIt) { hands_over_and_frees<1>(); }
 TEST(WarpContext, HandsTensorMemoryOfAPairOverAndFreesIt) { hands_over_and_frees<2>(); }
+
+// Which fence each thread made last before it told of the hand-over or acted on it.
+class Fences final : public sim::Observer {
+ public:
+  sim::EventMask wants() const override {
+    return sim::mask_of({sim::EventKind::kFence, sim::EventKind::kBarrierArrive, sim::EventKind::kBarrierPass,
+                         sim::EventKind::kTmemDealloc});
+  }
+  void on_event(const sim::Event& event) override {
+    const auto thread = std::pair(event.cta, event.thread);
+    switch (event.kind) {
+      case sim::EventKind::kFence: last_[thread] = static_cast<sim::FenceKind>(event.value); break;
+      case sim::EventKind::kBarrierArrive: arrivals += last_[thread] == sim::FenceKind::kTcgen05Before; break;
+      // What was fenced before the wait says nothing of what comes after it.
+      case sim::EventKind::kBarrierPass: last_.erase(thread); break;
+      default: frees += last_.count(thread) != 0 && last_[thread] == sim::FenceKind::kTcgen05After;
+    }
+  }
+  std::uint32_t arrivals = 0;
+  std::uint32_t frees = 0;
+
+ private:
+  std::map<std::pair<std::uint32_t, std::uint32_t>, sim::FenceKind> last_;
+};
+
+// The simulated SM asks for no fences around tcgen05.dealloc, so they are looked for: before each arrival of the
+// epilogue, and between the wait and the end of tensor memory.
+TEST(WarpContext, FencesStandOnBothSidesOfTheEnd) {
+  Fences of_one;
+  EXPECT_TRUE(is_silent(run<1>({}, mma_scope, epilogue_scope, &of_one)));
+  EXPECT_EQ(of_one.arrivals, 2u * 128) << "two CTAs";
+  EXPECT_EQ(of_one.frees, 2u);
+  Fences of_pair;
+  EXPECT_TRUE(is_silent(run<2>({}, mma_scope, epilogue_scope, &of_pair)));
+  EXPECT_EQ(of_pair.arrivals, 4u * 2 * 128) << "four CTAs, each thread tells its own and its peer";
+  EXPECT_EQ(of_pair.frees, 4u);
+}
 
 TEST(WarpContext, FreeingBeforeTheEpilogueIsDoneIsReported) {
   for (const bool waits : {true, false}) {
