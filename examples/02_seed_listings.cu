@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the kernel of seed_listings.h: C = A * B^T on one simulated SM of Blackwell, with a load warp, an MMA warp
+// Runs the kernel of seed_listings.h: C = A * B^T on Blackwell, with a scheduler warp, a load warp, an MMA warp
 // and four epilogue warps, once with one accumulator for each tile and once with one for every step of K.
 #include <heddle/host/tensor_map.h>
 #include <heddle/isa/device.h>
@@ -54,9 +54,9 @@ static bool run(const char* name) {
   const typename Listings<form>::Params params{.a = tiles_of(a_buffer, kM, kM),
                                                .b = tiles_of(b_buffer, kTiles * kN, kN),
                                                .c = static_cast<float*>(c_buffer.data()),
-                                               .tiles = kTiles,
+                                               .scheduler = make_tile_scheduler_params<kScheduler>({1, kTiles}),
                                                .num_iters = kSteps};
-  const RunOutcome outcome = device.launch<Listings<form>>({.grid = {1}}, params);
+  const RunOutcome outcome = device.launch<Listings<form>>(Listings<form>::launch_shape(params), params);
   std::vector<float> c(expected.size());
   c_buffer.download(c.data());
   std::printf("%s%s: %s\n", outcome.report.c_str(), name, c == expected ? "C is right" : "C is wrong");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The listings of the seeds, in C++, as one kernel for Blackwell: C = A * B^T for a row of tiles. A load warp in
-// scopes, an MMA warp with linear handles, an epilogue in scopes; and the same with an accumulator for every step
-// of K, which the epilogue scales and adds up in registers. 02_seed_listings.cu runs it.
+// The listings of the seeds, in C++, as one kernel for Blackwell: C = A * B^T for a row of tiles, which cluster
+// launch control hands out. A scheduler warp, a load warp in scopes, an MMA warp with linear handles, an epilogue
+// in scopes; and the same with an accumulator for every step of K, which the epilogue scales and adds up in
+// registers. 02_seed_listings.cu runs it.
 #pragma once
 
 #include <heddle/isa/arch.h>
@@ -10,6 +11,7 @@
 #include <heddle/isa/tcgen05.h>
 #include <heddle/isa/tma.h>
 #include <heddle/kernel/barriers.h>
+#include <heddle/kernel/clc_scheduler.h>
 #include <heddle/kernel/context.h>
 #include <heddle/kernel/roles.h>
 #include <heddle/kernel/shared_memory.h>
@@ -29,10 +31,13 @@ constexpr OutputPipelineConfig kOutput{.num_stages = 2, .stage_stride_cols = kN}
 constexpr ClusterConfig kCluster{};
 
 using Epilogue = Role<"epilogue", 4>;
+using SchedulerWarp = Role<"scheduler", 1>;
 using Load = Role<"load", 1>;
 using Mma = Role<"mma", 1>;
-using Roles = WarpRoles<Epilogue, Load, Mma>;
+using Roles = WarpRoles<Epilogue, SchedulerWarp, Load, Mma>;
 using Counts = ArrivalCounts<kCluster, Roles>;
+constexpr TileSchedulerConfig kScheduler{};
+using Scheduler = ClcTileScheduler<kScheduler, Roles, 2>;
 using Context = WarpContext<WarpContextConfig{.output = kOutput, .epilogue_threads = Epilogue::threads}>;
 
 struct MyKernelSmem {
@@ -42,6 +47,7 @@ struct MyKernelSmem {
   InputPipelineStorage<kStages, Payload> input_pipeline;
   OutputTileStorage<float, row_major<float>(kM, kN), 1> output_tiles;
   OutputPipelineStorage<kOutput.num_stages> output_pipeline;
+  ClcPipelineStorage<2> clc_pipeline;
   TmemDeallocStorage tmem;
 };
 static_assert(check_shared_memory<MyKernelSmem, Arch::kSm100>());
@@ -77,77 +83,88 @@ struct Listings {
     isa::TensorMap a;
     isa::TensorMap b;
     float* c;  // tiles x kM x kN
-    std::uint32_t tiles;
+    TileSchedulerParams scheduler;
     std::uint32_t num_iters;
   };
 
+  // A grid of one CTA for each tile, of which those that have started take over the others.
+  static LaunchShape launch_shape(const Params& params) { return clc_launch_shape<kScheduler>(params.scheduler); }
+
   HEDDLE_DEVICE static void run(const Params& params, Shared& smem) {
     const KernelContext<kCluster> ctx;
+    Scheduler scheduler(params.scheduler, smem.clc_pipeline);
     const KernelScope<kCluster> scope([&] {
       const std::uint32_t empty = form == Form::kPerK ? Counts::input_empty_blockwise : Counts::input_empty;
       Input::init_barriers(smem.input_pipeline.barriers.ptr(), Counts::input_full, empty);
       Context::Output::init_barriers(smem.output_pipeline.barriers.ptr(), Counts::output_full,
                                      Counts::output_empty);
       smem.tmem.init(Counts::tmem_dealloc);
+      scheduler.init_mbars();
     });
-    if (Roles::enter<Load>()) {
-      if (ctx.elect_one_thread()) load(params, smem);
+    if (Roles::enter<SchedulerWarp>()) {
+      scheduler.run_scheduler();
+    } else if (Roles::enter<Load>()) {
+      load(params, smem, scheduler, ctx);
     } else if (Roles::enter<Mma>()) {
-      mma(params, smem, ctx);
+      mma(params, smem, scheduler, ctx);
     } else if (Roles::enter<Epilogue>()) {
-      epilogue(params, smem);
+      epilogue(params, smem, scheduler);
     }
   }
 
-  // TMA load warp: scopes.
-  HEDDLE_DEVICE static void load(const Params& params, Shared& smem) {
+  // TMA load warp: scopes. All its threads walk the tiles, one of them copies.
+  HEDDLE_DEVICE static void load(const Params& params, Shared& smem, Scheduler& scheduler,
+                                 const KernelContext<kCluster>& ctx) {
+    const bool copies = ctx.elect_one_thread();
     Input input_pipeline(smem.input_pipeline);
     auto producer = input_pipeline.producer();
-    for (std::uint32_t tile = 0; tile < params.tiles; ++tile) {
-      for (std::uint32_t i = 0; i < params.num_iters; ++i) {
+    for (auto current : scheduler.tiles()) {
+      scheduler.throttle_signal(ctx.is_first_cta_in_cluster());
+      for (std::uint32_t i = 0; i < params.num_iters && copies; ++i) {
         auto tiles = producer.acquire();
         const auto k = static_cast<std::int32_t>(i * kK);
         isa::cp_async_bulk_tensor_load(tiles.a_tile().data(), &params.a, {k, 0}, tiles.barrier());
         isa::cp_async_bulk_tensor_load(tiles.b_tile().data(), &params.b,
-                                       {k, static_cast<std::int32_t>(tile * kN)}, tiles.barrier());
+                                       {k, static_cast<std::int32_t>(current.n * kN)}, tiles.barrier());
       }
     }
-    producer.drain();
+    if (copies) producer.drain();
   }
 
-  // MMA warp: linear handles, flat.
-  HEDDLE_DEVICE static void mma(const Params& params, Shared& smem, const KernelContext<kCluster>& ctx) {
+  // MMA warp: linear handles, flat. All its threads walk the tiles, one of them multiplies.
+  HEDDLE_DEVICE static void mma(const Params& params, Shared& smem, Scheduler& scheduler,
+                                const KernelContext<kCluster>& ctx) {
+    const bool multiplies = ctx.elect_one_thread();
     Input input_pipeline(smem.input_pipeline);
     auto mma_handle = Context::MmaHandle::create(smem.tmem, smem.output_pipeline);
-    if (ctx.elect_one_thread()) {
-      for (std::uint32_t tile = 0; tile < params.tiles; ++tile) {
-        if constexpr (form == Form::kPerK) {
-          for (std::uint32_t i = 0; i < params.num_iters; ++i) {
-            auto mma_stage = mma_handle.acquire_k_stage_linear();
-            auto input_tiles = input_pipeline.acquire_consumer();
-            multiply(input_tiles, mma_stage.tmem_offset(), false);
-            std::move(input_tiles).release();
-            std::move(mma_stage).release();
-          }
-        } else {
+    for ([[maybe_unused]] auto current : scheduler.tiles()) {
+      if (!multiplies) continue;
+      if constexpr (form == Form::kPerK) {
+        for (std::uint32_t i = 0; i < params.num_iters; ++i) {
           auto mma_stage = mma_handle.acquire_k_stage_linear();
-          for (std::uint32_t i = 0; i < params.num_iters; ++i) {
-            auto input_tiles = input_pipeline.acquire_consumer();
-            multiply(input_tiles, mma_stage.tmem_offset(), i != 0);
-            std::move(input_tiles).release();
-          }
+          auto input_tiles = input_pipeline.acquire_consumer();
+          multiply(input_tiles, mma_stage.tmem_offset(), false);
+          std::move(input_tiles).release();
           std::move(mma_stage).release();
         }
+      } else {
+        auto mma_stage = mma_handle.acquire_k_stage_linear();
+        for (std::uint32_t i = 0; i < params.num_iters; ++i) {
+          auto input_tiles = input_pipeline.acquire_consumer();
+          multiply(input_tiles, mma_stage.tmem_offset(), i != 0);
+          std::move(input_tiles).release();
+        }
+        std::move(mma_stage).release();
       }
     }
     std::move(mma_handle).release();
   }
 
   // Epilogue warps: scopes.
-  HEDDLE_DEVICE static void epilogue(const Params& params, Shared& smem) {
+  HEDDLE_DEVICE static void epilogue(const Params& params, Shared& smem, Scheduler& scheduler) {
     Context::EpilogueContext epi_ctx(smem.tmem, smem.output_pipeline);
     auto scales_pipeline = smem.input_pipeline.pipeline("input");
-    for (std::uint32_t tile = 0; tile < params.tiles; ++tile) {
+    for (auto current : scheduler.tiles()) {
       float row[kN] = {};
       if constexpr (form == Form::kPerK) {
         for (std::uint32_t i = 0; i < params.num_iters; ++i) {
@@ -161,7 +178,7 @@ struct Listings {
         promote(output_stage.tmem(), 1.0f, row);
       }
       for (std::uint32_t n = 0; n < kN; ++n) {
-        isa::st_global(&params.c[(tile * kM + Roles::thread_in_role<Epilogue>()) * kN + n], row[n]);
+        isa::st_global(&params.c[(current.n * kM + Roles::thread_in_role<Epilogue>()) * kN + n], row[n]);
       }
     }
   }

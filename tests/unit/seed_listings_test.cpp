@@ -23,7 +23,8 @@ int a_value(std::uint32_t m, std::uint32_t k) {
 int b_value(std::uint32_t n, std::uint32_t k) { return static_cast<int>((n * 5 + k * 11 + n * k) % 7) - 3; }
 
 template <Form form>
-void run_listings(std::uint32_t tiles, std::uint32_t num_iters, const sim::Schedule& schedule) {
+void run_listings(std::uint32_t tiles, std::uint32_t num_iters, const sim::Schedule& schedule,
+                  std::uint32_t sms = 1) {
   const std::uint32_t depth = std::max(1u, num_iters) * kK;
   const std::uint32_t columns = std::max(1u, tiles) * kN;
   std::vector<bf16> a(kM * depth);
@@ -48,12 +49,16 @@ void run_listings(std::uint32_t tiles, std::uint32_t num_iters, const sim::Sched
                             .box = {kK, box_rows},
                             .swizzle = Swizzle::k128B});
   };
-  const typename Listings<form>::Params params{
-      .a = map(a, kM, kM), .b = map(b, columns, kN), .c = c.data(), .tiles = tiles, .num_iters = num_iters};
+  const typename Listings<form>::Params params{.a = map(a, kM, kM),
+                                               .b = map(b, columns, kN),
+                                               .c = c.data(),
+                                               .scheduler = make_tile_scheduler_params<kScheduler>({1, tiles}),
+                                               .num_iters = num_iters};
   const sim::Report report = sim::launch<Listings<form>>(
-      {.memory = &memory, .schedule = schedule, .arch = Arch::kSm100, .kernel = "listings"}, {.grid = {1}},
-      params);
+      {.memory = &memory, .schedule = schedule, .arch = Arch::kSm100, .sms = sms, .kernel = "listings"},
+      Listings<form>::launch_shape(params), params);
   ASSERT_TRUE(test::is_silent(report));
+  EXPECT_EQ(report.stats.ctas + report.stats.cancelled_clusters, std::max(1u, tiles));
   for (std::uint32_t tile = 0; tile < tiles; ++tile) {
     for (std::uint32_t m = 0; m < kM; ++m) {
       for (std::uint32_t n = 0; n < kN; ++n) {
@@ -75,6 +80,14 @@ void run_listings(std::uint32_t tiles, std::uint32_t num_iters, const sim::Sched
 
 TEST(SeedListings, MmaWarpWithLinearHandles) {
   for (const sim::Schedule& schedule : test::some_schedules(6)) run_listings<Form::kPerTile>(3, 4, schedule);
+}
+
+// With one SM, one CTA takes over the tiles of all others; with more, some of them start.
+TEST(SeedListings, SchedulerHandsOutEveryTileToOneCtaOrToSeveral) {
+  for (const sim::Schedule& schedule : test::some_schedules(4)) {
+    run_listings<Form::kPerTile>(7, 2, schedule, 1);
+    run_listings<Form::kPerTile>(7, 2, schedule, 3);
+  }
 }
 
 TEST(SeedListings, NoTilesAndOneTileAreOrdinaryCases) {
