@@ -47,6 +47,17 @@ struct OutputPanel {
   std::uint32_t n;
 };
 
+// The activations of every kernel: the same bits, whichever of them stores the output. Gelu and silu are x times
+// a sigmoid: of x, or of an odd polynomial of x.
+HEDDLE_DEVICE float activate(Activation activation, float x) {
+  if (activation == Activation::kRelu) return x > 0.0f ? x : 0.0f;
+  constexpr float log2_e = 1.4426950408889634f;
+  const bool is_gelu = activation == Activation::kGelu;
+  const float linear = is_gelu ? 1.5957691216057308f : 1.0f;
+  const float cubic = is_gelu ? 0.0713548162726009f : 0.0f;
+  return x * isa::rcp_approx_f32(1.0f + isa::ex2_approx_f32(-log2_e * x * (linear + cubic * x * x)));
+}
+
 struct PlainEpilogue {
   static constexpr bool kIsPlain = true;
   struct Params {};
@@ -171,16 +182,6 @@ struct FusedEpilogue {
     return __builtin_bit_cast(float, std::uint32_t{value.bits} << 16);
   }
   HEDDLE_DEVICE static float as_float(fp16 value) { return isa::cvt_f32_f16(value.bits); }
-
-  // Gelu and silu are x times a sigmoid: of x, or of an odd polynomial of x.
-  HEDDLE_DEVICE static float activate(Activation activation, float x) {
-    if (activation == Activation::kRelu) return x > 0.0f ? x : 0.0f;
-    constexpr float log2_e = 1.4426950408889634f;
-    const bool is_gelu = activation == Activation::kGelu;
-    const float linear = is_gelu ? 1.5957691216057308f : 1.0f;
-    const float cubic = is_gelu ? 0.0713548162726009f : 0.0f;
-    return x * isa::rcp_approx_f32(1.0f + isa::ex2_approx_f32(-log2_e * x * (linear + cubic * x * x)));
-  }
 };
 
 }  // namespace heddle::inline HEDDLE_TARGET

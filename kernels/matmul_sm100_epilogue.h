@@ -13,7 +13,6 @@
 #include <heddle/isa/target.h>
 #include <heddle/tile/element.h>
 
-#include <cmath>
 #include <type_traits>
 
 namespace heddle::inline HEDDLE_TARGET {
@@ -72,23 +71,19 @@ struct FuseSums {
       }
     }
     switch (params.activation) {
-      case Activation::kRelu: return each(values, [](float x) { return x > 0.0f ? x : 0.0f; });
-      // The usual approximation by a hyperbolic tangent, written as a sigmoid of twice the argument.
-      case Activation::kGelu:
-        return each(values, [](float x) { return x * sigmoid(1.5957691216f * (x + 0.044715f * x * x * x)); });
-      case Activation::kSilu: return each(values, [](float x) { return x * sigmoid(x); });
+      case Activation::kRelu: return activate_each<Activation::kRelu>(values);
+      case Activation::kGelu: return activate_each<Activation::kGelu>(values);
+      case Activation::kSilu: return activate_each<Activation::kSilu>(values);
       default: return;
     }
   }
 
  private:
-  template <std::uint32_t count, class Function>
-  HEDDLE_DEVICE static void each(float (&values)[count], const Function& function) {
+  template <Activation activation, std::uint32_t count>
+  HEDDLE_DEVICE static void activate_each(float (&values)[count]) {
     HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < count; ++i) values[i] = function(values[i]);
+    for (std::uint32_t i = 0; i < count; ++i) values[i] = activate(activation, values[i]);
   }
-
-  HEDDLE_DEVICE static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
   template <Element Out>
   HEDDLE_DEVICE static float as_float(Out value) {

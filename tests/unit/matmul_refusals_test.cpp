@@ -320,6 +320,30 @@ TEST(Matmul, InAStreamNeedsAGpu) {
   EXPECT_EQ(matmul.out.bytes, std::vector<unsigned char>(matmul.out.bytes.size(), Matrices::kPoison));
 }
 
+// Whole numbers, so that the sums themselves do not depend on how K is cut.
+TEST(Matmul, ActivationsAreTheSameHoweverManyPartsKHas) {
+  for (const DeviceId& device : kDevices) {
+    for (const Activation activation : {Activation::kRelu, Activation::kGelu, Activation::kSilu}) {
+      std::vector<unsigned char> outputs[2];
+      for (const std::int64_t splits : {1, 2}) {
+        MatmulCase matmul{.problem = {.m = 64,
+                                      .n = 72,
+                                      .k = 256,
+                                      .out_type = MatmulElement::kFp32,
+                                      .alpha = 0.01f,
+                                      .activation = activation,
+                                      .splits = splits},
+                          .data = reference::MatmulData::kIntegers,
+                          .has_bias = true};
+        matmul.prepare();
+        EXPECT_EQ(heddle::matmul(matmul.problem, matmul.tensors(), device).report, "") << device.name();
+        outputs[splits - 1] = matmul.out.bytes;
+      }
+      EXPECT_EQ(outputs[0], outputs[1]) << device.name() << ", activation " << static_cast<int>(activation);
+    }
+  }
+}
+
 TEST(Matmul, OfNothingWritesNothing) {
   for (const DeviceId& device : kDevices) {
     EXPECT_TRUE(heddle::matmul({.m = 0, .n = 64, .k = 64}, {}, device).ok());
