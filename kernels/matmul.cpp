@@ -63,6 +63,7 @@ void check(const MatmulProblem& problem, const MatmulTensors& tensors, const Dev
 }
 
 void check_scaled(const MatmulScaledProblem& problem, const DeviceId& device) {
+  matmul_checks::check_enumerator("format", problem.format, ScaledFormat::kBlockwiseE5m2);
   require(device.arch == Arch::kSm100,
           fmt::format(
               "the format is {} and the device {}; kernels with scales are for sm100, and sim:sm100 would pass",
@@ -104,7 +105,12 @@ void matmul(const MatmulProblem& problem, const MatmulTensors& tensors, void* st
     }
     refuse(device.name(), device.arch);
   } else {
-    enqueue_matmul_sm90<Target::kSim>(problem, tensors, stream);
+    // Which rules the problem would have to keep, a GPU would tell.
+    static_cast<void>(problem);
+    static_cast<void>(tensors);
+    static_cast<void>(stream);
+    throw InputError(
+        "matmul: this program was built without CUDA, so there is no stream; give host memory and a device");
   }
 }
 

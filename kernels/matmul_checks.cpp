@@ -32,6 +32,14 @@ void check_sizes(const MatmulProblem& p, const MatmulRules& rules) {
 }
 
 void check_kinds(const MatmulProblem& p, const MatmulRules& rules) {
+  check_enumerator("a_type", p.a_type, MatmulElement::kE5m2);
+  check_enumerator("b_type", p.b_type, MatmulElement::kE5m2);
+  check_enumerator("out_type", p.out_type, MatmulElement::kE5m2);
+  check_enumerator("a_layout", p.a_layout, OperandLayout::kMnMajor);
+  check_enumerator("b_layout", p.b_layout, OperandLayout::kMnMajor);
+  check_enumerator("activation", p.activation, Activation::kSilu);
+  check_factor("alpha", p.alpha);
+  check_factor("beta", p.beta);
   require(rules.has_types(p.a_type, p.b_type),
           fmt::format("{} times {} is not a supported pair of types on {}; {} would pass", name_of(p.a_type),
                       name_of(p.b_type), rules.arch, rules.types));
@@ -108,6 +116,16 @@ void check_matmul_stream(int stream_device, int current_device) {
   require(stream_device == current_device,
           fmt::format("the stream belongs to GPU {}, and GPU {} is the current one; cudaSetDevice({}) would pass",
                       stream_device, current_device, stream_device));
+}
+
+std::uint64_t workspace_bytes_of(const MatmulTensors& tensors) {
+  return tensors.workspace == nullptr ? 0 : tensors.workspace_bytes;
+}
+
+void check_workspace(const MatmulTensors& tensors, std::int64_t splits, std::uint64_t partial_bytes) {
+  const std::uint64_t bytes = workspace_bytes_of(tensors);
+  require(bytes >= partial_bytes,
+          fmt::format("the workspace has {} bytes; K in {} parts takes {}", bytes, splits, partial_bytes));
 }
 
 void check_alignment(const MatmulProblem& problem, const MatmulTensors& tensors) {

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,6 +26,18 @@ inline void require(bool holds, const std::string& message) {
 
 inline void check_extent(const char* what, std::int64_t value, std::int64_t most = kMaxExtent - 1) {
   require(value >= 0 && value <= most, fmt::format("{} is {}; 0 to {}", what, value, most));
+}
+
+// Values of an enumeration come from callers, too, who can make any number one. `last` is its last enumerator.
+template <class Enum>
+void check_enumerator(const char* what, Enum value, Enum last) {
+  require(value <= last, fmt::format("{} is {}; its enumerators are 0 to {}", what, static_cast<unsigned>(value),
+                                     static_cast<unsigned>(last)));
+}
+
+// Factors are numbers: what NaN and infinities would do to the output is nowhere the same.
+inline void check_factor(const char* what, float value) {
+  require(std::isfinite(value), fmt::format("{} is {}; finite numbers pass", what, value));
 }
 
 // What matmuls can store.

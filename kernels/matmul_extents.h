@@ -55,6 +55,12 @@ void check_matmul_gpu(const GpuList& list, int ordinal, int major);
 // Throws InputError for a stream of another GPU than the current one.
 void check_matmul_stream(int stream_device, int current_device);
 
+// Of the workspace that a caller has given; 0 where it is null, whatever its size is said to be.
+std::uint64_t workspace_bytes_of(const MatmulTensors& tensors);
+
+// Throws InputError where K in so many parts takes more.
+void check_workspace(const MatmulTensors& tensors, std::int64_t splits, std::uint64_t partial_bytes);
+
 // Beyond that, for tensors that the device reads where they are.
 void check_alignment(const MatmulProblem& problem, const MatmulTensors& tensors);
 

@@ -3,6 +3,7 @@
 // What the hosts of all matmuls do on a device: asking whether it can run the kernels, and copying tensors to it.
 #pragma once
 
+#include "device_answers.h"
 #include "matmul_extents.h"
 
 #include <heddle/host/error.h>
@@ -39,15 +40,33 @@ inline std::string_view gpu_name(int ordinal) {
 
 inline std::string_view current_gpu_name() { return all_gpus().gpus.empty() ? "" : gpu_name(current_device()); }
 
-// Calls enqueue(device) for tensors that are on the current GPU.
+// How many clusters of a kernel run at once on the device; 0: none does, or it cannot be found out. A GPU is
+// asked once.
+template <Kernel K>
+std::uint32_t resident_clusters(const Device& device, std::uint32_t cluster) {
+  const auto ask = [&] { return device.resident_clusters<K>(cluster); };
+  if constexpr (kIsSimulated) return ask();
+  static AnswerOfEachDevice answers;
+  return answers.get(device.ordinal(), ask);
+}
+
+inline RunOutcome cannot_run(std::uint32_t cluster) {
+  RunOutcome outcome;
+  outcome.report = "matmul: the GPU says that it can run no cluster of " + std::to_string(cluster) +
+                   " CTAs of this kernel; it is shared, broken, or not the one that the kernel is for\n";
+  return outcome;
+}
+
+// Calls enqueue(device) for tensors that are on the current GPU, in a stream of it.
 template <class Enqueue>
-void enqueue_on_current_gpu(const MatmulProblem& problem, const MatmulTensors& tensors, int major,
+void enqueue_on_current_gpu(const MatmulProblem& problem, const MatmulTensors& tensors, int major, void* stream,
                             const Enqueue& enqueue) {
   if constexpr (kIsSimulated) {
     throw InputError("matmul: the simulated SM has no stream; give host memory and a device");
   } else {
     const int ordinal = current_device();
     check_gpu(ordinal, major);
+    check_stream(stream);
     check_alignment(problem, tensors);
     Device device({.kernel = "matmul", .ordinal = ordinal});
     const RunOutcome outcome = enqueue(device);

@@ -5,7 +5,6 @@
 #include "split_k_reduce.h"
 
 #include <algorithm>
-#include <string>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -54,8 +53,9 @@ RunOutcome add_up_splits(Device& device, const MatmulSm100Call& call, const void
                                            .residual_pitch = plan.residual_pitch,
                                            .activation = p.activation}};
   return device.enqueue<Reduce>(
-      {.grid = {std::min<std::uint32_t>(params.m, 1024), std::min<std::uint32_t>(params.batches, 64)}}, params,
-      call.stream);
+      {.grid = {std::min<std::uint32_t>(params.m, 1024), std::min<std::uint32_t>(params.batches, 64)},
+       .is_dependent = p.is_dependent},
+      params, call.stream);
 }
 
 // Tensors on the device, with a workspace where K is split.
@@ -107,11 +107,8 @@ template <>
 void enqueue_matmul_sm100<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
   const MatmulSm100Plan plan = plan_matmul_sm100(problem, tensors);
   if (plan.out_bytes == 0) return;
-  if (tensors.workspace_bytes < plan.partial_bytes) {
-    throw InputError("matmul: the workspace has " + std::to_string(tensors.workspace_bytes) + " bytes; K in " +
-                     std::to_string(problem.splits) + " parts takes " + std::to_string(plan.partial_bytes));
-  }
-  enqueue_on_current_gpu(problem, tensors, 10,
+  check_workspace(tensors, problem.splits, plan.partial_bytes);
+  enqueue_on_current_gpu(problem, tensors, 10, stream,
                          [&](Device& device) { return enqueue(device, problem, plan, tensors, stream); });
 }
 

@@ -31,6 +31,7 @@
 #include "matmul_sm100_parts.h"
 
 #include <heddle/isa/arch.h>
+#include <heddle/isa/grid_dependency.h>
 #include <heddle/kernel/shared_memory.h>
 #include <heddle/kernel/warp_context.h>
 #include <heddle/pipeline/tile_pipeline.h>
@@ -95,6 +96,8 @@ struct MatmulSm100Frame {
     const Context ctx;
     Scheduler scheduler(params.scheduler, shared.pipelines);
     const KernelScope<kCluster> scope([&] { shared.pipelines.template init_mbars<Counts>(); });
+    isa::griddepcontrol_launch_dependents();
+    isa::griddepcontrol_wait();
     if (Roles::template enter<MatmulRoles::Load>()) {
       load(params, shared, ctx, scheduler);
     } else if (Roles::template enter<MatmulRoles::Mma>()) {

@@ -141,7 +141,7 @@ RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
       params.residual = source(call.residual, plan.residual_pitch, plan.residual_batch_stride);
     }
   }
-  return launch<Kernel>(device, params, call.stream);
+  return launch<Kernel>(device, params, p.is_dependent, call.stream);
 }
 
 // Null: the library does not hold this kernel, and plan_matmul_sm100 has refused it.

@@ -3,6 +3,7 @@
 // What the hosts of all Blackwell matmuls need for a launch: tensor maps of matrices, the target of C, the tiles.
 #pragma once
 
+#include "matmul_on_device.h"
 #include "matmul_sm100_host.h"
 #include "matmul_sm100_parts.h"
 
@@ -97,10 +98,14 @@ TileSchedulerParams scheduler_params(const TileGrid& grid) {
 }
 
 template <class Kernel>
-RunOutcome launch(Device& device, const typename Kernel::Params& params, void* stream = nullptr) {
+RunOutcome launch(Device& device, const typename Kernel::Params& params, bool is_dependent = false,
+                  void* stream = nullptr) {
   constexpr std::uint32_t size = Kernel::config.cluster.size();
-  const std::uint32_t ctas = device.resident_clusters<Kernel>(size) * size;
-  return device.enqueue<Kernel>(Kernel::Scheduler::launch_shape(params.scheduler, ctas), params, stream);
+  const std::uint32_t clusters = resident_clusters<Kernel>(device, size);
+  if (clusters == 0) return cannot_run(size);
+  LaunchShape shape = Kernel::Scheduler::launch_shape(params.scheduler, clusters * size);
+  shape.is_dependent = is_dependent;
+  return device.enqueue<Kernel>(shape, params, stream);
 }
 
 }  // namespace sm100

@@ -84,6 +84,9 @@ MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulSc
   check_extent("m", p.m);
   check_extent("n", p.n);
   check_extent("k", p.k);
+  check_enumerator("format", p.format, ScaledFormat::kBlockwiseE5m2);
+  check_enumerator("out_type", p.out_type, MatmulElement::kE5m2);
+  check_factor("alpha", p.alpha);
   check_output_type(name_of(p.format), p.out_type);
   const std::uint32_t bits = bits_of_element(p.format);
   require(bits == 8 || p.k % 2 == 0,

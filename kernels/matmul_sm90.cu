@@ -62,18 +62,12 @@ namespace heddle {
 
 template <>
 void enqueue_matmul_sm90<kTarget>(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
-  const std::uint64_t workspace_bytes = tensors.workspace == nullptr ? 0 : tensors.workspace_bytes;
   const MatmulSm90Plan plan =
-      plan_matmul_sm90(problem, tensors, kIsSimulated, workspace_bytes, current_gpu_name());
+      plan_matmul_sm90(problem, tensors, kIsSimulated, workspace_bytes_of(tensors), current_gpu_name());
   if (plan.out_bytes == 0) return;
-  if (workspace_bytes < plan.partial_bytes) {
-    throw InputError("matmul: the workspace has " + std::to_string(workspace_bytes) + " bytes; K in " +
-                     std::to_string(plan.choice.splits) + " parts takes " + std::to_string(plan.partial_bytes));
-  }
-  enqueue_on_current_gpu(problem, tensors, 9, [&](Device& device) {
-    check_stream(stream);
-    return enqueue(device, problem, tensors, plan, stream);
-  });
+  check_workspace(tensors, plan.choice.splits, plan.partial_bytes);
+  enqueue_on_current_gpu(problem, tensors, 9, stream,
+                         [&](Device& device) { return enqueue(device, problem, tensors, plan, stream); });
 }
 
 template <>

@@ -11,6 +11,7 @@
 // while the next tile is multiplied.
 #pragma once
 
+#include "matmul_element.h"
 #include "matmul_epilogue.h"
 #include "tile_order.h"
 
@@ -42,6 +43,14 @@ enum class MatmulForm : std::uint8_t {
 };
 
 enum class MatmulOutput : std::uint8_t { kBf16, kFp16, kFp32 };
+
+constexpr MatmulOutput matmul_output(MatmulElement type) {
+  switch (type) {
+    case MatmulElement::kBf16: return MatmulOutput::kBf16;
+    case MatmulElement::kFp16: return MatmulOutput::kFp16;
+    default: return MatmulOutput::kFp32;
+  }
+}
 
 struct MatmulSm90Config {
   std::uint32_t tile_m = 128;

@@ -4,6 +4,7 @@
 // launches_of_group; matmul_sm90.cu puts the parts together.
 #pragma once
 
+#include "matmul_on_device.h"
 #include "matmul_sm90_instances.h"
 #include "matmul_sm90_plan.h"
 
@@ -169,13 +170,13 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
   params.split_rows = plan.choice.splits == 1 ? 0 : plan.partial_rows;
   params.m = m;
   params.n = n;
-  params.output = static_cast<MatmulOutput>(out.type);
+  params.output = matmul_output(out.type);
   if constexpr (has_epilogue) {
     if (plan.choice.splits == 1) params.epilogue = matmul_epilogue(problem, tensors, plan);
   }
-  static const std::uint32_t resident = device.resident_clusters<Kernel>(config.cluster());
-  const std::uint32_t clusters = std::clamp(
-      kIsSimulated ? device.resident_clusters<Kernel>(config.cluster()) : resident, 1u, params.order.tiles);
+  const std::uint32_t resident = resident_clusters<Kernel>(device, config.cluster());
+  if (resident == 0) return cannot_run(config.cluster());
+  const std::uint32_t clusters = std::min(resident, params.order.tiles);
   return device.enqueue<Kernel>({.grid = {clusters * config.cluster()},
                                  .cluster = {config.cluster()},
                                  .is_dependent = problem.is_dependent},

@@ -2,7 +2,9 @@
 //
 // What matmul() refuses, on each architecture: the message names the rule and the value, and the output is as it
 // was. The same for matmuls with scales.
+#include "device_answers.h"
 #include "matmul.h"
+#include "matmul_families.h"
 #include "matmul_scaled_reference.h"
 
 #include <heddle/host/error.h>
@@ -11,6 +13,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <new>
 #include <string>
 #include <vector>
@@ -145,6 +148,34 @@ std::vector<Refusal> refusals() {
       {"TypesAreFp16AndBf16", [](Call& c) { c.problem.b_type = kFp16; },
        "bf16 times fp16 is not a supported pair of types on sm90; bf16 times bf16 or fp16 times fp16 would pass",
        "bf16 times fp16 is not a supported pair of types on sm100; "},
+      both(
+          "TypesAreNoEnumerators",
+          [](Call& c) { c.problem.a_type = c.problem.b_type = static_cast<MatmulElement>(77); },
+          "a_type is 77; its enumerators are 0 to 5"),
+      both(
+          "TypeOfBIsNoEnumerator", [](Call& c) { c.problem.b_type = static_cast<MatmulElement>(6); },
+          "b_type is 6; its enumerators are 0 to 5"),
+      both(
+          "TypeOfOutIsNoEnumerator", [](Call& c) { c.problem.out_type = static_cast<MatmulElement>(255); },
+          "out_type is 255; its enumerators are 0 to 5"),
+      both(
+          "LayoutOfAIsNoEnumerator", [](Call& c) { c.problem.a_layout = static_cast<OperandLayout>(2); },
+          "a_layout is 2; its enumerators are 0 to 1"),
+      both(
+          "LayoutOfBIsNoEnumerator", [](Call& c) { c.problem.b_layout = static_cast<OperandLayout>(9); },
+          "b_layout is 9; its enumerators are 0 to 1"),
+      both(
+          "ActivationIsNoEnumerator", [](Call& c) { c.problem.activation = static_cast<Activation>(4); },
+          "activation is 4; its enumerators are 0 to 3"),
+      both(
+          "AlphaIsNotANumber", [](Call& c) { c.problem.alpha = std::numeric_limits<float>::quiet_NaN(); },
+          "alpha is nan; finite numbers pass"),
+      both(
+          "AlphaIsInfinite", [](Call& c) { c.problem.alpha = -std::numeric_limits<float>::infinity(); },
+          "alpha is -inf; finite numbers pass"),
+      both(
+          "BetaIsInfinite", [](Call& c) { c.problem.beta = std::numeric_limits<float>::infinity(); },
+          "beta is inf; finite numbers pass"),
   };
 }
 
@@ -217,6 +248,12 @@ std::vector<ScaledRefusal> scaled_refusals() {
          c.problem.alpha = 2;
        },
        "alpha is 2; with blockwise_e4m3 it is 1: put it into the scales"},
+      {"AlphaIsNotANumber", [](ScaledCall& c) { c.problem.alpha = std::numeric_limits<float>::quiet_NaN(); },
+       "alpha is nan; finite numbers pass"},
+      {"FormatIsNoEnumerator", [](ScaledCall& c) { c.problem.format = static_cast<ScaledFormat>(8); },
+       "format is 8; its enumerators are 0 to 7"},
+      {"TypeOfOutIsNoEnumerator", [](ScaledCall& c) { c.problem.out_type = static_cast<MatmulElement>(6); },
+       "out_type is 6; its enumerators are 0 to 5"},
   };
 }
 
@@ -318,6 +355,52 @@ TEST(Matmul, InAStreamNeedsAGpu) {
   void* const stream = nullptr;
   EXPECT_THROW(heddle::matmul(matmul.problem, matmul.tensors(), stream), std::exception);
   EXPECT_EQ(matmul.out.bytes, std::vector<unsigned char>(matmul.out.bytes.size(), Matrices::kPoison));
+}
+
+// Only a GPU could tell whose rules hold, and this problem keeps those of one architecture.
+TEST(Matmul, InAStreamIsNotRefusedByTheRulesOfAnArchitectureThatNobodyNamed) {
+  if (!gpus().gpus.empty()) GTEST_SKIP() << "there is a GPU";
+  const MatmulProblem problem{
+      .m = 64, .n = 64, .k = 64, .batches = 2, .a_type = MatmulElement::kE4m3, .b_type = MatmulElement::kE4m3};
+  void* const stream = nullptr;
+  std::string message;
+  try {
+    heddle::matmul(problem, {}, stream);
+  } catch (const std::exception& error) {
+    message = error.what();
+  }
+  EXPECT_NE(message, "");
+  EXPECT_EQ(message.find("sm90"), std::string::npos) << message;
+  EXPECT_EQ(message.find("batches"), std::string::npos) << message;
+}
+
+TEST(Matmul, InAStreamHasNoWorkspaceWhereItIsNull) {
+  unsigned char memory[3 * 128] = {};
+  MatmulTensors tensors{.a = memory, .b = memory + 128, .out = memory + 256, .workspace_bytes = 1 << 30};
+  const MatmulProblem problem{.m = 4, .n = 8, .k = 8, .splits = 2};
+  EXPECT_EQ(refusal_of([&] { enqueue_matmul_sm100<Target::kSim>(problem, tensors, nullptr); }),
+            "matmul: the workspace has 0 bytes; K in 2 parts takes 256");
+  tensors.workspace = memory;
+  EXPECT_EQ(refusal_of([&] { enqueue_matmul_sm100<Target::kSim>(problem, tensors, nullptr); }),
+            "matmul: the simulated SM has no stream; give host memory and a device");
+}
+
+TEST(AnswerOfEachDevice, IsKeptForTheDeviceThatGaveItUnlessItIsNone) {
+  AnswerOfEachDevice answers;
+  int asked = 0;
+  const auto get = [&](int ordinal, std::uint32_t answer) {
+    return answers.get(ordinal, [&] {
+      ++asked;
+      return answer;
+    });
+  };
+  EXPECT_EQ(get(0, 0), 0u);
+  EXPECT_EQ(get(0, 66), 66u) << "a failure is not kept";
+  EXPECT_EQ(get(0, 5), 66u);
+  EXPECT_EQ(get(1, 5), 5u) << "another device has its own";
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(get(1000, 7), 7u);
+  EXPECT_EQ(get(1000, 8), 8u) << "beyond those that are counted";
 }
 
 // Whole numbers, so that the sums themselves do not depend on how K is cut.

@@ -105,7 +105,9 @@ class Device {
     return outcome;
   }
 
-  // How many clusters of `cluster` CTAs run at the same time.
+  int ordinal() const { return options_.ordinal; }
+
+  // How many clusters of `cluster` CTAs run at the same time; 0: none, or the driver does not say.
   template <Kernel K>
   std::uint32_t resident_clusters(std::uint32_t cluster) const {
     return isa::resident_clusters<K>(cluster);
@@ -176,6 +178,8 @@ class Device {
   RunOutcome finish(const Work& work) {
     return work();
   }
+
+  int ordinal() const { return run_.ordinal; }
 
   // One CTA to an SM.
   template <Kernel K>
