@@ -1,7 +1,8 @@
 # heddle_add_kernel(<name> <file.cu> [ARCHS <arch>...] [LIBRARIES <target>...])
 #
 # One source, two targets: <name>_sim is the file as plain C++ for the simulated SM; with CUDA, <name>_gpu is
-# the same file compiled by nvcc. Both are object libraries: link the one you want, or both, into a program.
+# the same file compiled by nvcc. Both are object libraries: link the one you want, or both, into a program or a shared
+# library.
 # ARCHS narrows the architectures for a kernel that not all of them can run; where none is left, there is no
 # <name>_gpu. What ptxas says about a kernel is kept in <object>.ptxas, and with tests on a test asks it for
 # spills.
@@ -20,6 +21,7 @@ function(heddle_add_kernel name source)
   set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/${name}_sim.cpp")
   file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"@source@\"\n" @ONLY)
   add_library(${name}_sim OBJECT "${wrapper}")
+  set_target_properties(${name}_sim PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(${name}_sim PUBLIC heddle::sim ${arg_LIBRARIES} PRIVATE heddle_warnings)
 
   if(NOT HEDDLE_HAS_CUDA)
@@ -34,6 +36,7 @@ function(heddle_add_kernel name source)
     return()
   endif()
   add_library(${name}_gpu OBJECT "${source}")
+  set_target_properties(${name}_gpu PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(${name}_gpu PUBLIC heddle::heddle ${arg_LIBRARIES} PRIVATE heddle_device)
   heddle_set_device_target(${name}_gpu ARCHS ${archs})
   if(HEDDLE_TESTS)

@@ -37,6 +37,7 @@ run("${CMAKE_COMMAND}" --build "${WORK}/build" --parallel 2)
 run("${WORK}/build/consumer")
 if(WAY STREQUAL "find_package")
   run("${WORK}/build/multiply")
+  run("${WORK}/build/load_plugin")
 else()
   # What a project installs is its own choice: as a part of it, heddle adds nothing.
   run("${CMAKE_COMMAND}" --install "${WORK}/build" --prefix "${WORK}/prefix")
