@@ -14,11 +14,15 @@
 #include <heddle/isa/memory.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/sreg.h>
+#include <heddle/isa/tensor_map_check.h>
+#include <heddle/isa/tensor_map_encode.h>
 #include <heddle/isa/tma.h>
 #include <heddle/isa/warp.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -370,7 +374,46 @@ void check_map_pointer(const Machine& m, const Thread& t, const TensorMap* map, 
   }
 }
 
+std::string box_text(const std::uint32_t* box, std::uint32_t rank) {
+  std::string text;
+  for (std::uint32_t d = 0; d < rank; ++d) text += fmt::format("{}{}", d == 0 ? "" : " x ", box[d]);
+  return text;
+}
+
+// As in the enumeration.
+const char* swizzle_text(Swizzle swizzle) {
+  constexpr const char* kNames[] = {"kNone", "k32B", "k64B", "k128B", "k128BAtom32B"};
+  const auto number = static_cast<std::size_t>(swizzle);
+  return number < std::size(kNames) ? kNames[number] : "unknown";
+}
+
 }  // namespace
+
+void check_tensor_map(const TensorMap* map, const TileCopy& copy, CallSite site) {
+  instruct(false, site, [&](Executor&, Machine& m, Thread& t) {
+    check_map_pointer(m, t, map, site);
+    const DecodedTensorMap decoded = tensor_map_decode(*map);
+    if (decoded.state != TensorMapState::kFine) return;  // the copy says so
+    const TensorMapSpec& spec = decoded.spec;
+    std::uint32_t wanted[5] = {1, 1, 1, 1, 1};
+    std::copy_n(copy.box, copy.rank, wanted);
+    const auto refuse = [&](const std::string& what) {
+      m.fault(&t, site, sim::FaultCode::kBadTensorMap, what + "; make it with tensor_map_for<Tile>");
+    };
+    if (spec.rank < copy.rank || !std::equal(spec.box, spec.box + spec.rank, wanted)) {
+      refuse(fmt::format("a tile whose copies are boxes of {}, and a tensor map with boxes of {}",
+                         box_text(copy.box, copy.rank), box_text(spec.box, spec.rank)));
+    }
+    if (bits_per_element(spec.type) != 8 * copy.element_bytes) {
+      refuse(fmt::format("a tile with elements of {} bits, and a tensor map with elements of {}",
+                         8 * copy.element_bytes, bits_per_element(spec.type)));
+    }
+    if (spec.swizzle != copy.swizzle) {
+      refuse(fmt::format("a tile with swizzle {}, and a tensor map with swizzle {}", swizzle_text(copy.swizzle),
+                         swizzle_text(spec.swizzle)));
+    }
+  });
+}
 
 void tensor_load(int cta_group, void* destination, const TensorMap* map, const std::int32_t* coords, int rank,
                  MbarPtr bar, CallSite site) {

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tiles copied in one call, with maps that are made from their types.
+#include <heddle/host/tile_map.h>
+#include <heddle/isa/cluster.h>
+#include <heddle/isa/fence.h>
+#include <heddle/isa/named_barrier.h>
+#include <heddle/isa/sreg.h>
+#include <heddle/sim/global_memory.h>
+#include <heddle/tile/load_tile.h>
+#include <heddle/tile/smem_array.h>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "../support/tiny_kernel.h"
+
+namespace heddle {
+namespace {
+
+using test::is_silent;
+
+// Two panels of 64 columns.
+using Tiles = SMemTileArray2D<bf16, TileShape{16, 128}, 1, Swizzle::k128B>;
+using Tile = Tiles::Tile;
+
+struct Shared {
+  Tiles tiles;
+  SharedMemBarrier full;
+};
+
+struct Matrix {
+  static constexpr std::uint32_t rows = 40;
+  static constexpr std::uint32_t cols = 200;
+  static constexpr std::uint32_t batches = 2;
+  Matrix() {
+    for (std::uint32_t i = 0; i < numbers.size(); ++i)
+      numbers[i].bits = static_cast<std::uint16_t>(i * 2654435761u >> 16);
+    memory.add("numbers", numbers.data(), numbers.size() * sizeof(bf16));
+    memory.add("copy", copy.data(), copy.size() * sizeof(bf16));
+  }
+  // Zero outside.
+  std::uint16_t at(std::uint32_t batch, std::uint32_t row, std::uint32_t col) const {
+    return row < rows && col < cols ? numbers[(batch * rows + row) * cols + col].bits : 0;
+  }
+  TiledMatrix whole() const {
+    return {.address = numbers.data(), .rows = rows, .cols = cols, .batches = batches};
+  }
+  std::vector<bf16> numbers = std::vector<bf16>(batches * rows * cols);
+  std::vector<bf16> copy = std::vector<bf16>(batches * rows * cols);
+  sim::GlobalMemory memory;
+};
+
+sim::Report load_and_look(const Matrix& matrix, const TensorMap& map, const sim::Schedule& schedule,
+                          std::uint32_t ctas, std::uint32_t& wrong) {
+  return test::run_kernel<Shared>(
+      {.threads = 32, .grid = {ctas}, .cluster = {ctas}, .memory = &matrix.memory, .schedule = schedule},
+      [&](Shared& shared) {
+        const Tile tile = shared.tiles[0];
+        if (isa::tid_x() == 0) test::init_barrier(&shared.full, 1);
+        isa::cluster_sync();
+        if (isa::tid_x() == 0) {
+          isa::mbarrier_arrive_expect_tx(&shared.full, tile.tx_bytes());
+          if (ctas == 1) {
+            load_tile(tile, &map, {96, 32, 1}, &shared.full);
+          } else if (isa::cluster_ctarank() == 0) {
+            load_tile_multicast(tile, &map, {96, 32, 1}, &shared.full,
+                                static_cast<std::uint16_t>((1u << ctas) - 1));
+          }
+        }
+        test::wait_parity(&shared.full, 0);
+        for (std::uint32_t i = isa::tid_x(); i < 16 * 128; i += 32) {
+          wrong += tile.load(i / 128, i % 128).bits != matrix.at(1, 32 + i / 128, 96 + i % 128);
+        }
+        isa::cluster_sync();
+      });
+}
+
+TEST(LoadTile, CopiesEveryPanelAndZerosOutside) {
+  const Matrix matrix;
+  const TensorMap map = tensor_map_for<Tile>(matrix.whole());
+  for (const sim::Schedule& schedule : test::some_schedules()) {
+    for (const std::uint32_t ctas : {1u, 2u}) {
+      std::uint32_t wrong = 0;
+      EXPECT_TRUE(is_silent(load_and_look(matrix, map, schedule, ctas, wrong)));
+      EXPECT_EQ(wrong, 0u) << ctas << " CTAs";
+    }
+  }
+}
+
+TEST(StoreTile, CopiesEveryPanelAndNothingOutside) {
+  const Matrix matrix;
+  Matrix stored;
+  TiledMatrix whole = stored.whole();
+  whole.address = stored.copy.data();
+  const TensorMap map = tensor_map_for<Tile>(matrix.whole());
+  const TensorMap to = tensor_map_for<Tile>(whole);
+  sim::GlobalMemory memory;
+  memory.add("numbers", const_cast<bf16*>(matrix.numbers.data()), matrix.numbers.size() * sizeof(bf16));
+  memory.add("copy", stored.copy.data(), stored.copy.size() * sizeof(bf16));
+  const auto report = test::run_kernel<Shared>({.threads = 1, .memory = &memory}, [&](Shared& shared) {
+    const Tile tile = shared.tiles[0];
+    test::init_barrier(&shared.full, 1);
+    isa::mbarrier_arrive_expect_tx(&shared.full, tile.tx_bytes());
+    load_tile(tile, &map, {96, 32, 1}, &shared.full);
+    test::wait_parity(&shared.full, 0);
+    store_tile(&to, {96, 32, 1}, tile);
+    isa::cp_async_bulk_commit_group();
+    isa::cp_async_bulk_wait_group<0>();
+  });
+  EXPECT_TRUE(is_silent(report));
+  for (std::uint32_t i = 0; i < stored.copy.size(); ++i) {
+    const std::uint32_t batch = i / (Matrix::rows * Matrix::cols);
+    const std::uint32_t row = i / Matrix::cols % Matrix::rows;
+    const std::uint32_t col = i % Matrix::cols;
+    const bool is_inside = batch == 1 && row >= 32 && col >= 96;
+    ASSERT_EQ(stored.copy[i].bits, is_inside ? matrix.at(batch, row, col) : 0)
+        << batch << ", " << row << ", " << col;
+  }
+}
+
+// A map for another tile gives wrong numbers without a word on a GPU.
+TEST(LoadTile, MapForAnotherTileIsReported) {
+  const Matrix matrix;
+  const auto report_with = [&](const TensorMap& map) {
+    std::uint32_t wrong = 0;
+    return load_and_look(matrix, map, {}, 1, wrong);
+  };
+  using Unswizzled = SMemTileArray2DRowMajor<bf16, TileShape{16, 64}, 1>::Tile;
+  using Lower = SMemTileArray2D<bf16, TileShape{8, 128}, 1, Swizzle::k128B>::Tile;
+  const struct {
+    TensorMap map;
+    const char* line;
+  } cases[] = {
+      {tensor_map_for<Unswizzled>(matrix.whole()),
+       "[bad_tensor_map] a tile with swizzle k128B, and a tensor map with swizzle kNone; make it with "
+       "tensor_map_for<Tile>"},
+      {tensor_map_for<Lower>(matrix.whole()),
+       "[bad_tensor_map] a tile whose copies are boxes of 64 x 16, and a tensor map with boxes of 64 x 8 x 1; "
+       "make it "
+       "with tensor_map_for<Tile>"},
+      {make_tensor_map({.type = TensorType::kU8,
+                        .rank = 3,
+                        .address = matrix.numbers.data(),
+                        .dims = {400, 40, 2},
+                        .strides = {400, 16000},
+                        .box = {64, 16, 1},
+                        .swizzle = Swizzle::k128B}),
+       "[bad_tensor_map] a tile with elements of 16 bits, and a tensor map with elements of 8; make it with "
+       "tensor_map_for<Tile>"},
+  };
+  for (const auto& wrong : cases) {
+    EXPECT_TRUE(test::faults_with(report_with(wrong.map), "bad_tensor_map", wrong.line));
+  }
+  EXPECT_TRUE(is_silent(report_with(tensor_map_for<Tile>(matrix.whole()))));
+}
+
+TEST(TensorMapFor, TakesPitchesAndRefusesWhatTheCopyEngineDoes) {
+  const Matrix matrix;
+  TiledMatrix every_other = matrix.whole();
+  every_other.rows = 20;
+  every_other.pitch = 400;
+  every_other.batches = 0;
+  const TensorMapSpec spec = isa::tensor_map_decode(tensor_map_for<Tile>(every_other)).spec;
+  EXPECT_EQ(spec.rank, 2u);
+  EXPECT_EQ(spec.strides[0], 800u);
+  EXPECT_EQ(spec.box[0], 64u);
+  EXPECT_EQ(spec.box[1], 16u);
+  EXPECT_EQ(spec.swizzle, Swizzle::k128B);
+  EXPECT_EQ(spec.type, TensorType::kBF16);
+  every_other.pitch = 201;
+  EXPECT_THROW((void)tensor_map_for<Tile>(every_other), InputError);
+}
+
+}  // namespace
+}  // namespace heddle
