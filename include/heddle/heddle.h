@@ -20,18 +20,23 @@
 #include <heddle/kernel/barriers.h>
 #include <heddle/kernel/clc_scheduler.h>
 #include <heddle/kernel/context.h>
+#include <heddle/kernel/named_barriers.h>
 #include <heddle/kernel/roles.h>
 #include <heddle/kernel/scheduler.h>
 #include <heddle/kernel/shared_memory.h>
+#include <heddle/kernel/turns.h>
 #include <heddle/kernel/warp_context.h>
 
 #include <heddle/tile/element.h>
 #include <heddle/tile/layout.h>
+#include <heddle/tile/load_tile.h>
+#include <heddle/tile/operand.h>
 #include <heddle/tile/scale_factors.h>
 #include <heddle/tile/smem_array.h>
 #include <heddle/tile/swizzle.h>
 #include <heddle/tile/tile_tensor.h>
 #include <heddle/tile/tmem_view.h>
+#include <heddle/tile/wgmma_sums.h>
 
 #include <heddle/isa/clc.h>
 #include <heddle/isa/cluster.h>
@@ -54,4 +59,5 @@
 #include <heddle/host/error.h>
 #include <heddle/host/run_options.h>
 #include <heddle/host/tensor_map.h>
+#include <heddle/host/tile_map.h>
 #include <heddle/isa/device.h>

@@ -51,6 +51,11 @@ class ArrivingTile : public Tile {
   }
 
   template <Major major = Major::kK>
+  HEDDLE_HOST_DEVICE constexpr auto operand() const {
+    return TileOperand<ArrivingTile, major>(*this);
+  }
+
+  template <Major major = Major::kK>
   std::uint64_t tcgen05_descriptor(std::uint32_t = 0, std::uint32_t = 0) const {
     static_assert(!sizeof(Tile*),
                   "a release of this pipeline arrives, which does not wait for tcgen05: let its backend be "

@@ -53,6 +53,10 @@ class TileElement {
   [[no_unique_address]] CallSite site_;
 };
 
+// A tile as an operand of the tensor cores: tile/operand.h.
+template <class Tile, Major operand_major>
+class TileOperand;
+
 template <Element T, Layout tile_layout>
 class TileTensor {
   static_assert(tile_layout.rank >= 1 && tile_layout.rank <= max_tile_rank, "a tile has 1 to 5 dimensions");
@@ -162,6 +166,12 @@ class TileTensor {
                   "layout's panel_stride_bytes must be a multiple of its alignment()");
     return TileTensor<T, slice_layout(slice_rows, slice_cols)>(
         at_byte(row_slice * row_step + col_slice * col_step));
+  }
+
+  // The tile as an operand whose type says which sides are K and M or N: tile/operand.h.
+  template <Major major = Major::kK>
+  HEDDLE_HOST_DEVICE constexpr auto operand() const {
+    return TileOperand<TileTensor, major>(*this);
   }
 
   // What the tensor cores need, from row `first_row` (along M of A, along N of B; a multiple of 8) and

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A matmul for Hopper in tiles: C = A * B^T, A [M, K] and B [N, K] in bf16, C in float. A warp loads; two
+// warpgroups have every other tile of C each, and multiply in turn, one while the other stores.
+// 03_hopper_tiles.cu runs it.
+#pragma once
+
+#include <heddle/isa/memory.h>
+#include <heddle/kernel/barriers.h>
+#include <heddle/kernel/context.h>
+#include <heddle/kernel/named_barriers.h>
+#include <heddle/kernel/roles.h>
+#include <heddle/kernel/scheduler.h>
+#include <heddle/kernel/shared_memory.h>
+#include <heddle/kernel/turns.h>
+#include <heddle/pipeline/input_tile_pipeline.h>
+#include <heddle/tile/load_tile.h>
+#include <heddle/tile/wgmma_sums.h>
+
+#include <utility>
+
+namespace heddle::inline HEDDLE_TARGET::hopper_tiles {
+
+constexpr std::uint32_t kM = 64;
+constexpr std::uint32_t kN = 64;
+constexpr std::uint32_t kK = 64;
+constexpr std::uint32_t kStages = 4;
+
+using Payload = StandardTilePayload<bf16, bf16, StandardTileConfig{.a = {kM, kK}, .b = {kN, kK}}>;
+using Input = ArrivingInputPipeline<Payload, kStages>;
+using Sums = WgmmaSumsOf<Payload::ATile, Payload::BTile>;
+using Math = Role<"math", 8>;
+using Load = Role<"load", 1>;
+using Roles = WarpRoles<Math, Load>;
+using Barriers = NamedBarriers<BarrierUse<"turns", 2>>;
+constexpr ClusterConfig kCluster{};
+constexpr TileSchedulerConfig kScheduler{};
+
+struct Matmul {
+  struct Params {
+    isa::TensorMap a;
+    isa::TensorMap b;
+    float* c;
+    std::uint32_t m;
+    std::uint32_t n;
+    std::uint32_t k_steps;
+    TileSchedulerParams scheduler;
+  };
+  struct Shared {
+    Input::Storage input;
+  };
+  static_assert(check_shared_memory<Shared, Arch::kSm90>());
+  static constexpr std::uint32_t kThreads = Roles::kThreads;
+
+  HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
+    const KernelContext<kCluster> ctx;
+    // One warpgroup empties a stage: an arrival of each of its warps.
+    const KernelScope<kCluster> scope([&] { Input::init_barriers(shared.input.barriers.ptr(), 1, 4); });
+    if (Roles::enter<Load>()) {
+      if (ctx.elect_one_thread()) load(params, shared);
+    } else if (Roles::enter<Math>()) {
+      multiply(params, shared);
+    }
+  }
+
+  HEDDLE_DEVICE static void load(const Params& params, Shared& shared) {
+    Input input(shared.input);
+    auto producer = input.producer();
+    const PersistentTileScheduler<kScheduler> scheduler(params.scheduler);
+    for (auto work : scheduler.tiles()) {
+      for (std::uint32_t i = 0; i < params.k_steps; ++i) {
+        auto tiles = producer.acquire();
+        const auto k = static_cast<std::int32_t>(i * kK);
+        load_tile(tiles.a_tile(), &params.a, {k, static_cast<std::int32_t>(work.m * kM)}, tiles.barrier());
+        load_tile(tiles.b_tile(), &params.b, {k, static_cast<std::int32_t>(work.n * kN)}, tiles.barrier());
+      }
+    }
+    producer.drain();
+  }
+
+  // [multiply]
+  // Tile after tile, each warpgroup those whose number has its parity.
+  HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared) {
+    const std::uint32_t warpgroup = isa::warp_idx() / 4;
+    Input input(shared.input);
+    WarpgroupTurns<2, Barriers::first("turns")> turns(warpgroup);
+    Sums sums;
+    const PersistentTileScheduler<kScheduler> scheduler(params.scheduler);
+    std::uint32_t tile = 0;
+    for (auto work : scheduler.tiles()) {
+      if (tile++ % 2 != warpgroup) {
+        input.pipeline().consumer_skip(params.k_steps);
+        continue;
+      }
+      auto turn = turns.wait();
+      // While a product is under way the next stage is waited for; then the stage before it goes back.
+      auto stage = input.acquire_consumer();
+      auto pending = sums.multiply(stage.a_tile().operand(), stage.b_tile().operand());
+      for (std::uint32_t i = 1; i < params.k_steps; ++i) {
+        auto next = input.acquire_consumer();
+        pending.add(next.a_tile().operand(), next.b_tile().operand());
+        pending.wait_all_but<1>();
+        std::move(stage).release_elected();
+        stage = std::move(next);
+      }
+      std::move(turn).pass();
+      auto& values = std::move(pending).wait();
+      std::move(stage).release_elected();
+      store(params, work, values);
+    }
+  }
+
+  // [multiply]
+
+  template <class Values>
+  HEDDLE_DEVICE static void store(const Params& params, const TileWork& work, const Values& values) {
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < Values::count; ++i) {
+      const std::uint32_t row = work.m * kM + values.row(i);
+      const std::uint32_t col = work.n * kN + values.col(i);
+      if (row < params.m && col < params.n)
+        isa::st_global(&params.c[std::uint64_t{row} * params.n + col], values[i]);
+    }
+  }
+};
+
+}  // namespace heddle::inline HEDDLE_TARGET::hopper_tiles

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums in flight behind a handle, and the example that is written with them.
+#include <heddle/host/tile_map.h>
+#include <heddle/isa/fence.h>
+#include <heddle/isa/named_barrier.h>
+#include <heddle/sim/launch.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "../../examples/hopper_tiles.h"
+#include "../support/tiny_kernel.h"
+
+namespace heddle {
+namespace {
+
+using namespace hopper_tiles;
+using test::is_silent;
+
+static_assert(Payload::ATile::rows() == 64);
+static_assert(std::is_same_v<decltype(std::declval<Payload::BTile>().operand<Major::kMN>()),
+                             TileOperand<Payload::BTile, Major::kMN>>);
+static_assert(TileOperand<Payload::BTile, Major::kMN>::rows == kK &&
+              TileOperand<Payload::BTile, Major::kMN>::k == kN);
+static_assert(wgmma_shape<TileOperand<Payload::ATile, Major::kK>, TileOperand<Payload::BTile, Major::kK>>() ==
+              WgmmaShape{.n = kN, .a = OperandType::kBf16, .b = OperandType::kBf16});
+static_assert(!std::is_copy_constructible_v<Sums> && !std::is_move_constructible_v<Sums>);
+
+int a_value(std::uint32_t m, std::uint32_t k) { return static_cast<int>((m * 7 + k * 3 + m * k) % 5) - 2; }
+int b_value(std::uint32_t n, std::uint32_t k) { return static_cast<int>((n * 5 + k * 11 + n * k) % 7) - 3; }
+
+struct Shared {
+  Payload::Storage<2> tiles;
+};
+
+// Writes both tiles of A and B, and lets the tensor cores see them.
+void fill(Shared& shared) {
+  for (std::uint32_t i = isa::tid_x(); i < 2 * 64 * 64; i += 128) {
+    const std::uint32_t step = i / 4096;
+    const std::uint32_t row = i / 64 % 64;
+    const std::uint32_t k = i % 64;
+    const auto number = [](int value) { return bf16::from_float(static_cast<float>(value)); };
+    shared.tiles.a_tiles()[step].store(number(a_value(row, step * 64 + k)), row, k);
+    shared.tiles.b_tiles()[step].store(number(b_value(row, step * 64 + k)), row, k);
+  }
+  isa::fence_proxy_async_shared_cta();
+  isa::syncthreads();
+}
+
+TEST(WgmmaSums, EveryValueKnowsItsRowAndColumn) {
+  for (const sim::Schedule& schedule : test::some_schedules(4)) {
+    std::uint32_t wrong = 0;
+    std::vector<int> seen(64 * 64);
+    const auto report = test::run_kernel<Shared>({.threads = 128, .schedule = schedule}, [&](Shared& shared) {
+      fill(shared);
+      Sums sums;
+      const auto operands = [&](std::uint32_t step) {
+        return std::pair(shared.tiles.a_tiles()[step].operand(), shared.tiles.b_tiles()[step].operand());
+      };
+      const auto first = operands(0);
+      const auto second = operands(1);
+      auto pending = sums.multiply(first.first, first.second);
+      pending.add(second.first, second.second);
+      pending.wait_all_but<1>();
+      auto& values = std::move(pending).wait();
+      const auto expect = [&](int times) {
+        for (std::uint32_t i = 0; i < values.count; ++i) {
+          int sum = 0;
+          for (std::uint32_t k = 0; k < 128; ++k) sum += a_value(values.row(i), k) * b_value(values.col(i), k);
+          wrong += values[i] != static_cast<float>(times * sum);
+          ++seen[values.row(i) * 64 + values.col(i)];
+        }
+      };
+      expect(1);
+      // On top of what is there.
+      auto more = sums.multiply_add(first.first, first.second);
+      more.add(second.first, second.second);
+      std::move(more).wait();
+      expect(2);
+    });
+    EXPECT_TRUE(is_silent(report));
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), 2), 64 * 64) << "every place is some thread's";
+  }
+}
+
+// Waiting for all but one product frees the tiles of the older ones only.
+TEST(WgmmaSums, TilesAreFreeWhenTheirProductHasBeenWaitedFor) {
+  for (const std::uint32_t overwritten : {0u, 1u}) {
+    const auto report = test::run_kernel<Shared>({.threads = 128}, [&](Shared& shared) {
+      fill(shared);
+      Sums sums;
+      auto pending = sums.multiply(shared.tiles.a_tiles()[0].operand(), shared.tiles.b_tiles()[0].operand());
+      pending.add(shared.tiles.a_tiles()[1].operand(), shared.tiles.b_tiles()[1].operand());
+      pending.wait_all_but<1>();
+      isa::syncthreads();
+      if (isa::tid_x() == 0) shared.tiles.a_tiles()[overwritten].store(bf16{}, 0, 0);
+      std::move(pending).wait();
+    });
+    EXPECT_EQ(report.ok(), overwritten == 0) << report.text();
+  }
+}
+
+// The compiler's own analysis does not follow members, so this builds and the simulated SM has the word.
+TEST(WgmmaSums, ProductThatNobodyWaitsForIsReported) {
+  const auto report = test::run_kernel<Shared>({.threads = 128}, [&](Shared& shared) {
+    fill(shared);
+    Sums sums;
+    struct Forgetful {
+      decltype(sums.multiply(shared.tiles.a_tiles()[0].operand(), shared.tiles.b_tiles()[0].operand())) pending;
+    };
+    Forgetful keeps{sums.multiply(shared.tiles.a_tiles()[0].operand(), shared.tiles.b_tiles()[0].operand())};
+    static_cast<void>(keeps);
+  });
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.diagnoses[0].code, "stage_dropped") << report.text();
+}
+
+void run_matmul(std::uint32_t m, std::uint32_t n, std::uint32_t k_steps, std::uint32_t ctas,
+                const sim::Schedule& schedule) {
+  const std::uint32_t depth = k_steps * kK;
+  std::vector<bf16> a(m * depth);
+  std::vector<bf16> b(n * depth);
+  std::vector<float> c(m * n, -77.0f);
+  for (std::uint32_t i = 0; i < a.size(); ++i) {
+    a[i] = bf16::from_float(static_cast<float>(a_value(i / depth, i % depth)));
+  }
+  for (std::uint32_t i = 0; i < b.size(); ++i) {
+    b[i] = bf16::from_float(static_cast<float>(b_value(i / depth, i % depth)));
+  }
+  sim::GlobalMemory memory;
+  memory.add("a", a.data(), a.size() * sizeof(bf16));
+  memory.add("b", b.data(), b.size() * sizeof(bf16));
+  memory.add("c", c.data(), c.size() * sizeof(float));
+  const Matmul::Params params{
+      .a = tensor_map_for<Payload::ATile>({.address = a.data(), .rows = m, .cols = depth}),
+      .b = tensor_map_for<Payload::BTile>({.address = b.data(), .rows = n, .cols = depth}),
+      .c = c.data(),
+      .m = m,
+      .n = n,
+      .k_steps = k_steps,
+      .scheduler = make_tile_scheduler_params<kScheduler>({(m + kM - 1) / kM, (n + kN - 1) / kN})};
+  const sim::Report report =
+      sim::launch<Matmul>({.memory = &memory, .schedule = schedule, .kernel = "hopper tiles"},
+                          persistent_launch_shape<kScheduler>(params.scheduler, ctas), params);
+  ASSERT_TRUE(is_silent(report));
+  for (std::uint32_t i = 0; i < c.size(); ++i) {
+    int sum = 0;
+    for (std::uint32_t k = 0; k < depth; ++k) sum += a_value(i / n, k) * b_value(i % n, k);
+    ASSERT_EQ(c[i], static_cast<float>(sum)) << "row " << i / n << ", column " << i % n;
+  }
+}
+
+TEST(HopperTiles, MultipliesUnderManySchedules) {
+  for (const sim::Schedule& schedule : test::some_schedules(6)) {
+    run_matmul(200, 136, 3, 1, schedule);
+    run_matmul(130, 72, 5, 2, schedule);
+    run_matmul(8, 8, 1, 1, schedule);
+  }
+}
+
+}  // namespace
+}  // namespace heddle
