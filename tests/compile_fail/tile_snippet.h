@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What snippets about tile pipelines start from.
+// What snippets about tile pipelines and kernels start from.
 #pragma once
 
 #include "snippet.h"
 
+#include <heddle/kernel/turns.h>
 #include <heddle/pipeline/tile_pipeline.h>
 #include <heddle/tile/layout.h>
 
