@@ -39,10 +39,55 @@ TEST(Schedule, AnythingElseIsRefused) {
       (void)Schedule::parse(text);
       ADD_FAILURE() << "'" << text << "' was taken";
     } catch (const InputError& error) {
-      EXPECT_EQ(error.what(), std::string("schedule '") + text +
-                                  "': expected 'rr' or a seed of 1 to 16 hexadecimal digits, such as 7f3a91c4");
+      EXPECT_EQ(error.what(),
+                std::string("schedule '") + text +
+                    "': expected 'rr', a seed of 1 to 16 hexadecimal digits, such as 7f3a91c4, or a "
+                    "depth, steps and a seed, such as pct3.1000.7f");
     }
   }
+}
+
+TEST(Schedule, PrioritiesHaveANameToo) {
+  EXPECT_EQ(Schedule::pct(3, 1000, 0x7f).name(), "pct3.1000.7f");
+  EXPECT_EQ(Schedule::parse("pct3.1000.7f"), Schedule::pct(3, 1000, 0x7f));
+  for (const char* text :
+       {"pct", "pct3", "pct3.1000", "pct0.10.1", "pct65.10.1", "pct3.0.1", "pct3.10.", "pct3.10.g"}) {
+    try {
+      (void)Schedule::parse(text);
+      ADD_FAILURE() << "'" << text << "' was taken";
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.what(),
+                std::string("schedule '") + text +
+                    "': expected pct with a depth of 1 to 64, steps and a seed, such as pct3.1000.7f");
+    }
+  }
+  EXPECT_DOUBLE_EQ(sim::pct_bound(4, 10, 3), 1.0 / 400);
+}
+
+TEST(ReplayToken, TextAndParseAreInverses) {
+  for (const char* text : {"rr", "7f3a", "7f3a@mistakes", "pct3.1000.7f@mistakes#12", "rr@a#b#2"}) {
+    EXPECT_EQ(sim::ReplayToken::parse(text).text(), text);
+  }
+  EXPECT_EQ(sim::ReplayToken::parse("7f@mistakes#3"),
+            (sim::ReplayToken{.schedule = Schedule::random(0x7f), .program = "mistakes", .launch = 3}));
+  EXPECT_EQ(sim::ReplayToken::parse("7f", "mistakes").schedule, Schedule::random(0x7f));
+  EXPECT_EQ(sim::ReplayToken::parse("7f@mistakes", "mistakes").schedule, Schedule::random(0x7f));
+}
+
+TEST(ReplayToken, OneOfAnotherProgramIsRefusedByName) {
+  const auto refusal = [](const char* text) -> std::string {
+    try {
+      (void)sim::ReplayToken::parse(text, "mistakes");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  EXPECT_EQ(refusal("7f@matmul#3"), "schedule '7f@matmul#3' is of the program 'matmul', and this is 'mistakes'");
+  EXPECT_EQ(refusal("7f@"), "schedule '7f@': after '@' comes the name of a program");
+  EXPECT_EQ(refusal("7f@mistakes#0"),
+            "schedule '7f@mistakes#0': after '#' comes the number of a launch, 1 or more");
+  EXPECT_EQ(refusal("7g@mistakes").substr(0, 14), "schedule '7g':");
 }
 
 // Every field of every event, as bytes.
@@ -129,6 +174,16 @@ TEST(Schedule, SameSeedGivesTheSameTraceByteForByte) {
     EXPECT_EQ(first.stats.instructions, second.stats.instructions);
     EXPECT_EQ(first.stats.thread_switches, second.stats.thread_switches);
   }
+}
+
+TEST(Schedule, SamePrioritiesGiveTheSameTraceByteForByte) {
+  std::set<std::string> traces;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Traced first = run_under(Schedule::pct(3, 2000, seed));
+    EXPECT_TRUE(first.trace == run_under(Schedule::pct(3, 2000, seed)).trace) << "seed " << seed;
+    traces.insert(first.trace);
+  }
+  EXPECT_EQ(traces.size(), 20u);
 }
 
 TEST(Schedule, RoundRobinGivesTheSameTraceByteForByte) {

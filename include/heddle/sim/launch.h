@@ -22,6 +22,10 @@
 
 namespace heddle::sim {
 
+namespace explore {
+class Strategy;
+}
+
 using ::heddle::Arch;
 
 struct LaunchOptions {
@@ -38,6 +42,7 @@ struct LaunchOptions {
   // it.
   std::vector<std::string> accepted = {};
   std::vector<Observer*> observers = {};
+  explore::Strategy* strategy = nullptr;  // who goes next, in place of the schedule
   // Of each thread of a C++ kernel, for its local variables; 0: 128 KiB. One that needs more is told so when it
   // ends the process: a stack that has overflowed cannot be given back.
   std::size_t stack_bytes = 0;

@@ -32,6 +32,7 @@ struct Stats {
   std::uint64_t ctas = 0;
   std::uint64_t cancelled_clusters = 0;  // by cluster launch control
   std::uint64_t threads = 0;
+  std::uint64_t steps = 0;  // places where a schedule may let another go first
 };
 
 struct Report {

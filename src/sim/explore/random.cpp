@@ -3,33 +3,13 @@
 // Any thread or copy that can go may go next, by a seed. The seed also sets how fast copies are compared
 // with threads and how often threads give way, so that different seeds give different kinds of run: copies
 // that lag far behind, copies that are nearly instant, threads that run long or short stretches.
+#include "sim/explore/generator.h"
 #include "sim/explore/strategy.h"
+#include "sim/machine/machine.h"
 
 namespace heddle::sim::explore {
 
 namespace {
-
-// splitmix64: the same sequence with every compiler, and no set-up cost.
-class Generator {
- public:
-  explicit Generator(std::uint64_t seed) : state_(seed) {}
-
-  std::uint64_t operator()() {
-    state_ += 0x9e3779b97f4a7c15u;
-    std::uint64_t z = state_;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-  }
-
-  // Uniform enough over [0, bound) for a scheduler; bound is far below 2^32.
-  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(((*this)() >> 32) * bound >> 32); }
-
-  bool one_in(std::uint32_t n) { return below(n) == 0; }
-
- private:
-  std::uint64_t state_;
-};
 
 class Random final : public Strategy {
  public:
@@ -40,7 +20,9 @@ class Random final : public Strategy {
     stretch_ = kStretches[generator_.below(4)];
   }
 
-  Choice choose(std::size_t ready, std::size_t copies) override {
+  Choice choose(const machine::Machine& machine) override {
+    const std::size_t ready = machine.ready().size();
+    const std::size_t copies = machine.in_flight();
     const bool is_copy = ready == 0 || (copies != 0 && generator_.below(256) < copy_weight_);
     return {.is_copy = is_copy,
             .index = generator_.below(is_copy ? copies : ready),

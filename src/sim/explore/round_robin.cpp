@@ -2,6 +2,7 @@
 //
 // Each thread runs until it blocks, then the next one; copies move when no thread can, oldest first.
 #include "sim/explore/strategy.h"
+#include "sim/machine/machine.h"
 
 namespace heddle::sim::explore {
 
@@ -9,8 +10,9 @@ namespace {
 
 class RoundRobin final : public Strategy {
  public:
-  Choice choose(std::size_t ready, std::size_t copies) override {
-    if (ready == 0 || (copies != 0 && turn_ > ready)) {
+  Choice choose(const machine::Machine& machine) override {
+    const std::size_t ready = machine.ready().size();
+    if (ready == 0 || (machine.in_flight() != 0 && turn_ > ready)) {
       turn_ = 0;
       return {.is_copy = true, .index = 0, .entropy = 0};
     }

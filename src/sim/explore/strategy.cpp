@@ -4,7 +4,12 @@
 namespace heddle::sim::explore {
 
 std::unique_ptr<Strategy> make_strategy(const Schedule& schedule) {
-  return schedule.kind == Schedule::Kind::kRandom ? make_random(schedule.seed) : make_round_robin();
+  switch (schedule.kind) {
+    case Schedule::Kind::kRoundRobin: break;
+    case Schedule::Kind::kRandom: return make_random(schedule.seed);
+    case Schedule::Kind::kPct: return make_pct(schedule);
+  }
+  return make_round_robin();
 }
 
 }  // namespace heddle::sim::explore

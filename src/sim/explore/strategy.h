@@ -9,6 +9,10 @@
 #include <cstdint>
 #include <memory>
 
+namespace heddle::sim::machine {
+class Machine;
+}
+
 namespace heddle::sim::explore {
 
 struct Choice {
@@ -21,8 +25,8 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // At least one of the two counts is not zero.
-  virtual Choice choose(std::size_t ready, std::size_t copies) = 0;
+  // At least one thread is ready, or one copy in flight.
+  virtual Choice choose(const machine::Machine& machine) = 0;
 
   // Whether a thread gives way before an instruction that others can see, though it is not blocked.
   virtual bool preempts() = 0;
@@ -34,5 +38,6 @@ class Strategy {
 std::unique_ptr<Strategy> make_strategy(const Schedule& schedule);
 std::unique_ptr<Strategy> make_round_robin();
 std::unique_ptr<Strategy> make_random(std::uint64_t seed);
+std::unique_ptr<Strategy> make_pct(const Schedule& schedule);
 
 }  // namespace heddle::sim::explore

@@ -124,7 +124,7 @@ bool Executor::is_turn_over(bool visible, CallSite site) {
     explain_budget(site);
     end_run();
   }
-  return visible ? strategy_->preempts() : count % kLoadsPerTurn == 0;
+  return visible ? preempts() : count % kLoadsPerTurn == 0;
 }
 
 void Executor::abandon() noexcept {

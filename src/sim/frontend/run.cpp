@@ -28,7 +28,8 @@ Run::Run(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t t
          std::uint32_t registers)
     : options_(options),
       machine_(options, shape, threads, shared_bytes, registers),
-      strategy_(explore::make_strategy(options.schedule)) {
+      own_strategy_(options.strategy == nullptr ? explore::make_strategy(options.schedule) : nullptr),
+      strategy_(options.strategy == nullptr ? own_strategy_.get() : options.strategy) {
   machine_.add_observer(history_);
   if (options.check_races) machine_.add_observer(races_.emplace(machine_, machine_.findings()));
 }
@@ -52,8 +53,9 @@ Thread* Run::next_thread() {
       if (quiet_ > kQuietDecisions && !polls_) machine_.add_observer(polls_.emplace());
       if (quiet_ % kQuietTry == 0) machine_.end_tries();
     }
-    const explore::Choice choice = strategy_->choose(ready, copies);
+    const explore::Choice choice = strategy_->choose(machine_);
     if (choice.is_copy) {
+      ++machine_.stats().steps;
       if (!step_copy(choice)) return nullptr;
       continue;
     }

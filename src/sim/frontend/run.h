@@ -42,13 +42,19 @@ class Run {
   void record(const machine::Fault& fault);
   void finish_copies();
   Report make_report();
+  // Before an instruction that others can see: whether the thread gives way.
+  bool preempts() {
+    ++machine_.stats().steps;
+    return strategy_->preempts();
+  }
 
   const LaunchOptions& options_;
   machine::Machine machine_;
   check::BarrierHistory history_;
   std::optional<check::RaceChecker> races_;
-  std::optional<check::PollWatch> polls_;  // once nothing changes any more
-  std::unique_ptr<explore::Strategy> strategy_;
+  std::optional<check::PollWatch> polls_;            // once nothing changes any more
+  std::unique_ptr<explore::Strategy> own_strategy_;  // of the schedule, unless the launch brings one
+  explore::Strategy* strategy_;
   machine::Thread* running_ = nullptr;
   std::uint64_t quiet_ = 0;  // decisions since the state last changed
   std::uint64_t last_change_ = 0;

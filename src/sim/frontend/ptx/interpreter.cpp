@@ -364,8 +364,7 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
         return stop_at_budget(i.site);
       }
       // Lanes that were woken within an instruction end it first.
-      if (count != 0 && warp.step[static_cast<std::size_t>(std::countr_zero(mask))] == 0 &&
-          strategy_->preempts()) {
+      if (count != 0 && warp.step[static_cast<std::size_t>(std::countr_zero(mask))] == 0 && preempts()) {
         machine_.stats().instructions -= static_cast<std::uint32_t>(std::popcount(mask));
         leave(warp, pc);
         warp.is_fair = strategy_->wakes_early();
