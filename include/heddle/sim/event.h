@@ -44,7 +44,7 @@ enum class EventKind : std::uint8_t {
   kGlobalWrite,   // thread, global, bytes, value: 1 if the bytes stay as they were
   kSharedStrong,  // thread, address, bytes, strong: an access with a memory order, which others may make at the
                   // same time
-  kGlobalStrong,  // thread, global, bytes, strong
+  kGlobalStrong,  // thread, global, bytes, strong, text: the instruction
   kFence,         // thread, value: a FenceKind
   kCopyIssue,     // copy, thread, address: shared side, bytes, barrier (loads), value: a CopyKind
   kCopyReadShared,   // copy, address, bytes: those that matter, piece by piece; barrier (copies to a peer)
@@ -123,6 +123,7 @@ struct Strong {
   bool writes = false;
   bool acquires = false;
   bool releases = false;
+  bool adds_floats = false;  // the sum of several depends on their order
 };
 
 struct Event {

@@ -50,6 +50,13 @@ class GlobalMemory {
   // The region that holds all of [address, address + bytes), or null. It stays until it is removed.
   const Region* find(std::uint64_t address, std::uint64_t bytes) const;
 
+  // Calls use(region) for each of them, in all layers.
+  template <class Use>
+  void for_each(const Use& use) const {
+    if (below_ != nullptr) below_->for_each(use);
+    for (const auto& [address, region] : regions_) use(region);
+  }
+
   // "A + 128", or where the nearest region lies.
   std::string describe(std::uint64_t address) const;
 

@@ -458,6 +458,15 @@ class Explainer {
 
 }  // namespace
 
+std::string again(const LaunchOptions& options) {
+  const std::string schedule = options.schedule.name();
+  if (const std::size_t slot = options.again.find("{}"); slot != std::string::npos) {
+    return std::string(options.again).replace(slot, 2, schedule);
+  }
+  if (options.again.empty()) return fmt::format("{} with schedule {}", options.kernel, schedule);
+  return fmt::format("{} --schedule {}", options.again, schedule);
+}
+
 Diagnosis make_diagnosis(const machine::Fault& fault, const LaunchOptions& options) {
   const Verdict verdict = fault.level();
   std::string text = fmt::format("[{}] {}{}\n", name_of(fault.code),
@@ -466,13 +475,7 @@ Diagnosis make_diagnosis(const machine::Fault& fault, const LaunchOptions& optio
     const std::size_t end = line.find_last_not_of(' ');
     text += "  " + line.substr(0, end + 1) + "\n";
   }
-  const std::string schedule = options.schedule.name();
-  if (const std::size_t slot = options.again.find("{}"); slot != std::string::npos) {
-    text += "  again: " + std::string(options.again).replace(slot, 2, schedule) + "\n";
-  } else {
-    text += options.again.empty() ? fmt::format("  again: {} with schedule {}\n", options.kernel, schedule)
-                                  : fmt::format("  again: {} --schedule {}\n", options.again, schedule);
-  }
+  text += "  again: " + again(options) + "\n";
   Diagnosis diagnosis{.code = fault.code, .text = std::move(text), .verdict = verdict};
   for (const CallSite site : {fault.places.first, fault.places.second}) {
     if (*site.file != '\0') diagnosis.places.push_back(place(site));

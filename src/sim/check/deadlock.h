@@ -28,6 +28,9 @@ Diagnosis explain_deadlock(machine::Machine& machine, const BarrierHistory& hist
 Diagnosis explain_budget(machine::Machine& machine, const BarrierHistory& history, const LaunchOptions& options,
                          CallSite site, bool knows_places = false);
 
+// The command, or the words, that a run is seen again by.
+std::string again(const LaunchOptions& options);
+
 // The message in its final form: code, headline, details, and how to see the run again.
 Diagnosis make_diagnosis(const machine::Fault& fault, const LaunchOptions& options);
 

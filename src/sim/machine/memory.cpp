@@ -184,6 +184,7 @@ void Machine::atom_global(Thread& thread, std::uint64_t address, std::uint32_t b
           .thread = thread.tid,
           .bytes = bytes,
           .global = address,
+          .text = instruction,
           .site = site});
   }
 }

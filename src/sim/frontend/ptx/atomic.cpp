@@ -87,12 +87,14 @@ struct AtomicUndefined {
 };
 
 template <class F>
-void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint32_t bytes, F&& change) {
+void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint32_t bytes, bool is_float,
+                F&& change) {
   const std::uint64_t ones = bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
   Strong strong = strong_of(i.flags >> kStrongShift, i.d != kNone, true);
   strong.old = op_of(i) == AtomOp::kExch  ? Strong::Old::kIgnored
                : op_of(i) == AtomOp::kCas ? Strong::Old::kTaken
                                           : Strong::Old::kBuiltOn;
+  strong.adds_floats = is_float && op_of(i) == AtomOp::kAdd;
   for_lanes(mask, [&](std::uint32_t l) {
     std::uint64_t address = warp.rows[i.a][l] + i.value;
     const Space space = resolve(static_cast<Space>(i.flags & kSpaceMask), address);
@@ -125,7 +127,8 @@ void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint3
 template <class T>
 std::uint32_t atom(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const AtomOp op = op_of(i);
-  update_all(warp, i, mask, sizeof(T), [op](std::uint64_t old, std::uint64_t b, std::uint64_t c, Space space) {
+  constexpr bool kIsFloat = std::is_floating_point_v<T>;
+  const auto change = [op](std::uint64_t old, std::uint64_t b, std::uint64_t c, Space space) {
     // PTX: atom.add.f32 on global memory flushes subnormal numbers; on shared memory it does not.
     if constexpr (std::is_same_v<T, float>) {
       if (space == Space::kGlobal && op == AtomOp::kAdd) {
@@ -133,13 +136,14 @@ std::uint32_t atom(Warp& warp, const Instruction& i, std::uint32_t mask) {
       }
     }
     return put(combine<T>(op, get<T>(old), get<T>(b), get<T>(c)));
-  });
+  };
+  update_all(warp, i, mask, sizeof(T), kIsFloat, change);
   return mask;
 }
 
 template <class F>
 std::uint32_t atom_add_pair(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  update_all(warp, i, mask, 4, [](std::uint64_t old, std::uint64_t b, std::uint64_t, Space) {
+  update_all(warp, i, mask, 4, true, [](std::uint64_t old, std::uint64_t b, std::uint64_t, Space) {
     return std::uint64_t{Pair<F>::add(static_cast<std::uint32_t>(old), static_cast<std::uint32_t>(b))};
   });
   return mask;
@@ -147,7 +151,7 @@ std::uint32_t atom_add_pair(Warp& warp, const Instruction& i, std::uint32_t mask
 
 template <class F>
 std::uint32_t atom_add_half(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  update_all(warp, i, mask, 2, [](std::uint64_t old, std::uint64_t b, std::uint64_t, Space) {
+  update_all(warp, i, mask, 2, true, [](std::uint64_t old, std::uint64_t b, std::uint64_t, Space) {
     return std::uint64_t{narrow<F>(sticky_fma(widen<F>(old), 1.0, widen<F>(b)), 0)};
   });
   return mask;
