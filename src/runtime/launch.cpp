@@ -5,6 +5,8 @@
 #include "runtime/options.h"
 #include "runtime/report_code.h"
 
+#include "sim/explore/repeat.h"
+
 #include <heddle/host/error.h>
 #include <heddle/isa/cluster.h>
 
@@ -12,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <string_view>
@@ -123,6 +126,15 @@ void tell(State& card, const sim::Report& report) {
   }
 }
 
+// With the token's program in it, and the launch if each has a schedule of its own.
+std::string again_of(const Options& asked, std::uint64_t launch) {
+  const std::size_t slot = asked.again.find("{}");
+  if (slot == std::string::npos || asked.program.empty()) return asked.again;
+  const bool is_one = asked.schedules != 0 || asked.replay.launch != 0;
+  return std::string(asked.again)
+      .replace(slot, 2, fmt::format("{{}}@{}{}", asked.program, is_one ? fmt::format("#{}", launch) : ""));
+}
+
 }  // namespace
 
 const sim::PtxEntry* load_entry(State& card, const Kernel& kernel, Error& error) {
@@ -173,13 +185,15 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   const Options& asked = options();
   sim::LaunchOptions how;
   how.memory = &card.memory.global();
-  how.schedule = asked.schedule;
+  const std::uint64_t number = card.launches + 1;
+  const bool is_replayed = asked.replay.launch == 0 || asked.replay.launch == number;
+  how.schedule = is_replayed ? asked.replay.schedule : sim::Schedule::round_robin();
   how.arch = asked.arch;
   // CTAs that wait for one another must all be resident; the machine has one to an SM.
   how.sms =
       request.is_cooperative ? std::max(asked.sms, static_cast<std::uint32_t>(volume(request.grid))) : asked.sms;
   how.kernel = name;
-  how.again = asked.again;
+  how.again = again_of(asked, number);
   how.max_steps = asked.budget;
   how.check_races = asked.check_races;
   how.strict = asked.strict;
@@ -191,14 +205,29 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   shape.cluster = cluster;
   shape.dynamic_shared_bytes = request.dynamic_shared;
   if (request.is_cooperative) shape.grid_workspace = card.memory.clear_grid_workspace();
-  shape.print = [&](std::string_view text) { card.printed += text; };
 
   const auto begin = std::chrono::steady_clock::now();
-  const sim::Report report =
-      kernel.module->ptx()->launch(kernel.name, how, shape, parameters.data(), parameters.size());
+  std::atomic<std::uint64_t> instructions = 0;
+  const auto run_once = [&](const sim::LaunchOptions& options, bool is_first) {
+    sim::PtxLaunch one = shape;
+    one.print = [&card, is_first](std::string_view text) {
+      if (is_first) card.printed += text;
+    };
+    sim::Report report =
+        kernel.module->ptx()->launch(kernel.name, options, one, parameters.data(), parameters.size());
+    instructions += report.stats.instructions;
+    return report;
+  };
+  const sim::explore::Repetition many{
+      .schedules = asked.schedules, .seed = asked.seed, .depth = asked.depth, .workers = 0};
+  const sim::Report report = sim::explore::repeat(how, many, run_once);
   card.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ++card.launches;
-  card.instructions += report.stats.instructions;
+  card.instructions += instructions;
+  if (asked.schedules != 0 && asked.depth != 0) {
+    const std::uint64_t actors = volume(request.grid) * ((volume(request.block) + 31) / 32) + 1;
+    card.pct.add(actors, report.stats.steps, asked.depth);
+  }
   tell(card, report);
   if (report.ok()) return Error::kSuccess;
   show_printed(card);

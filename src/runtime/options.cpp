@@ -22,12 +22,12 @@ std::string_view variable(const char* name) {
 }
 
 template <class T>
-void read_number(const char* name, T& number) {
+void read_number(const char* name, T& number, T least = 1) {
   const std::string_view text = variable(name);
   if (text.empty()) return;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number == 0) {
-    throw InputError(fmt::format("{} is '{}'; a number from 1 on", name, text));
+  if (error != std::errc{} || end != text.data() + text.size() || number < least) {
+    throw InputError(fmt::format("{} is '{}'; a number from {} on", name, text, least));
   }
 }
 
@@ -41,8 +41,12 @@ Options read() {
   }
   read_number(kSmsVariable, result.sms);
   read_number(kBudgetVariable, result.budget);
+  read_number(kSchedulesVariable, result.schedules);
+  read_number(kSeedVariable, result.seed, std::uint64_t{0});
+  read_number(kPctVariable, result.depth);
+  result.program = variable(kProgramVariable);
   if (const std::string_view text = variable(kScheduleVariable); !text.empty()) {
-    result.schedule = sim::Schedule::parse(text);
+    result.replay = sim::ReplayToken::parse(text, result.program);
   }
   result.check_races = variable(kRacesVariable) != "0";
   result.strict = variable(kStrictVariable) == "1";

@@ -14,8 +14,12 @@ namespace heddle::runtime {
 
 struct Options {
   Arch arch = Arch::kSm90;
-  std::uint32_t sms = 16;  // the largest cluster fits
-  sim::Schedule schedule = {};
+  std::uint32_t sms = 16;                         // the largest cluster fits
+  sim::ReplayToken replay = {};                   // the schedule, and the launch if it is for one alone
+  std::string program;                            // as the token names it
+  std::uint32_t schedules = 0;                    // more of them that each launch is repeated under, and compared
+  std::uint64_t seed = 1;                         // of the first of them
+  std::uint32_t depth = 0;                        // they are those of PCT with this depth; 0: random
   std::uint64_t budget = std::uint64_t{1} << 40;  // instructions of a launch
   bool check_races = true;
   bool strict = false;  // formal findings end a launch
@@ -25,7 +29,7 @@ struct Options {
   std::vector<std::string> suppressed;
   bool stats = false;       // print what was executed when the program ends
   bool says_calls = false;  // that a program looks up and that are not there
-  std::string again;        // the command that shows a run again
+  std::string again;        // the command that shows a run again, {} in it for the token
 
   std::uint32_t sm() const { return arch == Arch::kSm90 ? 90 : 100; }
 };
@@ -33,6 +37,10 @@ struct Options {
 inline constexpr const char* kArchVariable = "HEDDLE_EXEC_ARCH";
 inline constexpr const char* kSmsVariable = "HEDDLE_EXEC_SMS";
 inline constexpr const char* kScheduleVariable = "HEDDLE_EXEC_SCHEDULE";
+inline constexpr const char* kProgramVariable = "HEDDLE_EXEC_PROGRAM";
+inline constexpr const char* kSchedulesVariable = "HEDDLE_EXEC_SCHEDULES";
+inline constexpr const char* kSeedVariable = "HEDDLE_EXEC_SEED";
+inline constexpr const char* kPctVariable = "HEDDLE_EXEC_PCT";
 inline constexpr const char* kBudgetVariable = "HEDDLE_EXEC_BUDGET";
 inline constexpr const char* kRacesVariable = "HEDDLE_EXEC_RACES";
 inline constexpr const char* kStrictVariable = "HEDDLE_EXEC_STRICT";

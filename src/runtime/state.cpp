@@ -5,7 +5,9 @@
 
 #include <heddle/host/error.h>
 #include <heddle/sim/accept.h>
+#include <heddle/sim/schedule.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -46,17 +48,63 @@ void show_stats(const State& card) {
                card.seconds, rate);
 }
 
+bool depends_on_schedule(const State& card) {
+  for (const Told* told : {&card.formal, &card.accepted}) {
+    for (const auto& [code, places] : told->places) {
+      if (code == sim::FaultCode::kScheduleDependence) return true;
+    }
+  }
+  return false;
+}
+
+void show_schedules(const State& card) {
+  const Options& asked = options();
+  std::fprintf(stderr, "heddle exec: %llu launches, each under %u schedules, %s\n",
+               static_cast<unsigned long long>(card.launches), asked.schedules + 1,
+               card.failed != Error::kSuccess ? "until one was stopped"
+               : depends_on_schedule(card)    ? "with the differences that were told"
+                                              : "with the same bytes written");
+  if (card.pct.actors == 0) return;
+  std::fprintf(
+      stderr,
+      "heddle exec: PCT: each schedule meets a mistake of depth %u with a probability of at least %.3g = "
+      "1/(n k^%u), for n = %llu warps and copies and k = %llu steps\n",
+      asked.depth, card.pct.bound, asked.depth - 1, static_cast<unsigned long long>(card.pct.actors),
+      static_cast<unsigned long long>(card.pct.steps));
+}
+
+// A launch that never came was not seen again.
+void check_replay(const State& card, int status) {
+  const sim::ReplayToken& replay = options().replay;
+  if (replay.launch <= card.launches) return;
+  std::fprintf(stderr, "heddle exec: --schedule %s is for launch %llu, and there were %llu\n",
+               replay.text().c_str(), static_cast<unsigned long long>(replay.launch),
+               static_cast<unsigned long long>(card.launches));
+  if (status != 0) return;
+  std::fflush(nullptr);
+  std::_Exit(2);
+}
+
 void at_exit(int status, void* /*unused*/) {
   State& card = state();
   show_printed(card);
   std::fflush(stdout);
+  if (options().schedules != 0) show_schedules(card);
   summarise(card.formal, "formal", "; --strict makes them stop");
   summarise(card.accepted, "accepted", "");
   if (options().stats) show_stats(card);
+  check_replay(card, status);
   check_rules(card, status);
 }
 
 }  // namespace
+
+void PctBound::add(std::uint64_t launch_actors, std::uint64_t launch_steps, std::uint32_t depth) {
+  const std::uint64_t at_least_one = std::max<std::uint64_t>(launch_steps, 1);
+  const double launch_bound = sim::pct_bound(launch_actors, at_least_one, depth);
+  if (launch_bound >= bound) return;
+  *this = {launch_actors, at_least_one, launch_bound};
+}
 
 State& state() {
   static State& card = *[] {

@@ -27,6 +27,15 @@ struct Told {
   std::uint64_t times = 0;
 };
 
+// The launch for which PCT promises least.
+struct PctBound {
+  std::uint64_t actors = 0;
+  std::uint64_t steps = 0;
+  double bound = 2;
+
+  void add(std::uint64_t launch_actors, std::uint64_t launch_steps, std::uint32_t depth);
+};
+
 struct State {
   std::recursive_mutex mutex;
   Memory memory;
@@ -40,7 +49,8 @@ struct State {
   Told formal;
   Told accepted;
   std::set<std::string> used_rules;  // that accepted something
-  double seconds = 0;                // in launches
+  PctBound pct;
+  double seconds = 0;  // in launches
 };
 
 // Lives until the process ends: programs call the runtime from destructors of globals.

@@ -2,6 +2,9 @@
 #include "commands.h"
 #include "device.h"
 
+#include "sim/explore/cores.h"
+#include "sim/explore/repeat.h"
+
 #include <heddle/host/error.h>
 #include <heddle/sim/schedule.h>
 
@@ -10,23 +13,54 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <mutex>
+#include <optional>
 #include <random>
+#include <utility>
 
 namespace heddle::tool {
 
 namespace {
 
-struct Tally {
-  std::uint32_t runs = 0;
-  std::uint32_t reports = 0;
-  std::uint32_t wrong = 0;  // runs without a report, but with wrong bytes
-  std::string first;        // the first report, or what was wrong
-  std::string remarks;      // of the first run
+// What one schedule came to.
+struct Verdict {
+  std::string text;              // empty: all is well
+  bool is_wrong_output = false;  // without a report
+  std::uint64_t switches = 0;
+  std::uint64_t number = 0;
 };
 
-void show_progress(std::uint32_t done, std::uint32_t all) {
+struct Tally {
+  std::uint64_t runs = 0;
+  std::uint64_t reports = 0;
+  std::uint64_t wrong = 0;          // runs without a report, but with wrong bytes
+  std::optional<Verdict> shortest;  // of those that are not well, that with the fewest switches
+
+  void add(Verdict verdict) {
+    ++runs;
+    if (verdict.text.empty()) return;
+    ++(verdict.is_wrong_output ? wrong : reports);
+    const auto length = [](const Verdict& one) { return std::pair(one.switches, one.number); };
+    if (!shortest || length(verdict) < length(*shortest)) shortest = std::move(verdict);
+  }
+};
+
+void show_progress(std::uint64_t done, std::uint64_t all) {
   if (isatty(STDERR_FILENO) == 0) return;
   fmt::print(stderr, "\r{} of {} schedules{}", done, all, done == all ? "\n" : "");
+}
+
+std::string again_of(const CheckOptions& options) {
+  std::string again = "heddle check tile_copy";
+  if (!options.mistake.empty()) again += " --mistake " + options.mistake;
+  if (options.stages != 4) again += fmt::format(" --stages {}", options.stages);
+  if (options.consumer_warps != 4) again += fmt::format(" --consumers {}", options.consumer_warps);
+  if (options.cluster != 1) again += fmt::format(" --cluster {}", options.cluster);
+  if (options.seed != 1) again += fmt::format(" --seed {}", options.seed);
+  if (options.strict) again += " --strict";
+  for (const std::string& rule : options.accept) again += " --accept " + rule;
+  return again + " --schedule {}@tile_copy";
 }
 
 }  // namespace
@@ -50,61 +84,68 @@ int check(const CheckOptions& options) {
   std::vector<unsigned char> source(plan_tile_copy(problem).tensor_bytes);
   for (unsigned char& byte : source) byte = static_cast<unsigned char>(generator());
 
-  std::vector<std::string> schedules;
-  if (!options.schedule.empty()) {
-    schedules.push_back(sim::Schedule::parse(options.schedule).name());
-  } else {
-    schedules.push_back("rr");
-    for (std::uint32_t s = 0; s < options.schedules; ++s) {
-      schedules.push_back(sim::Schedule::random(options.seed + s).name());
+  const std::string again = again_of(options);
+  const auto run = [&](const sim::Schedule& schedule) {
+    return run_tile_copy(device, problem,
+                         {.kernel = "tile_copy",
+                          .schedule = schedule.name(),
+                          .again = again,
+                          .strict = options.strict,
+                          .accepted = options.accept},
+                         source);
+  };
+  const auto judge = [&](const TileCopyResult& result, const sim::Schedule& schedule, std::uint64_t number) {
+    Verdict verdict{result.outcome.report, false, result.outcome.thread_switches, number};
+    for (const auto& output : result.outputs) {
+      if (!result.outcome.ok() || output == source) continue;
+      verdict.is_wrong_output = true;
+      verdict.text = fmt::format("the output differs from the source with schedule {}\n", schedule.name());
     }
-  }
-  if (device.is_gpu()) schedules = {"rr"};  // a GPU has a schedule of its own
-
-  std::string again = "heddle check tile_copy";
-  if (!options.mistake.empty()) again += " --mistake " + options.mistake;
-  if (options.stages != 4) again += fmt::format(" --stages {}", options.stages);
-  if (options.consumer_warps != 4) again += fmt::format(" --consumers {}", options.consumer_warps);
-  if (options.cluster != 1) again += fmt::format(" --cluster {}", options.cluster);
-  if (options.seed != 1) again += fmt::format(" --seed {}", options.seed);
-  if (options.strict) again += " --strict";
-  for (const std::string& rule : options.accept) again += " --accept " + rule;
-
+    return verdict;
+  };
+  const sim::Schedule first =
+      sim::ReplayToken::parse(options.schedule.empty() ? "rr" : options.schedule, options.kernel).schedule;
+  // A GPU has a schedule of its own.
+  const std::uint32_t others = device.is_gpu() || !options.schedule.empty() ? 0 : options.schedules;
   Tally tally;
-  for (const std::string& schedule : schedules) {
-    const TileCopyResult result = run_tile_copy(device, problem,
-                                                {.kernel = "tile_copy",
-                                                 .schedule = schedule,
-                                                 .again = again,
-                                                 .strict = options.strict,
-                                                 .accepted = options.accept},
-                                                source);
-    if (tally.runs++ == 0) tally.remarks = result.outcome.remarks;
-    if (!result.outcome.ok()) {
-      if (tally.reports++ == 0) tally.first = result.outcome.report;
-    } else {
-      for (const auto& output : result.outputs) {
-        if (output == source) continue;
-        ++tally.wrong;
-        if (tally.first.empty()) {
-          tally.first = fmt::format("the output differs from the source with schedule {}\n", schedule);
-        }
-      }
-    }
-    show_progress(tally.runs, static_cast<std::uint32_t>(schedules.size()));
+  const TileCopyResult result = run(first);
+  tally.add(judge(result, first, 0));
+  const sim::explore::Repetition how{others, options.seed, options.depth, 0};
+  const std::uint64_t steps = std::max<std::uint64_t>(result.outcome.steps, 1);
+  std::mutex mutex;
+  sim::explore::on_cores(sim::explore::cores(), others, [&](std::uint32_t, std::uint64_t number) {
+    const sim::Schedule schedule = sim::explore::schedule_of(how, number, steps);
+    Verdict verdict = judge(run(schedule), schedule, number + 1);
+    const std::lock_guard lock(mutex);
+    tally.add(std::move(verdict));
+    show_progress(tally.runs, others + std::uint64_t{1});
+  });
+  std::string found;
+  if (tally.shortest) found = tally.shortest->text;
+  if (tally.reports + tally.wrong > 1) {
+    found += fmt::format("  of {} schedules that are not well, this one has the fewest switches of threads, {}\n",
+                         tally.reports + tally.wrong, tally.shortest->switches);
+  }
+  std::string bound;
+  if (others != 0 && options.depth != 0) {
+    const std::uint64_t actors = result.outcome.warps + 1;
+    bound = fmt::format(
+        "PCT: each schedule meets a mistake of depth {} with a probability of at least {:.3g} = 1/(n k^{}), for "
+        "n = "
+        "{} warps and copies and k = {} steps\n",
+        options.depth, sim::pct_bound(actors, steps, options.depth), options.depth - 1, actors, steps);
   }
   const bool well = tally.reports == 0 && tally.wrong == 0;
   if (options.json) {
-    const nlohmann::json json{{"kernel", options.kernel},   {"device", options.device},
-                              {"mistake", options.mistake}, {"schedules", tally.runs},
-                              {"reports", tally.reports},   {"wrong_outputs", tally.wrong},
-                              {"first", tally.first},       {"remarks", tally.remarks}};
+    const nlohmann::json json{
+        {"kernel", options.kernel}, {"device", options.device},         {"mistake", options.mistake},
+        {"schedules", tally.runs},  {"reports", tally.reports},         {"wrong_outputs", tally.wrong},
+        {"first", found},           {"remarks", result.outcome.remarks}};
     fmt::print("{}\n", json.dump(2));
   } else {
-    if (!tally.remarks.empty()) fmt::print("{}\n", tally.remarks);
-    fmt::print("{}tile_copy on {}: {} schedules, {} with a report, {} with a wrong output\n",
-               tally.first.empty() ? "" : tally.first + "\n", device.name(), tally.runs, tally.reports,
-               tally.wrong);
+    if (!result.outcome.remarks.empty()) fmt::print("{}\n", result.outcome.remarks);
+    fmt::print("{}tile_copy on {}: {} schedules, {} with a report, {} with a wrong output\n{}",
+               found.empty() ? "" : found + "\n", device.name(), tally.runs, tally.reports, tally.wrong, bound);
   }
   return well ? kWell : kFailed;
 }

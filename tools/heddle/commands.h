@@ -29,12 +29,18 @@ struct InfoOptions {
 };
 int info(const InfoOptions& options);
 
+// --schedule, --schedules, --seed and --pct, as `check` and `exec` have them. Counts are checked before anything
+// runs.
+void add_schedule_options(CLI::App& command, std::string& schedule, std::uint32_t& schedules, std::uint64_t& seed,
+                          std::uint32_t& depth);
+
 struct CheckOptions {
   std::string kernel = "tile_copy";
   std::string device = "sim:sm90";
-  std::string schedule;  // empty: round robin and then `schedules` random ones
+  std::string schedule;  // a token; empty: round robin and then `schedules` more
   std::uint32_t schedules = 100;
-  std::uint64_t seed = 1;  // of the first random schedule
+  std::uint64_t seed = 1;   // of the first of them
+  std::uint32_t depth = 0;  // they are those of PCT; 0: random
   std::string mistake;
   std::uint32_t stages = 4;
   std::uint32_t consumer_warps = 4;
@@ -84,9 +90,10 @@ int bench(const bench::MatmulBenchOptions& options);
 struct ExecOptions {
   std::string arch = "sm90";
   std::uint32_t sms = 16;
-  std::string schedule;         // empty: round robin
-  std::uint32_t schedules = 0;  // random ones after it, each a run of the program
-  std::uint64_t seed = 1;       // of the first random schedule
+  std::string schedule;         // a token; empty: round robin
+  std::uint32_t schedules = 0;  // more of them that each launch is repeated under
+  std::uint64_t seed = 1;       // of the first of them
+  std::uint32_t depth = 0;      // they are those of PCT; 0: random
   std::uint64_t budget = 0;     // instructions of a launch; 0: as many as it takes
   bool no_races = false;
   bool strict = false;                    // formal findings end a launch

@@ -12,12 +12,9 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -98,10 +95,10 @@ void use_runtime(const std::string& path) {
   setenv("TRITON_LIBCUDA_PATH", first.c_str(), 1);
 }
 
-constexpr int kEnding[] = {SIGTERM, SIGINT, SIGHUP};
+// What a shell takes as it is.
+constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=./:,@%";
 
 std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=./:,@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -110,6 +107,15 @@ std::string quoted(const std::string& word) {
 
 void set_number(const char* variable, std::uint64_t number) {
   setenv(variable, fmt::format("{}", number).c_str(), 1);
+}
+
+// What a token calls the program: a word that a shell takes as it is.
+std::string program_name(const std::string& program) {
+  std::string name = fs::path(program).filename().string();
+  for (char& c : name) {
+    if (kPlain.find(c) == std::string_view::npos || c == '@') c = '_';
+  }
+  return name;
 }
 
 void set_options(const ExecOptions& options) {
@@ -129,6 +135,16 @@ void set_options(const ExecOptions& options) {
     for (std::string& rule : sim::read_suppressions(file)) suppressed.push_back(std::move(rule));
   }
   setenv(runtime::kSuppressVariable, fmt::format("{}", fmt::join(suppressed, "\n")).c_str(), 1);
+  const std::string program = program_name(options.command.front());
+  setenv(runtime::kProgramVariable, program.c_str(), 1);
+  const sim::ReplayToken token =
+      options.schedule.empty() ? sim::ReplayToken{} : sim::ReplayToken::parse(options.schedule, program);
+  setenv(runtime::kScheduleVariable, token.text().c_str(), 1);
+  if (options.schedules != 0) {
+    set_number(runtime::kSchedulesVariable, options.schedules);
+    set_number(runtime::kSeedVariable, options.seed);
+    if (options.depth != 0) set_number(runtime::kPctVariable, options.depth);
+  }
   setenv(runtime::kStatsVariable, options.stats ? "1" : "0", 1);
   std::string again = "heddle exec";
   if (options.arch != "sm90") again += " --arch " + options.arch;
@@ -152,43 +168,6 @@ void set_options(const ExecOptions& options) {
   std::_Exit(kBadUsage);
 }
 
-// The program that runs, and the signal that ended this one meanwhile: both are to stop.
-volatile pid_t running = 0;
-volatile std::sig_atomic_t stopped_by = 0;
-
-void pass_on(int signal) {
-  stopped_by = signal;
-  if (running > 0) kill(running, signal);
-}
-
-// The exit status as a shell would give it. A signal that ends this process ends the program, too.
-int run_and_wait(const std::string& path, const std::vector<std::string>& command) {
-  std::fflush(nullptr);
-  // No signal comes between the start of the program and knowing its number.
-  sigset_t ending;
-  sigset_t before;
-  sigemptyset(&ending);
-  for (const int signal : kEnding) sigaddset(&ending, signal);
-  sigprocmask(SIG_BLOCK, &ending, &before);
-  const pid_t child = fork();
-  if (child == 0) {
-    for (const int signal : kEnding) std::signal(signal, SIG_DFL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    sigprocmask(SIG_SETMASK, &before, nullptr);
-    become(path, command);
-  }
-  running = child;
-  for (const int signal : kEnding) std::signal(signal, pass_on);
-  sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (child < 0) throw std::runtime_error("exec: no new process");
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  running = 0;
-  if (stopped_by != 0) std::_Exit(128 + stopped_by);
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 }  // namespace
 
 CLI::App* add_exec(CLI::App& app, ExecOptions& options) {
@@ -199,10 +178,7 @@ CLI::App* add_exec(CLI::App& app, ExecOptions& options) {
   command->prefix_command();
   command->add_option("--arch", options.arch, "sm90 or sm100")->capture_default_str();
   command->add_option("--sms", options.sms, "How many SMs the card has")->capture_default_str();
-  command->add_option("--schedule", options.schedule, "rr, or a seed in hexadecimal")->default_str("rr");
-  command->add_option("--schedules", options.schedules, "Run the program again under so many random schedules")
-      ->capture_default_str();
-  command->add_option("--seed", options.seed, "Of the first random schedule")->capture_default_str();
+  add_schedule_options(*command, options.schedule, options.schedules, options.seed, options.depth);
   command->add_option("--budget", options.budget,
                       "Instructions after which a launch is stopped with a report of where each warp is");
   command->add_flag("--no-races", options.no_races, "Do not look for races: faster");
@@ -233,23 +209,7 @@ int exec(const ExecOptions& options) {
   const std::string path = find_program(options.command.front());
   use_runtime(path);
   set_options(options);
-  const std::string first = options.schedule.empty() ? "rr" : sim::Schedule::parse(options.schedule).name();
-  setenv(runtime::kScheduleVariable, first.c_str(), 1);
-  if (options.schedules == 0 || !options.schedule.empty()) become(path, options.command);
-
-  int worst = run_and_wait(path, options.command);
-  std::uint32_t failed = worst == 0 ? 0 : 1;
-  for (std::uint32_t s = 0; s < options.schedules; ++s) {
-    const std::string name = sim::Schedule::random(options.seed + s).name();
-    setenv(runtime::kScheduleVariable, name.c_str(), 1);
-    const int status = run_and_wait(path, options.command);
-    if (status == 0) continue;
-    ++failed;
-    fmt::print(stderr, "heddle exec: status {} with schedule {}\n", status, name);
-    if (worst == 0) worst = status;
-  }
-  fmt::print(stderr, "heddle exec: {} schedules, {} with a status other than 0\n", options.schedules + 1, failed);
-  return worst;
+  become(path, options.command);
 }
 
 }  // namespace heddle::tool

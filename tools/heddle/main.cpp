@@ -79,13 +79,8 @@ int run(int argc, char** argv) {
   check_command->add_option("kernel", check_options.kernel, "tile_copy")->capture_default_str();
   check_command->add_option("--device", check_options.device, "auto, cuda:N, sim:sm90 or sim:sm100")
       ->capture_default_str();
-  check_command->add_option("--schedule", check_options.schedule,
-                            "One schedule only: rr, or a seed in hexadecimal");
-  check_command
-      ->add_option("--schedules", check_options.schedules, "How many random schedules, after round robin")
-      ->capture_default_str();
-  check_command->add_option("--seed", check_options.seed, "Of the data and of the first random schedule")
-      ->capture_default_str();
+  add_schedule_options(*check_command, check_options.schedule, check_options.schedules, check_options.seed,
+                       check_options.depth);
   check_command->add_option("--mistake", check_options.mistake, mistake_list());
   check_command->add_option("--stages", check_options.stages, "1 to 8")->capture_default_str();
   check_command->add_option("--consumers", check_options.consumer_warps, "Warps that store, 1 to 4")

@@ -13,7 +13,7 @@ namespace heddle {
 
 struct RunOptions {
   std::string kernel = "kernel";  // what reports call it
-  std::string schedule = "rr";    // simulated SM: round robin, or a seed in hexadecimal
+  std::string schedule = "rr";    // simulated SM: as sim::Schedule::parse() takes it
   std::string again = {};         // simulated SM: the command that shows a run again
   std::uint32_t sms = 4;          // simulated SM: how many
   Arch arch = Arch::kSm90;        // simulated SM: of which architecture
@@ -32,6 +32,8 @@ struct RunOutcome {
   std::uint64_t instructions = 0;
   std::uint64_t copies = 0;
   std::uint64_t copy_bytes = 0;
+  std::uint64_t steps = 0;  // places where a schedule may let another go first
+  std::uint64_t warps = 0;
   double kernel_ms = 0;  // GPU only
 
   bool ok() const { return report.empty(); }

@@ -100,7 +100,9 @@ RunOutcome run_entry(const RunOptions& options, const GlobalMemory& memory, cons
           .thread_switches = report.stats.thread_switches,
           .instructions = report.stats.instructions,
           .copies = report.stats.copies,
-          .copy_bytes = report.stats.copy_bytes};
+          .copy_bytes = report.stats.copy_bytes,
+          .steps = report.stats.steps,
+          .warps = report.stats.ctas * ((entry.threads + 31) / 32)};
 }
 
 }  // namespace heddle::sim
