@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a step of an execution touches that others can touch, too, and which steps do not commute.
+#pragma once
+
+#include <heddle/sim/event.h>
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace heddle::sim::explore {
+
+enum class TouchKind : std::uint8_t {
+  kRead,
+  kWrite,
+  kSignal,  // commutes with others of its phase
+  kWait,    // for signals: taken when they have all come
+  kTest     // whether they have
+};
+
+struct Touch {
+  std::uint64_t object;
+  TouchKind kind;
+  std::uint64_t phase = 0;
+};
+
+using Footprint = std::vector<Touch>;
+
+// Whether the order of the two steps can matter.
+bool are_dependent(const Footprint& first, const Footprint& second);
+
+// Whether the first has let the second happen: it ends a wait.
+bool does_enable(const Footprint& first, const Footprint& second);
+
+// Collects the footprint of the step that goes on.
+class FootprintRecorder final : public Observer {
+ public:
+  // `has_data`: weak accesses are part of it.
+  explicit FootprintRecorder(bool has_data) : has_data_(has_data) {}
+
+  EventMask wants() const override;
+  void on_event(const Event& event) override;
+
+  Footprint take() { return std::exchange(touched_, {}); }
+  std::vector<std::uint64_t> take_issued() { return std::exchange(issued_, {}); }  // copies
+  void forget_all();
+
+ private:
+  void touch(std::uint64_t object, TouchKind kind, std::uint64_t phase = 0) {
+    touched_.push_back({object, kind, phase});
+  }
+  void touch_bytes(std::uint64_t space, std::uint64_t first, std::uint64_t bytes, bool writes);
+
+  bool has_data_;
+  Footprint touched_;
+  std::vector<std::uint64_t> issued_;
+  std::unordered_map<std::uint64_t, std::uint64_t> issuers_;  // the thread that waits for each copy
+};
+
+}  // namespace heddle::sim::explore
