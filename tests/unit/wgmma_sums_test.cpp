@@ -106,6 +106,74 @@ TEST(WgmmaSums, TilesAreFreeWhenTheirProductHasBeenWaitedFor) {
   }
 }
 
+TEST(WgmmaSums, RowsAreReducedOverAllTheirColumns) {
+  std::uint32_t wrong = 0;
+  const auto report = test::run_kernel<Shared>({.threads = 128}, [&](Shared& shared) {
+    fill(shared);
+    Sums sums;
+    auto pending = sums.multiply(shared.tiles.a_tiles()[0].operand(), shared.tiles.b_tiles()[0].operand());
+    auto& values = std::move(pending).wait();
+    const RowPair largest = row_max(values);
+    const RowPair sum = row_sum(values);
+    for (const std::uint32_t i : {0u, 2u}) {
+      int expected_sum = 0;
+      int expected_max = -100000;
+      for (std::uint32_t n = 0; n < 64; ++n) {
+        int number = 0;
+        for (std::uint32_t k = 0; k < 64; ++k) number += a_value(values.row(i), k) * b_value(n, k);
+        expected_sum += number;
+        expected_max = std::max(expected_max, number);
+      }
+      wrong += largest[values.row_of_pair(i)] != static_cast<float>(expected_max);
+      wrong += sum[values.row_of_pair(i)] != static_cast<float>(expected_sum);
+    }
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+}
+
+// The sums of one product, rounded, are A of the next: whole numbers that bf16 and fp16 have.
+template <Element T>
+std::uint32_t wrong_after_two_products(sim::Report& report) {
+  std::uint32_t wrong = 0;
+  using Two = StandardTilePayload<T, T, StandardTileConfig{.a = {64, 64}, .b = {64, 64}}>;
+  using Storage = typename Two::template Storage<2>;
+  report = test::run_kernel<Storage>({.threads = 128}, [&](Storage& tiles) {
+    const auto number = [](int value) { return T::from_float(static_cast<float>(value)); };
+    // A has one number other than 0 in a row, so that sums stay small.
+    for (std::uint32_t i = isa::tid_x(); i < 64 * 64; i += 128) {
+      tiles.a_tiles()[0].store(number(i % 64 == i / 64 * 5 % 64 ? 2 : 0), i / 64, i % 64);
+      tiles.b_tiles()[0].store(number(b_value(i / 64, i % 64)), i / 64, i % 64);
+      tiles.b_tiles()[1].store(number(a_value(i / 64, i % 64)), i / 64, i % 64);
+    }
+    isa::fence_proxy_async_shared_cta();
+    isa::syncthreads();
+    using Tile = typename Two::BTile;
+    WgmmaSumsOf<Tile, Tile> sums;
+    auto pending = sums.multiply(tiles.a_tiles()[0].operand(), tiles.b_tiles()[0].operand());
+    const auto a = to_operand<T>(std::move(pending).wait());
+    WgmmaSumsOf<Tile, Tile, Major::kK, Major::kMN> products;
+    auto next = products.multiply(a, tiles.b_tiles()[1].template operand<Major::kMN>());
+    auto& values = std::move(next).wait();
+    for (std::uint32_t i = 0; i < values.count; ++i) {
+      int sum = 0;
+      for (std::uint32_t k = 0; k < 64; ++k) {
+        sum += 2 * b_value(k, values.row(i) * 5 % 64) * a_value(k, values.col(i));
+      }
+      wrong += values[i] != static_cast<float>(sum);
+    }
+  });
+  return wrong;
+}
+
+TEST(WgmmaSums, BecomeAnOperandOfTheNextProduct) {
+  sim::Report report;
+  EXPECT_EQ(wrong_after_two_products<bf16>(report), 0u);
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong_after_two_products<fp16>(report), 0u);
+  EXPECT_TRUE(is_silent(report));
+}
+
 // The compiler's own analysis does not follow members, so this builds and the simulated SM has the word.
 TEST(WgmmaSums, ProductThatNobodyWaitsForIsReported) {
   const auto report = test::run_kernel<Shared>({.threads = 128}, [&](Shared& shared) {

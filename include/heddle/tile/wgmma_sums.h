@@ -11,9 +11,17 @@
 //   auto& values = std::move(pending).wait();
 //   for (std::uint32_t i = 0; i < values.count; ++i) store(values.row(i), values.col(i), values[i]);
 //
+// What a thread has of the sums lies in two rows. Whole rows are the business of four neighbouring lanes:
+//
+//   const RowPair largest = row_max(values);                      // of each of the two rows, in all four lanes
+//   for (std::uint32_t i = 0; i < values.count; ++i) values[i] -= largest[values.row_of_pair(i)];
+//   const auto p = to_operand<bf16>(values);
+//   auto next = more_sums.multiply(p, v.operand<Major::kMN>());
+//
 // All 128 threads of the warpgroup do the same.
 #pragma once
 
+#include <heddle/isa/convert.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/warp.h>
@@ -21,6 +29,7 @@
 #include <heddle/linear.h>
 #include <heddle/tile/operand.h>
 
+#include <type_traits>
 #include <utility>
 
 namespace heddle::inline HEDDLE_TARGET {
@@ -40,9 +49,12 @@ class WgmmaValues {
   HEDDLE_DEVICE float& operator[](std::uint32_t i) { return values_[i]; }
   HEDDLE_DEVICE float operator[](std::uint32_t i) const { return values_[i]; }
 
-  // Each thread has two rows, 8 apart. PTX: Register Fragments for wgmma.mma_async.
+  // Which of its two rows a number of this thread is in.
+  HEDDLE_HOST_DEVICE static constexpr std::uint32_t row_of_pair(std::uint32_t i) { return i / 2 % 2; }
+
+  // The rows of a thread are 8 apart. PTX: Register Fragments for wgmma.mma_async.
   HEDDLE_DEVICE static std::uint32_t row(std::uint32_t i) {
-    return isa::warp_idx() % 4 * 16 + isa::laneid() / 4 + i / 2 % 2 * 8;
+    return isa::warp_idx() % 4 * 16 + isa::laneid() / 4 + row_of_pair(i) * 8;
   }
   HEDDLE_DEVICE static std::uint32_t col(std::uint32_t i) { return i / 4 * 8 + isa::laneid() % 4 * 2 + i % 2; }
 
@@ -55,6 +67,104 @@ class WgmmaValues {
   WgmmaAccumulators<shape> values_;
 };
 
+// A number for each of the two rows that a thread has a part of.
+struct RowPair {
+  float of_row[2];
+
+  HEDDLE_HOST_DEVICE constexpr float& operator[](std::uint32_t row) { return of_row[row]; }
+  HEDDLE_HOST_DEVICE constexpr float operator[](std::uint32_t row) const { return of_row[row]; }
+};
+
+namespace detail {
+
+// Joins the numbers of each row: those of a thread, and then of the four lanes that share the row.
+template <WgmmaShape shape, class Join>
+HEDDLE_DEVICE RowPair reduce_rows(const WgmmaValues<shape>& values, const Join& join, CallSite site) {
+  RowPair joined{{values[0], values[2]}};
+  HEDDLE_UNROLL
+  for (std::uint32_t i = 0; i < values.count; ++i) {
+    if (i != 0 && i != 2) joined[values.row_of_pair(i)] = join(joined[values.row_of_pair(i)], values[i]);
+  }
+  HEDDLE_UNROLL
+  for (std::uint32_t row = 0; row < 2; ++row) {
+    HEDDLE_UNROLL
+    for (std::uint32_t lanes = 1; lanes <= 2; lanes *= 2) {
+      const std::uint32_t other =
+          isa::shfl_sync_bfly(__builtin_bit_cast(std::uint32_t, joined[row]), lanes, isa::kFullMask, site);
+      joined[row] = join(joined[row], __builtin_bit_cast(float, other));
+    }
+  }
+  return joined;
+}
+
+}  // namespace detail
+
+// The largest number and the sum of each row.
+template <WgmmaShape shape>
+HEDDLE_DEVICE RowPair row_max(const WgmmaValues<shape>& values, CallSite site = CallSite::here()) {
+  return detail::reduce_rows(
+      values, [](float a, float b) { return a > b ? a : b; }, site);
+}
+template <WgmmaShape shape>
+HEDDLE_DEVICE RowPair row_sum(const WgmmaValues<shape>& values, CallSite site = CallSite::here()) {
+  return detail::reduce_rows(
+      values, [](float a, float b) { return a + b; }, site);
+}
+
+// 64 rows of an operand A in the registers of a warpgroup, as to_operand makes it.
+template <Element T, std::uint32_t operand_k>
+class RegisterOperand {
+ public:
+  using value_type = T;
+  static constexpr Major major = Major::kK;
+  static constexpr std::uint32_t rows = kWgmmaM;
+  static constexpr std::uint32_t k = operand_k;
+  static constexpr OperandType type = operand_type<T>();
+
+  // From `first_k` on, as wgmma takes it.
+  HEDDLE_DEVICE const WgmmaFragment& fragment(std::uint32_t first_k) const { return fragments_[first_k / 16]; }
+  HEDDLE_DEVICE WgmmaFragment& fragment(std::uint32_t first_k) { return fragments_[first_k / 16]; }
+
+ private:
+  WgmmaFragment fragments_[operand_k / 16];
+};
+
+// The sums, rounded to T, as A of the next multiplication: their columns become K. Each thread has already what
+// it needs. PTX: Register Fragments for wgmma.mma_async.
+template <Element T, WgmmaShape shape>
+HEDDLE_DEVICE RegisterOperand<T, shape.n> to_operand(const WgmmaValues<shape>& values) {
+  static_assert(std::is_same_v<T, bf16> || std::is_same_v<T, fp16>, "operands in registers are bf16 or fp16");
+  static_assert(shape.n % 16 == 0, "K of the next multiplication goes in steps of 16: make N a multiple of 16");
+  RegisterOperand<T, shape.n> operand;
+  HEDDLE_UNROLL
+  for (std::uint32_t i = 0; i < values.count; i += 2) {
+    std::uint32_t& both = operand.fragment(i / 8 * 16)[i / 2 % 4];
+    if constexpr (std::is_same_v<T, bf16>) {
+      both = isa::cvt_rn_bf16x2_f32(values[i + 1], values[i]);
+    } else {
+      both = isa::cvt_rn_f16x2_f32(values[i + 1], values[i]);
+    }
+  }
+  return operand;
+}
+
+namespace detail {
+
+template <class A>
+concept InRegisters = requires(const A& a) {
+  a.fragment(0);
+};
+
+// `A` is what a forwarding reference has deduced.
+template <class A>
+HEDDLE_HOST_DEVICE constexpr void check_is_kept() {
+  static_assert(
+      std::is_lvalue_reference_v<A> || !InRegisters<std::remove_cvref_t<A>>,
+      "the tensor cores read this operand's registers until the product has been waited for: give it a name");
+}
+
+}  // namespace detail
+
 // Multiplications that have been started. The sums belong to the tensor cores, and so do the tiles that they
 // read.
 template <WgmmaShape shape>
@@ -66,7 +176,8 @@ class HEDDLE_LINEAR WgmmaPending {
 
   // Starts another product, which is added to the sums: a group of its own.
   template <class A, class B>
-  HEDDLE_USES HEDDLE_DEVICE void add(const A& a, const B& b, CallSite site = HEDDLE_HERE) const& {
+  HEDDLE_USES HEDDLE_DEVICE void add(A&& a, const B& b, CallSite site = HEDDLE_HERE) const& {
+    detail::check_is_kept<A>();
     obligation_.require(site);
     multiply_group<true>(*values_, a, b, site);
   }
@@ -106,8 +217,12 @@ class HEDDLE_LINEAR WgmmaPending {
     isa::wgmma_fence(site);
     HEDDLE_UNROLL
     for (std::uint32_t k = 0; k < A::k; k += shape.k()) {
-      isa::wgmma_mma_async<shape>(values.values_, a.wgmma_descriptor(k), b.wgmma_descriptor(k), adds || k != 0,
-                                  site);
+      if constexpr (detail::InRegisters<A>) {
+        isa::wgmma_mma_async<shape>(values.values_, a.fragment(k), b.wgmma_descriptor(k), adds || k != 0, site);
+      } else {
+        isa::wgmma_mma_async<shape>(values.values_, a.wgmma_descriptor(k), b.wgmma_descriptor(k), adds || k != 0,
+                                    site);
+      }
     }
     isa::wgmma_commit_group(site);
   }
@@ -126,14 +241,23 @@ class WgmmaSums {
   WgmmaSums(const WgmmaSums&) = delete;
   WgmmaSums& operator=(const WgmmaSums&) = delete;
 
-  // Starts A * B, or adds it to what the sums are.
+  // Sets all of them, while nothing is under way.
+  HEDDLE_DEVICE WgmmaValues<shape>& fill(float value) {
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < WgmmaValues<shape>::count; ++i) values_[i] = value;
+    return values_;
+  }
+
+  // Starts A * B, or adds it to what the sums are. A is a tile's operand or one in registers, which must stay as
+  // it is until it was waited for.
   template <class A, class B>
-  [[nodiscard]] HEDDLE_DEVICE WgmmaPending<shape> multiply(const A& a, const B& b, CallSite site = HEDDLE_HERE) {
+  [[nodiscard]] HEDDLE_DEVICE WgmmaPending<shape> multiply(A&& a, const B& b, CallSite site = HEDDLE_HERE) {
+    detail::check_is_kept<A>();
     return start<false>(a, b, site);
   }
   template <class A, class B>
-  [[nodiscard]] HEDDLE_DEVICE WgmmaPending<shape> multiply_add(const A& a, const B& b,
-                                                               CallSite site = HEDDLE_HERE) {
+  [[nodiscard]] HEDDLE_DEVICE WgmmaPending<shape> multiply_add(A&& a, const B& b, CallSite site = HEDDLE_HERE) {
+    detail::check_is_kept<A>();
     return start<true>(a, b, site);
   }
 
