@@ -26,6 +26,18 @@ static bool has_device() {
   return false;
 }
 
+// A template, for nvcc's sake: see heddle/host/tile_map.h.
+template <class K>
+static typename K::Params params_of(DeviceBuffer& a, DeviceBuffer& b, DeviceBuffer& c) {
+  return {.a = tensor_map_for<typename K::ATile>({.address = a.data(), .rows = kRows, .cols = kDepth}),
+          .b = tensor_map_for<typename K::BTile>({.address = b.data(), .rows = kCols, .cols = kDepth}),
+          .c = static_cast<float*>(c.data()),
+          .m = kRows,
+          .n = kCols,
+          .k_steps = kDepth / kK,
+          .scheduler = make_tile_scheduler_params<kScheduler>({(kRows + kM - 1) / kM, (kCols + kN - 1) / kN})};
+}
+
 int main() {
   if (!has_device()) {
     std::printf("skipped: it needs a GPU of compute capability 9.0\n");
@@ -49,14 +61,7 @@ int main() {
   a_buffer.upload(a.data());
   b_buffer.upload(b.data());
   c_buffer.fill(0xEE);
-  const Matmul::Params params{
-      .a = tensor_map_for<Payload::ATile>({.address = a_buffer.data(), .rows = kRows, .cols = kDepth}),
-      .b = tensor_map_for<Payload::BTile>({.address = b_buffer.data(), .rows = kCols, .cols = kDepth}),
-      .c = static_cast<float*>(c_buffer.data()),
-      .m = kRows,
-      .n = kCols,
-      .k_steps = kDepth / kK,
-      .scheduler = make_tile_scheduler_params<kScheduler>({(kRows + kM - 1) / kM, (kCols + kN - 1) / kN})};
+  const Matmul::Params params = params_of<Matmul>(a_buffer, b_buffer, c_buffer);
   const std::uint32_t ctas = device.resident_clusters<Matmul>(1);
   const RunOutcome outcome =
       device.launch<Matmul>(persistent_launch_shape<kScheduler>(params.scheduler, ctas), params);

@@ -32,7 +32,7 @@ using Payload = StandardTilePayload<bf16, bf16, StandardTileConfig{.a = {kKeys, 
 using Input = ArrivingInputPipeline<Payload, kStages>;
 using QTiles = SMemTileArray2D<bf16, TileShape{kQueries, kDim}, 1>;
 using QTile = QTiles::Tile;
-using Scores = WgmmaSumsOf<QTile, Payload::ATile>;                       // 64 queries x keys
+using Scores = WgmmaSums<WgmmaShape{.n = kKeys}>;                        // 64 queries x keys, of bf16
 using Output = WgmmaSums<WgmmaShape{.n = kDim, .b_major = Major::kMN}>;  // 64 queries x dimensions
 
 using Math = Role<"math", 8>;
@@ -42,6 +42,9 @@ using Barriers = NamedBarriers<BarrierUse<"turns", 2>>;
 constexpr ClusterConfig kCluster{};
 
 struct Attention {
+  using Queries = QTile;
+  using Keys = Payload::ATile;
+  using Values = Payload::BTile;
   struct Params {
     isa::TensorMap q;
     isa::TensorMap k;

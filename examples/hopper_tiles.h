@@ -28,7 +28,7 @@ constexpr std::uint32_t kStages = 4;
 
 using Payload = StandardTilePayload<bf16, bf16, StandardTileConfig{.a = {kM, kK}, .b = {kN, kK}}>;
 using Input = ArrivingInputPipeline<Payload, kStages>;
-using Sums = WgmmaSumsOf<Payload::ATile, Payload::BTile>;
+using Sums = WgmmaSums<WgmmaShape{.n = kN}>;  // of bf16
 using Math = Role<"math", 8>;
 using Load = Role<"load", 1>;
 using Roles = WarpRoles<Math, Load>;
@@ -37,6 +37,8 @@ constexpr ClusterConfig kCluster{};
 constexpr TileSchedulerConfig kScheduler{};
 
 struct Matmul {
+  using ATile = Payload::ATile;
+  using BTile = Payload::BTile;
   struct Params {
     isa::TensorMap a;
     isa::TensorMap b;

@@ -3,8 +3,13 @@
 // Tensor maps from tiles: the box, the swizzle and the type of the elements are those of the tile that a kernel
 // copies, so the two cannot differ.
 //
-//   using ATile = Payload::ATile;
-//   params.a = tensor_map_for<ATile>({.address = a, .rows = m, .cols = k});
+//   template <class K>
+//   typename K::Params params_of(...) {
+//     return {.a = tensor_map_for<typename K::ATile>({.address = a, .rows = m, .cols = k}), ...};
+//   }
+//
+// A file that nvcc compiles calls it in a template on the kernel, as here: outside of one nvcc writes the tile's type out
+// for the host's compiler, which cannot read it.
 #pragma once
 
 #include <heddle/host/tensor_map.h>

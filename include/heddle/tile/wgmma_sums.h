@@ -4,7 +4,7 @@
 // else. Starting a multiplication gives a linear handle, and only its end gives the numbers: what is in flight
 // cannot be read, and a multiplication that nobody waits for does not build.
 //
-//   WgmmaSumsOf<ATile, BTile> sums;                               // 64 x N
+//   WgmmaSums<WgmmaShape{.n = 128}> sums;                         // 64 x 128, of bf16
 //   auto pending = sums.multiply(a.operand(), b.operand());       // all of K that the tiles have
 //   pending.add(more_a.operand(), more_b.operand());
 //   pending.wait_all_but<1>();                                    // a and b may be overwritten
@@ -272,7 +272,8 @@ class WgmmaSums {
   WgmmaValues<shape> values_;
 };
 
-// The sums of a warpgroup's 64 rows of A with a tile of B, as they lie in shared memory.
+// The sums of a warpgroup's 64 rows of A with a tile of B, as they lie in shared memory: for templates. Elsewhere nvcc
+// writes the types of tiles out for the host's compiler, which cannot read them.
 template <class ATile, class BTile, Major a_major = Major::kK, Major b_major = Major::kK>
 using WgmmaSumsOf = WgmmaSums<wgmma_shape<TileOperand<ATile, a_major>, TileOperand<BTile, b_major>>()>;
 
