@@ -8,8 +8,8 @@
 //     return {.a = tensor_map_for<typename K::ATile>({.address = a, .rows = m, .cols = k}), ...};
 //   }
 //
-// A file that nvcc compiles calls it in a template on the kernel, as here: outside of one nvcc writes the tile's type out
-// for the host's compiler, which cannot read it.
+// A file that nvcc compiles calls it in a template on the kernel, as here: outside of one nvcc writes the tile's
+// type out for the host's compiler, which cannot read it.
 #pragma once
 
 #include <heddle/host/tensor_map.h>

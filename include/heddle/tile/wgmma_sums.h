@@ -272,8 +272,8 @@ class WgmmaSums {
   WgmmaValues<shape> values_;
 };
 
-// The sums of a warpgroup's 64 rows of A with a tile of B, as they lie in shared memory: for templates. Elsewhere nvcc
-// writes the types of tiles out for the host's compiler, which cannot read them.
+// The sums of a warpgroup's 64 rows of A with a tile of B, as they lie in shared memory: for templates. Elsewhere
+// nvcc writes the types of tiles out for the host's compiler, which cannot read them.
 template <class ATile, class BTile, Major a_major = Major::kK, Major b_major = Major::kK>
 using WgmmaSumsOf = WgmmaSums<wgmma_shape<TileOperand<ATile, a_major>, TileOperand<BTile, b_major>>()>;
 
