@@ -136,7 +136,8 @@ TEST(RaceChecker, FollowsOperandsThatCopiesFill) {
   expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 4, Flaw::kNoFullWait}, {"read_before_full"});
   expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 1, Flaw::kOneWarpWaits}, {"read_before_full"});
   expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 1, Flaw::kOneWarpDoesNot}, {"read_before_full"});
-  expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 4, Flaw::kReleaseBeforeWait}, {"write_while_read"});
+  expect_found<LoadAndMultiply>(host, {.grid = {1}}, {source, 4, Flaw::kReleaseBeforeWait},
+                                {"write_while_read", "lost_phase"});
   const std::string text =
       whole_text<LoadAndMultiply>(host, {.grid = {1}}, {source, 4, Flaw::kReleaseBeforeWait});
   EXPECT_EQ(text.find("[write_while_read] a copy overwrites operands[0] while it may still be read\n"), 0u)

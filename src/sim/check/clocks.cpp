@@ -235,7 +235,7 @@ Dense Gather::finish_fenced(ClockPool& pool, std::size_t kind) const {
 }
 
 Clock Gather::finish(ClockPool& pool) {
-  if (times_.empty() && met_.empty() && clocks_.size() <= 1) {
+  if (times_.empty() && met_.empty() && !has_fenced_times() && clocks_.size() <= 1) {
     Clock only{clocks_.empty() ? Dense() : std::move(clocks_.front()), std::move(world_),
                std::move(fenced_world_), std::move(seen_)};
     clear();

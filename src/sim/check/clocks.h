@@ -14,6 +14,7 @@
 // memory.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -225,8 +226,9 @@ class Gather {
   void add_met(Component component, Epoch epoch) { add_fenced(Fenced::kMet, component, epoch); }
 
   bool is_empty() const {
-    return clocks_.empty() && times_.empty() && met_.empty() && world_.is_null() && seen_.is_null();
-  }  // what is fenced comes beside a time
+    return clocks_.empty() && times_.empty() && met_.empty() && world_.is_null() && seen_.is_null() &&
+           !has_fenced_times();
+  }
   void clear();
 
   // All of it in one clock; nothing is left to gather.
@@ -238,6 +240,10 @@ class Gather {
     Epoch epoch;
   };
 
+  bool has_fenced_times() const {
+    return std::any_of(fenced_times_.begin(), fenced_times_.end(),
+                       [](const auto& times) { return !times.empty(); });
+  }
   static void put(Dense::Block& block, const Dense* clocks, std::size_t count, const std::vector<Time>& times);
   Dense finish_fenced(ClockPool& pool, std::size_t kind) const;
 

@@ -149,8 +149,6 @@ bool Lifetime::stops_for_inval(const Event& event) {
 
 // A thread that waits for a phase sees its parity, which is the same again two phases later. It must have looked
 // before the next phase is over, so one of those who complete the next phase must come after the wait.
-// Model: told as formal, though a chip grants nothing here: of a Blackwell matmul with empty parts of K, which is
-// right, the order that leads from the wait to the next phase is not seen under every schedule.
 bool Lifetime::stops_for_phase(const Event& event) {
   const BarrierOrder& order = order_.barrier(event.barrier);
   Barrier& barrier = barrier_of(event.barrier);
@@ -159,24 +157,23 @@ bool Lifetime::stops_for_phase(const Event& event) {
     const std::uint64_t phase = std::exchange(use.phase, 0) - 1;
     if (phase + 1 != event.phase || has_come(order.passed_all, *use.warp, use.passed)) continue;
     const ThreadOrder& waiter = use.warp->cta->threads[use.warp->first_thread + use.lane];
-    const bool stops =
-        sink_.stops(FaultCode::kLostPhase, Verdict::kFormal, {use.pass_site, barrier.last_arrival_site}, [&] {
-          Finding finding{
-              .headline =
-                  fmt::format("{} can complete phase {} before warp {} has seen the end of phase {}",
-                              report_.name_of(order), event.phase & 1, use.warp->first_thread / 32, phase & 1),
-              .details = {report_.line(waiter, fmt::format("waits for phase {}", phase & 1), use.pass_site)}};
-          if (barrier.last_arrival != nullptr) {
-            finding.details.push_back(report_.line(*barrier.last_arrival,
-                                                   fmt::format("arrives in phase {}", event.phase & 1),
-                                                   barrier.last_arrival_site));
-          }
-          finding.details.emplace_back(
-              "likely: no arrival of the next phase comes after the wait; a waiter that is late takes the phase "
-              "after for "
-              "the one that it waits for, or waits for ever");
-          return finding;
-        });
+    const bool stops = sink_.stops(FaultCode::kLostPhase, {use.pass_site, barrier.last_arrival_site}, [&] {
+      Finding finding{
+          .headline =
+              fmt::format("{} can complete phase {} before warp {} has seen the end of phase {}",
+                          report_.name_of(order), event.phase & 1, use.warp->first_thread / 32, phase & 1),
+          .details = {report_.line(waiter, fmt::format("waits for phase {}", phase & 1), use.pass_site)}};
+      if (barrier.last_arrival != nullptr) {
+        finding.details.push_back(report_.line(*barrier.last_arrival,
+                                               fmt::format("arrives in phase {}", event.phase & 1),
+                                               barrier.last_arrival_site));
+      }
+      finding.details.emplace_back(
+          "likely: no arrival of the next phase comes after the wait; a waiter that is late takes the phase "
+          "after for "
+          "the one that it waits for, or waits for ever");
+      return finding;
+    });
     if (stops) return true;
   }
   return false;
