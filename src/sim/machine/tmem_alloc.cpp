@@ -26,6 +26,35 @@ std::uint32_t next_size(std::uint32_t cols) {
   return size;
 }
 
+// What has been issued and not carried out. What has been carried out is judged by order.
+void check_not_multiplying(Machine& machine, const Thread& thread, const TmemOperands& operands, CallSite site) {
+  for (const Cta* cta : thread.cta->cluster->ctas) {
+    if (cta != thread.cta && (operands.cta_group != 2 || cta->rank / 2 != thread.cta->rank / 2)) continue;
+    for (const Tcgen05Queue& queue : cta->tcgen05_queues) {
+      for (const Tcgen05Operation& operation : queue.operations) {
+        if (operation.kind == Tcgen05Operation::Kind::kCommit) continue;
+        const bool is_copy = operation.kind == Tcgen05Operation::Kind::kCopy;
+        const std::uint32_t column = (is_copy ? operation.copy.taddr : operation.operands.d) & 0xFFFF;
+        if (cta != thread.cta && (is_copy ? operation.copy.cta_group : operation.operands.cta_group) != 2)
+          continue;
+        if (column < operands.taddr || column >= operands.taddr + operands.cols) continue;
+        const char* what = is_copy ? "tcgen05.cp" : "tcgen05.mma";
+        machine.judge(
+            &thread, site,
+            {.code = FaultCode::kTmemDealloc,
+             .headline = fmt::format("tcgen05.dealloc of columns {} to {}, which a {} may still use",
+                                     operands.taddr, operands.taddr + operands.cols - 1, what),
+             .details = {fmt::format("{:<62} {}",
+                                     fmt::format("{}: {}", machine.describe(queue.cta->threads[queue.tid]), what),
+                                     place(operation.site)),
+                         "it has not been carried out, so that the warp that frees has not waited for it"},
+             .places = {.second = operation.site}});
+        return;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void Machine::require_sm100(const Thread& thread, CallSite site, const char* instruction) const {
@@ -192,6 +221,7 @@ bool Machine::tcgen05_dealloc(Thread& thread, const TmemOperands& operands, Call
               operands.cols, operands.taddr),
           std::move(details));
   }
+  check_not_multiplying(*this, thread, operands, site);
   tmem.requests.push_back({false, operands.cta_group, operands.cols, operands.taddr, 0, thread.warp(), site});
   changed();
   serve_tmem_requests(*thread.cta);
