@@ -105,8 +105,9 @@ struct TmemTouch {
 enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer, kClcResponse };
 
 // Whose accesses an arrival or a wait orders. Relaxed ones order no access of a thread; what is known of copies
-// and tensor cores goes along all the same.
-enum class EventScope : std::uint8_t { kCta, kCluster, kRelaxed };
+// and tensor cores goes along all the same. kUnsaid, of waits: it was left out, which by the manual is CTA scope,
+// while every chip gives cluster scope.
+enum class EventScope : std::uint8_t { kCta, kCluster, kRelaxed, kUnsaid };
 
 // PTX: Scope. Who may take part in what an operation orders.
 enum class MemoryScope : std::uint8_t { kCta, kCluster, kGpu, kSys };

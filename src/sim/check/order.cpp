@@ -306,6 +306,8 @@ void Order::arrive(const Event& event) {
     // PTX: a wait of any scope will do for what the tcgen05 fences order.
     if (from.warp->tmem != 0) give_tmem(from, barrier.own);
     release(from, barrier.remote);
+    barrier.remote_by = &from;
+    barrier.remote_site = event.site;
   } else {
     give_met(from, barrier.own);
   }
@@ -351,7 +353,7 @@ void Order::pass(const Event& event) {
     give_engines(*barrier.cta->cluster, barrier.passed_all, meeting_);
     meeting_.add_met(barrier.passed_all);
     acquire(to, meeting_.finish(pool_));
-  } else if (event.scope == EventScope::kCluster) {
+  } else if (event.scope != EventScope::kCta) {
     acquire(to, barrier.passed_all);
   } else if (to.known[barrier.time->component] < barrier.time->reached) {
     acquire(to, barrier.passed_own);

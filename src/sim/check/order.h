@@ -160,6 +160,8 @@ struct BarrierOrder {
   // those who wait at cluster scope.
   Gather own, remote;
   Clock passed_own, passed_remote, passed_all;
+  const ThreadOrder* remote_by = nullptr;  // who of another CTA has released to it last
+  CallSite remote_site = {};
   // What is known of copies and tensor cores, which relaxed arrivals and waits hand over too.
   Gather engines;
   Clock passed_engines;

@@ -56,9 +56,11 @@ void RaceChecker::look_at(const Event& event) {
       if (event.value == 2 && lifetime_.stops_for_pair(event)) return;
       return tmem_.on_event(event);
     case EventKind::kBarrierInit: thread_writes(event, sizeof(SharedMemBarrier)); break;
+    case EventKind::kBarrierPass:
+      if (event.scope == EventScope::kUnsaid && stops_for_scope(event)) return;
+      [[fallthrough]];
     case EventKind::kBarrierArrive:
     case EventKind::kBarrierExpect:
-    case EventKind::kBarrierPass:
     case EventKind::kBarrierBlock:
     case EventKind::kAsyncArrive:
       use_barrier(event);
@@ -420,6 +422,14 @@ void RaceChecker::use_barrier(const Event& event) {
   const bool met_relaxed = view.has_met(*init.warp, init.lane, barrier.initialised);
   sink_.stops(met_relaxed ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible, {barrier.site, event.site},
               [&] { return report_.init_not_visible(barrier, event, met_relaxed); });
+}
+
+// PTX: mbarrier.try_wait: without a scope it is .cta, which does not take in threads of another CTA.
+bool RaceChecker::stops_for_scope(const Event& event) {
+  const BarrierOrder& barrier = order_.barrier(event.barrier);
+  if (barrier.passed_remote.is_null()) return false;
+  return sink_.stops(FaultCode::kNarrowScope, {barrier.remote_site, event.site},
+                     [&] { return report_.narrow_wait(barrier, event); });
 }
 
 // PTX: mbarrier.init must be visible to the copy engine: fence.mbarrier_init, or fence.proxy.async, as older

@@ -123,6 +123,7 @@ class RaceChecker final : public Observer {
   void async_in_shared(const Event& event, Access access, const ClusterOrder& cluster,
                        std::span<const View> views);
   void use_barrier(const Event& event);
+  bool stops_for_scope(const Event& event);
   void complete_on_barrier(const Event& event);
   void fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t end, std::uint32_t row);
   void note_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes,

@@ -510,9 +510,17 @@ Finding RaceReport::unwritten(const Side& read, const CtaOrder& cta, std::uint32
   return {.code = FaultCode::kUninitialisedRead,
           .headline = fmt::format("{} reads {}, which nobody has written", some(deed(read)),
                                   bytes_at(cta, offset, bytes)),
-          .details = {
-              line(read, *cta.cluster),
-              "likely: fewer bytes were written than are read; shared memory starts with arbitrary contents"}};
+          .details = {line(read, *cta.cluster), "shared memory starts with arbitrary contents"}};
+}
+
+Finding RaceReport::narrow_wait(const BarrierOrder& barrier, const Event& wait) const {
+  return {.code = FaultCode::kNarrowScope,
+          .headline = fmt::format("a wait without a scope for {}, on which a thread of {} has arrived",
+                                  name_of(barrier), block(barrier.remote_by->warp->cta->linear)),
+          .details = {line(*barrier.remote_by, "mbarrier.arrive", barrier.remote_site),
+                      line(order_.thread(wait), "waits", wait.site),
+                      "a wait without a scope is one of CTA scope; .acquire.cluster takes over what a peer has "
+                      "released"}};
 }
 
 Finding RaceReport::init_not_visible(const BarrierOrder& barrier, const Event& use, bool met_relaxed) const {

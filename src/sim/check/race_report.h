@@ -61,6 +61,7 @@ class RaceReport {
                               std::uint32_t offset) const;
   Finding read_too_early(const Side& reader, const Side& copy, const CtaOrder& cta, std::uint32_t offset) const;
   Finding unwritten(const Side& read, const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const;
+  Finding narrow_wait(const BarrierOrder& barrier, const Event& wait) const;
   Finding init_not_visible(const BarrierOrder& barrier, const Event& use, bool met_relaxed) const;
   Finding init_not_fenced(const BarrierOrder& barrier, const Event& use, const IssuedCopy& copy,
                           bool is_ordered) const;

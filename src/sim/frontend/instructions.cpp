@@ -210,7 +210,7 @@ bool wait_parity(MbarPtr bar, std::uint32_t parity, EventScope scope, CallSite s
 
 bool mbarrier_test_wait(MbarPtr bar, MbarrierState state, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return poll(e, m.mbarrier_test_wait(t, e.address_of(bar, site), state, site));
+    return poll(e, m.mbarrier_test_wait(t, e.address_of(bar, site), state, EventScope::kCta, site));
   });
 }
 
@@ -223,11 +223,11 @@ bool mbarrier_test_wait_parity(MbarPtr bar, std::uint32_t parity, CallSite site)
 bool mbarrier_try_wait(MbarPtr bar, MbarrierState state, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     const SharedAddress address = e.address_of(bar, site);
-    if (m.mbarrier_test_wait(t, address, state, site)) return true;
+    if (m.mbarrier_test_wait(t, address, state, EventScope::kCta, site)) return true;
     if (e.wakes_early()) return poll(e, false);
     m.mbarrier_suspend(t, address, state, site);
     e.suspend();
-    return m.mbarrier_test_wait(t, address, state, site);
+    return m.mbarrier_test_wait(t, address, state, EventScope::kCta, site);
   });
 }
 

@@ -239,7 +239,8 @@ class Machine {
   void mbarrier_complete_tx(Thread& thread, SharedAddress address, std::uint32_t bytes, CallSite site);
   bool mbarrier_test_wait_parity(Thread& thread, SharedAddress address, std::uint32_t parity, EventScope scope,
                                  CallSite site);
-  bool mbarrier_test_wait(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site);
+  bool mbarrier_test_wait(Thread& thread, SharedAddress address, std::uint64_t state, EventScope scope,
+                          CallSite site);
   // After the test failed: the thread sleeps until the awaited phase is over.
   void mbarrier_suspend_parity(Thread& thread, SharedAddress address, std::uint32_t parity, CallSite site);
   void mbarrier_suspend(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site);

@@ -290,10 +290,11 @@ bool Machine::mbarrier_test_wait_parity(Thread& thread, SharedAddress address, s
   return true;
 }
 
-bool Machine::mbarrier_test_wait(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site) {
+bool Machine::mbarrier_test_wait(Thread& thread, SharedAddress address, std::uint64_t state, EventScope scope,
+                                 CallSite site) {
   Barrier& barrier = own_barrier(thread, address, site, "mbarrier.try_wait");
   if (!barrier.state.is_over(state >> 20)) return false;
-  tell(EventKind::kBarrierPass, thread, barrier, state >> 20, 0, EventScope::kCta, site);
+  tell(EventKind::kBarrierPass, thread, barrier, state >> 20, 0, scope, site);
   return true;
 }
 

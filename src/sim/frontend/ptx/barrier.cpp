@@ -79,13 +79,14 @@ std::uint32_t fence(Warp& warp, const Instruction& i, std::uint32_t mask) {
 std::uint32_t no_fence(Warp&, const Instruction&, std::uint32_t mask) { return mask; }
 
 // mbarrier. flags: 1: the address is generic; 2: cluster scope; 4: .noComplete; 8: parity; 16: .relaxed; 32: the
-// barrier must be the own CTA's.
+// barrier must be the own CTA's; 64: a wait whose scope is left out.
 constexpr std::uint32_t kGenericAddress = 1;
 constexpr std::uint32_t kClusterScope = 2;
 constexpr std::uint32_t kNoComplete = 4;
 constexpr std::uint32_t kParity = 8;
 constexpr std::uint32_t kRelaxed = 16;
 constexpr std::uint32_t kOwnCta = 32;
+constexpr std::uint32_t kNoScope = 64;
 
 SharedAddress barrier_of(Warp& warp, const Instruction& i, std::uint32_t lane) {
   const SharedAddress address =
@@ -103,6 +104,7 @@ SharedAddress barrier_of(Warp& warp, const Instruction& i, std::uint32_t lane) {
 
 EventScope scope_of(const Instruction& i) {
   if ((i.flags & kRelaxed) != 0) return EventScope::kRelaxed;
+  if ((i.flags & kNoScope) != 0) return EventScope::kUnsaid;
   return (i.flags & kClusterScope) != 0 ? EventScope::kCluster : EventScope::kCta;
 }
 
@@ -168,7 +170,7 @@ bool is_over(Warp& warp, const Instruction& i, std::uint32_t l) {
     return warp.machine->mbarrier_test_wait_parity(warp.thread(l), barrier, word_of(warp, i.b, l), scope_of(i),
                                                    i.site);
   }
-  return warp.machine->mbarrier_test_wait(warp.thread(l), barrier, warp.rows[i.b][l], i.site);
+  return warp.machine->mbarrier_test_wait(warp.thread(l), barrier, warp.rows[i.b][l], scope_of(i), i.site);
 }
 
 // A test that fails may be repeated for ever; others get a turn, so that it can succeed the next time.
@@ -218,8 +220,8 @@ std::uint32_t space_flags(std::string_view space) { return space.empty() ? kGene
 // PTX: without .shared::cluster, an address that is not in the own CTA's shared memory is undefined behaviour.
 std::uint32_t own_flags(std::string_view space) { return space == ".shared::cluster" ? 0 : kOwnCta; }
 
-// PTX: mbarrier.arrive: without a scope it is .cta. The machine tells of one on a peer's barrier.
-// Model: a wait without a scope counts as one of cluster scope, since published kernels leave it out there.
+// PTX: mbarrier.arrive, mbarrier.try_wait: without a scope they are .cta. The machine tells of an arrival on a
+// peer's barrier, and the check of a wait for what a peer has released.
 std::uint32_t scope_flags(std::string_view scope) { return scope == ".cluster" ? kClusterScope : 0; }
 
 std::uint32_t order_flags(std::string_view order) { return order == ".relaxed" ? kRelaxed : 0; }
@@ -311,7 +313,7 @@ void add_mbarrier_forms(FormTable& table) {
               [is_try](Build& b) {
                 decode_wait(b, is_try ? mbarrier_try_wait : mbarrier_test_wait,
                             space_flags(b.mod(3)) | (b.has(0) ? kParity : 0u) | order_flags(b.mod(1)) |
-                                (b.mod(2) == ".cta" ? 0u : kClusterScope));
+                                (b.has(2) ? scope_flags(b.mod(2)) : kNoScope));
               });
   }
   table.add("mbarrier.pending_count.b64", [](Build& b) { b.simple(1, {}, pending_count); });
