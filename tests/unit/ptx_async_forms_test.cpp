@@ -117,6 +117,37 @@ TEST(PtxAsyncForms, ATensorMapWithAMissingFieldIsRefusedWhenItIsUsed) {
   EXPECT_NE(report.text().find("[bad_tensor_map]"), std::string::npos) << report.text();
 }
 
+TEST(PtxAsyncForms, ATensorMapThatTheKernelMakesNeedsItsFencesAndStaysWhileItIsRead) {
+  const auto code_of = [](const std::string& text) {
+    std::vector<std::uint32_t> out(kData + 32);
+    const sim::Report report = run_ptx(ptx_module(text, kShared), out, counted(128), {.arch = Arch::kSm100});
+    return report.ok() ? "silent" : std::string(name_of(report.diagnoses.front().code));
+  };
+  const auto without = [](std::string text, const std::string& part) {
+    return text.erase(text.find(part), part.size());
+  };
+  const std::string text = gather("5, 2, 3, 2");
+  const std::string acquire = "fence.proxy.tensormap::generic.acquire.gpu [%rd2], 128;\n";
+  EXPECT_EQ(code_of(text), "silent");
+  EXPECT_EQ(code_of(without(text, acquire)), "missing_proxy_fence");
+  // The acquire may stand in other lanes, before a barrier that leads to the copy.
+  std::string elsewhere = text;
+  elsewhere.replace(elsewhere.find(acquire), acquire.size(), "@!%p0 " + acquire + "bar.warp.sync -1;\n");
+  EXPECT_EQ(code_of(elsewhere), "silent");
+  // What the copy reads is changed under it; CUTLASS waits for a bulk group before that.
+  const std::string again =
+      "bar.warp.sync -1;\n"
+      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd2], [%r0], "
+      "128;\n";
+  const std::string wait = "@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group.read 0;\n";
+  const auto before_the_wait = [&](const std::string& part) {
+    std::string changed = text;
+    return changed.insert(changed.find(kWait), part);
+  };
+  EXPECT_EQ(code_of(before_the_wait(again)), "global_race");
+  EXPECT_EQ(code_of(before_the_wait(wait + again)), "silent");
+}
+
 struct FlatReduction {
   const char* modifiers;
   std::uint32_t old, given, expected;

@@ -50,8 +50,9 @@ enum class EventKind : std::uint8_t {
   kCopyReadShared,   // copy, address, bytes: those that matter, piece by piece; barrier (copies to a peer)
   kCopyWriteShared,  // copy, address, bytes: those that change, piece by piece; barrier that is told, value:
                      // what a row takes up with its padding, a power of two; 0: there is none
-  kCopyReadGlobal,   // copy, global, bytes
-  kCopyWriteGlobal,  // copy, global, bytes
+  kCopyReadGlobal,   // copy, global, bytes: row by row, once though several CTAs get them; barrier that is told
+  kCopyWriteGlobal,  // copy, global, bytes: likewise
+  kCopyReadMap,      // copy, global, bytes: its tensor map, if that is in global memory; barrier (loads)
   kCopyDone,         // copy
   kGroupCommit,      // thread
   kGroupPass,        // thread, value: groups that may still be pending; scope kCta: sources read only
@@ -90,7 +91,9 @@ enum class FenceKind : std::uint8_t {
   kAcqRelCluster,
   kAcqRelGpu,
   kTcgen05Before,  // tcgen05.fence::before_thread_sync
-  kTcgen05After
+  kTcgen05After,
+  kTensorMapRelease,  // fence.proxy.tensormap::generic.release, and .acquire
+  kTensorMapAcquire
 };
 
 // How tensor memory is touched: bit i stands for lanes 16 * i to 16 * i + 15, and bit kLaneShift + j for lane j

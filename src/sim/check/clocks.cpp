@@ -89,18 +89,29 @@ Dense ClockPool::join(const Dense& a, const Dense& b) {
   return Dense(block);
 }
 
-Dense ClockPool::fence(const Dense& clock, bool shared, bool global, bool memory) {
+Dense::Block* ClockPool::copy(const Dense& clock) {
+  Dense::Block* block = make(clock.block_->size);
+  std::memcpy(block->epochs(), clock.block_->epochs(), block->size * sizeof(Epoch));
+  return block;
+}
+
+Dense ClockPool::fence(const Dense& clock, std::uint32_t kinds) {
   if (clock.is_null()) return clock;
-  const auto copy = [&] {
-    Dense::Block* block = make(clock.block_->size);
-    std::memcpy(block->epochs(), clock.block_->epochs(), block->size * sizeof(Epoch));
-    return block;
-  };
-  const Dense all(copy());
-  Dense::Block* block = copy();
-  const std::array<bool, kFencedKinds> is_fenced = {shared, global, false, memory};
+  const Dense all(copy(clock));
+  Dense::Block* block = copy(clock);
   for (std::size_t kind = 0; kind < kFencedKinds; ++kind)
-    set_part(*block, kind, is_fenced[kind] ? all : part(clock, kind));
+    set_part(*block, kind, (kinds >> kind & 1) != 0 ? all : part(clock, kind));
+  return Dense(block);
+}
+
+Dense ClockPool::acquire_maps(const Dense& clock) {
+  constexpr auto kReleased = static_cast<std::size_t>(Fenced::kMapReleased);
+  constexpr auto kAcquired = static_cast<std::size_t>(Fenced::kMapAcquired);
+  const Dense released = part(clock, kReleased);
+  if (released.is_null()) return clock;
+  Dense::Block* block = copy(clock);
+  for (std::size_t kind = 0; kind < kFencedKinds; ++kind)
+    set_part(*block, kind, kind == kAcquired ? join(part(clock, kAcquired), released) : part(clock, kind));
   return Dense(block);
 }
 

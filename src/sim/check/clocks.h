@@ -29,9 +29,10 @@ using Epoch = std::uint32_t;
 class ClockPool;
 
 // What a clock says of its components besides: known through a proxy fence for shared or for global memory; met;
-// or known through a fence of memory at the scope of the GPU.
-enum class Fenced : std::uint8_t { kShared, kGlobal, kMet, kMemory };
-inline constexpr std::size_t kFencedKinds = 4;
+// known through a fence of memory at the scope of the GPU; or known through fence.proxy.tensormap that releases,
+// and then through one that acquires.
+enum class Fenced : std::uint8_t { kShared, kGlobal, kMet, kMemory, kMapReleased, kMapAcquired };
+inline constexpr std::size_t kFencedKinds = 6;
 
 // Null knows nothing. Must not outlive its pool.
 class Dense {
@@ -172,12 +173,20 @@ class ClockPool {
   }
   // The same, all of it known through a proxy fence.
   Clock fence(const Clock& clock, bool shared, bool global) {
-    return {fence(clock.own, shared, global), clock.world, global ? clock.world : clock.fenced_world, clock.seen};
+    return {fence(clock.own, bit(Fenced::kShared, shared) | bit(Fenced::kGlobal, global)), clock.world,
+            global ? clock.world : clock.fenced_world, clock.seen};
+  }
+  // The same for tensor maps: a fence that releases, and one that acquires what such a fence has released.
+  Clock release_maps(const Clock& clock) {
+    return {fence(clock.own, bit(Fenced::kMapReleased)), clock.world, clock.fenced_world, clock.seen};
+  }
+  Clock acquire_maps(const Clock& clock) {
+    return {acquire_maps(clock.own), clock.world, clock.fenced_world, clock.seen};
   }
 
   // The same, all of it known through a fence of memory at the scope of the GPU; and what of a clock is.
   Clock fence_memory(const Clock& clock) {
-    return {fence(clock.own, false, false, true), clock.world, clock.fenced_world, {}};
+    return {fence(clock.own, bit(Fenced::kMemory)), clock.world, clock.fenced_world, {}};
   }
   Clock fenced_memory(const Clock& clock) const {
     return {part(clock.own, static_cast<std::size_t>(Fenced::kMemory)), {}, {}, {}};
@@ -192,7 +201,12 @@ class ClockPool {
 
   static constexpr std::uint32_t kStep = 64;  // components by which sizes grow
 
-  Dense fence(const Dense& clock, bool shared, bool global, bool memory = false);
+  static std::uint32_t bit(Fenced kind, bool is_set = true) {
+    return is_set ? 1u << static_cast<unsigned>(kind) : 0;
+  }
+  Dense fence(const Dense& clock, std::uint32_t kinds);
+  Dense acquire_maps(const Dense& clock);
+  Dense::Block* copy(const Dense& clock);  // of the epochs alone
   Dense::Block* make(std::uint32_t size);
   World::Node* join(World::Node* a, World::Node* b);
   World::Node* raise_to(World::Node* node, std::uint32_t level);

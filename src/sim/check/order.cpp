@@ -58,6 +58,7 @@ void Order::on_event(const Event& event) {
       return;
     case EventKind::kFence: return fence(event);
     case EventKind::kCopyIssue: return issue(event);
+    case EventKind::kCopyReadMap: return join_group(event);
     case EventKind::kCopyDone: copies_[event.copy - 1].known = {}; return;
     case EventKind::kGroupCommit: ++thread(event).commits; return;
     case EventKind::kGroupPass: return pass_groups(event);
@@ -206,6 +207,8 @@ void Order::fence(const Event& event) {
     case FenceKind::kAcqRelGpu: return fence_memory(by, MemoryScope::kGpu);
     case FenceKind::kTcgen05Before: by.tmem_fenced = warp.tmem_waited; return;
     case FenceKind::kTcgen05After: by.tcgen05_known = by.known; return;
+    case FenceKind::kTensorMapRelease: return fence_maps(by, true);
+    case FenceKind::kTensorMapAcquire: return fence_maps(by, false);
   }
 }
 
@@ -224,6 +227,19 @@ void Order::fence_proxy(ThreadOrder& by, FenceKind kind) {
     warp.fenced = pool_.fence(by.known, shared, global);
   }
   by.known = warp.fenced;
+}
+
+// PTX: fence.proxy.tensormap::generic: a release of what was written through the generic proxy, and on the way
+// from it to the copy that takes the map an acquire. Model: the acquire is not confined to the map that it names.
+void Order::fence_maps(ThreadOrder& by, bool releases) {
+  Epoch& released = by.proxy_fences[static_cast<std::size_t>(Fenced::kMapReleased)];
+  if (releases) {
+    released = by.warp->now++;
+    by.known = pool_.release_maps(by.known);
+  } else {
+    by.proxy_fences[static_cast<std::size_t>(Fenced::kMapAcquired)] = released;
+    by.known = pool_.acquire_maps(by.known);
+  }
 }
 
 // A relaxed arrival hands over what fences before it have released, and that the thread was here.
@@ -375,21 +391,30 @@ void Order::issue(const Event& event) {
   copy.bytes = event.bytes;
   copy.kind = static_cast<CopyKind>(event.value);
   copy.site = event.site;
-  if (is_store(copy.kind)) {
-    if (by.groups == 0) by.groups = add_components(*copy.cluster, 1);
-    copy.group = by.commits + 1;
-    copy.groups = by.groups;
-  }
+  if (is_store(copy.kind)) join_group(event);
 }
 
+// The copy is one of the thread's open bulk group. Model: a load, too, as far as its tensor map is concerned:
+// CUTLASS waits so for maps to be read before it changes them.
+void Order::join_group(const Event& event) {
+  ThreadOrder& by = thread(event);
+  IssuedCopy& copy = copies_[event.copy - 1];
+  if (by.groups == 0) by.groups = add_components(*copy.cluster, 2);
+  copy.group = by.commits + 1;
+  copy.groups = by.groups;
+}
+
+// PTX: cp.async.bulk.wait_group: with .read the sources have been read, and nothing is known of the writes.
 void Order::pass_groups(const Event& event) {
   ThreadOrder& to = thread(event);
   if (to.groups == 0 || event.value >= to.commits) return;
   const Epoch done = to.commits - static_cast<Epoch>(event.value);
-  if (to.known[to.groups] >= done) return;
+  const bool are_written = event.scope != EventScope::kCta;
+  if (to.known[to.groups + (are_written ? 1 : 0)] >= done) return;
   Gather gather;
   gather.add(pool_, to.known);
   gather.add(to.groups, done);
+  if (are_written) gather.add(to.groups + 1, done);
   to.known = gather.finish(pool_);
 }
 

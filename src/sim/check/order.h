@@ -93,7 +93,7 @@ struct ThreadOrder {
   Epoch init_fence = 0;  // and initialisations of barriers up to here against the cluster
   Epoch last_release = 0;
   std::vector<Epoch> async_copies;  // when each of its cp.async was issued
-  Component groups = 0;             // counts its bulk groups, if it ever had one
+  Component groups = 0;  // counts its bulk groups whose sources were read, the next one those that are complete
   Epoch commits = 0;
   bool has_exited = false;
   std::uint64_t cluster_rounds = 0;
@@ -192,8 +192,9 @@ struct IssuedCopy {
   ClusterOrder* cluster = nullptr;      // may end before the copy does
   const ThreadOrder* issuer = nullptr;  // likewise
   std::uint64_t cluster_number = 0;
-  Component self = 0;    // of the issuer
-  Component groups = 0;  // likewise
+  Component self = 0;                                 // of the issuer
+  Component groups = 0;                               // likewise
+  Component completes() const { return groups + 1; }  // stores: counts the groups whose bytes are written
   Clock known;
   Epoch issued = 0;
   std::array<Epoch, kFencedKinds> proxy_fences = {};
@@ -273,6 +274,9 @@ struct View {
       if (component == self && self_proxy_fences[static_cast<std::size_t>(kind)] >= epoch) return true;
       return known->fenced(kind, component) >= epoch;
     }
+    // Model: of a map that was written in another cluster it is asked that it was released there.
+    if (kind == Fenced::kMapAcquired)
+      return known->world.of(in_cluster).fenced(Fenced::kMapReleased, component) >= epoch;
     return known->world.of(in_cluster).fenced(kind, component) >= epoch ||
            known->fenced_world.of(in_cluster)[component] >= epoch;
   }
@@ -343,6 +347,7 @@ class Order {
   void fence(const Event& event);
   void fence_proxy(ThreadOrder& by, FenceKind kind);
   void fence_memory(ThreadOrder& by, MemoryScope scope);
+  void fence_maps(ThreadOrder& by, bool releases);
   void arrive_in_cluster(const Event& event);
   void pass_cluster(const Event& event);
   void init(const Event& event);
@@ -350,6 +355,7 @@ class Order {
   void end_phase(const Event& event);
   void pass(const Event& event);
   void issue(const Event& event);
+  void join_group(const Event& event);
   void pass_groups(const Event& event);
   void issue_async_copy(const Event& event);
   void pass_async_copies(const Event& event);

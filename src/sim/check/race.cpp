@@ -23,7 +23,8 @@ EventMask RaceChecker::wants() const {
   return Order::wants() |
          mask_of({EventKind::kSharedRead, EventKind::kSharedWrite, EventKind::kGlobalRead,
                   EventKind::kGlobalWrite, EventKind::kSharedStrong, EventKind::kGlobalStrong,
-                  EventKind::kCopyReadShared, EventKind::kCopyWriteShared, EventKind::kBarrierExpect,
+                  EventKind::kCopyReadShared, EventKind::kCopyWriteShared, EventKind::kCopyReadGlobal,
+                  EventKind::kCopyWriteGlobal, EventKind::kCopyReadMap, EventKind::kBarrierExpect,
                   EventKind::kBarrierComplete, EventKind::kBarrierBlock, EventKind::kBarrierInval,
                   EventKind::kMmaReadShared}) |
          TmemChecker::wants();
@@ -47,6 +48,9 @@ void RaceChecker::look_at(const Event& event) {
     case EventKind::kGlobalStrong: return strong_access(event, spot_of(event.global));
     case EventKind::kCopyReadShared: return copy_in_shared(event, false);
     case EventKind::kCopyWriteShared: return copy_in_shared(event, true);
+    case EventKind::kCopyReadGlobal:
+    case EventKind::kCopyWriteGlobal:
+    case EventKind::kCopyReadMap: return copy_in_global(event);
     case EventKind::kMmaReadShared: return mma_in_shared(event);
     case EventKind::kAsyncCopy: return async_copy(event);
     case EventKind::kMmaTouchTmem:
@@ -189,18 +193,17 @@ void RaceChecker::async_copy(const Event& event) {
   write_shared(*target, offset, thread, access);
 }
 
-// A generic access that reached this copy, but with no fence between the proxies on the way, in whatever thread.
 // PTX: Memory Consistency Model: Causality order: proxy-preserved base causality order.
-bool RaceChecker::is_unfenced(const Access& before, std::uint16_t bytes, const View& view,
-                              const ClusterOrder& cluster, std::uint32_t& lane) const {
+bool RaceChecker::is_unfenced(Fenced kind, const Access& before, std::uint16_t bytes, const View& view,
+                              std::uint32_t& lane) {
   if (before.by == By::kAsyncCopy) {
     lane = before.lanes % 32;
-    return view.known->fenced(Fenced::kShared, before.who) < before.epoch;
+    return view.known->fenced(kind, before.who) < before.epoch;
   }
   if (before.is_async()) return false;
   for (std::uint32_t left = before.lanes_at(bytes); left != 0; left &= left - 1) {
     lane = static_cast<std::uint32_t>(std::countr_zero(left));
-    if (!view.knows_fenced(Fenced::kShared, *cluster.warps[before.who], lane, before.epoch)) return true;
+    if (!view.knows_fenced(kind, before.cluster, 32 * before.who + lane, before.epoch)) return true;
   }
   return false;
 }
@@ -257,7 +260,7 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
           if (stops_for_conflict({before, *lane}, now, cta, at, granule)) return true;
           if (!before.is_write) forget_unwritten(memory, granule, at, before.bytes & access.bytes);
         } else if (std::uint32_t by = 0; (before.is_write || before.site != told) &&
-                                         is_unfenced(before, access.bytes, views[v], cluster, by)) {
+                                         is_unfenced(Fenced::kShared, before, access.bytes, views[v], by)) {
           const Side first{before, by};
           if (!before.is_write) told = before.site;
           const bool stops_for_fence =

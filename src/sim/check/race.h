@@ -102,10 +102,11 @@ class RaceChecker final : public Observer {
     const CtaOrder* cta = nullptr;  // of shared memory
     Memory* memory = nullptr;       // likewise
     std::uint64_t global = 0;
+    const CopyLines* copies = nullptr;  // in global memory, if there were some
   };
   Spot spot_of(const Home& target, std::uint32_t offset) {
     Shadow& shadow = target.memory->shadow;
-    return {shadow, shadow.at(offset), offset, target.cta, target.memory, 0};
+    return {shadow, shadow.at(offset), offset, target.cta, target.memory, 0, nullptr};
   }
   Spot spot_of(std::uint64_t global);
   void strong_access(const Event& event, const Spot& spot);
@@ -116,6 +117,13 @@ class RaceChecker final : public Observer {
   bool stops_for_strong(const Spot& spot, const Side& now, const View& view);
   // A load that is not coherent, of bytes that were written in this launch.
   bool stops_for_not_coherent(const Spot& spot, const Side& now);
+  // Copies in global memory, against one another and against threads.
+  void copy_in_global(const Event& event);
+  void copy_in_line(std::uint64_t address, CopySpan span, const View& view);
+  bool stops_for_threads(std::uint64_t address, const CopySpan& span, Shadow& threads, const View& view);
+  bool stops_for_earlier_copies(std::uint64_t address, const CopySpan& span, const CopyLines& copies,
+                                const View& view);
+  bool stops_for_copies(const Spot& spot, const Side& now, const View& view);
   void async_copy(const Event& event);
   void write_shared(const Home& target, std::uint32_t offset, const ThreadOrder& thread, const Access& access);
   void copy_in_shared(const Event& event, bool is_write);
@@ -137,8 +145,10 @@ class RaceChecker final : public Observer {
   bool stops_for_conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
                           const Granule& granule);
   static bool is_same_value(const Access& before, const Access& now);
-  bool is_unfenced(const Access& before, std::uint16_t bytes, const View& view, const ClusterOrder& cluster,
-                   std::uint32_t& lane) const;
+  // A generic access that reached the view, but with no fence between the proxies on the way, in whatever thread:
+  // `lane` made it.
+  static bool is_unfenced(Fenced kind, const Access& before, std::uint16_t bytes, const View& view,
+                          std::uint32_t& lane);
 
   FindingSink sink_;
   Order order_;

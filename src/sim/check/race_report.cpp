@@ -418,8 +418,9 @@ Departed RaceReport::who_made(const Side& side, std::uint32_t& lane) const {
 }
 
 std::string RaceReport::global_deed(const Side& side) const {
-  return side.access.by == By::kCopy ? machine::name_of(order_.copy(side.access.lanes).kind)
-                                     : verb_of(side.access, "global");
+  if (side.access.by != By::kCopy) return verb_of(side.access, "global");
+  const char* copy = machine::name_of(order_.copy(side.access.lanes).kind);
+  return side.access.is_map ? fmt::format("{} by the tensor map", copy) : copy;
 }
 
 std::string RaceReport::global_line(const Side& side) const {
@@ -483,6 +484,27 @@ std::string RaceReport::why_unordered(const Side& before, const Side& now, const
              : fmt::format(
                    "what the second has acquired of {} at the scope of the GPU does not include the first",
                    block(was.cta));
+}
+
+Finding RaceReport::missing_global_fence(const Side& before, const Side& copy, std::uint64_t address) const {
+  const auto both = static_cast<std::uint16_t>(before.access.bytes & copy.access.bytes);
+  const std::uint64_t first = address / kGranule * kGranule + static_cast<std::uint64_t>(std::countr_zero(both));
+  const char* fence = copy.access.is_map ? "fence.proxy.tensormap::generic" : "fence.proxy.async";
+  return {
+      .code = FaultCode::kMissingProxyFence,
+      .headline = fmt::format("a {} {} {} after {}, without {} between the two",
+                              machine::name_of(order_.copy(copy.access.lanes).kind),
+                              copy.access.is_map     ? "takes its tensor map from"
+                              : copy.access.is_write ? "overwrites"
+                                                     : "reads",
+                              machine_.global().describe(first), some(verb_of(before.access, "global")), fence),
+      .details = {global_line(before), global_line(copy),
+                  copy.access.is_map
+                      ? "the thread that wrote the map, or one that it told, fences with .release, and the one "
+                        "that issues the copy, or one before it, with .acquire on the map's 128 bytes"
+                      : "it stands in the thread of the first after the access, or in a thread between the two, "
+                        "or before the copy in the thread that issues it; .shared::cta says nothing of global "
+                        "memory"}};
 }
 
 Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, const CtaOrder& cta,

@@ -59,6 +59,8 @@ class RaceReport {
   Finding global_conflict(const Side& before, const Side& now, const View& view, std::uint64_t address) const;
   Finding missing_proxy_fence(const Side& write, const Side& copy, const CtaOrder& cta,
                               std::uint32_t offset) const;
+  // A copy that touches global memory after a thread did.
+  Finding missing_global_fence(const Side& before, const Side& copy, std::uint64_t address) const;
   Finding read_too_early(const Side& reader, const Side& copy, const CtaOrder& cta, std::uint32_t offset) const;
   Finding unwritten(const Side& read, const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const;
   Finding narrow_wait(const BarrierOrder& barrier, const Event& wait) const;

@@ -8,9 +8,10 @@
 namespace heddle::sim::check {
 
 RaceChecker::Spot RaceChecker::spot_of(std::uint64_t global) {
-  Shadow& page = global_.at(global);
+  GlobalShadow::Page& page = global_.page_of(global);
+  if (page.threads == nullptr) page.threads = std::make_unique<Shadow>(GlobalShadow::kPage);
   const auto offset = static_cast<std::uint32_t>(global % GlobalShadow::kPage);
-  return {page, page.at(offset), offset, nullptr, nullptr, global};
+  return {*page.threads, page.threads->at(offset), offset, nullptr, nullptr, global, page.copies.get()};
 }
 
 // Two weak writes of one value: whichever comes last, the bytes are the same. What was there is what the other
@@ -53,7 +54,7 @@ void RaceChecker::thread_in_global(const Event& event, bool is_write) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
     return lane && stops_for(spot, {before, *lane}, now, view, is_beside);
   });
-  if (stops || stops_for_strong(spot, now, view)) return;
+  if (stops || stops_for_strong(spot, now, view) || stops_for_copies(spot, now, view)) return;
   if (!is_write) {
     spot.shadow.record_read(spot.granule, access, view, kMostReaders);
   } else if (is_beside) {
@@ -66,11 +67,19 @@ void RaceChecker::thread_in_global(const Event& event, bool is_write) {
 // PTX: ld.global.nc: the memory must be read-only for the duration of the kernel.
 bool RaceChecker::stops_for_not_coherent(const Spot& spot, const Side& now) {
   const auto stops = [&](const Access& write) {
-    const Side before{write, static_cast<std::uint32_t>(std::countr_zero(write.lanes_at(now.access.bytes)))};
+    const bool is_thread = write.by == By::kThread;
+    const Side before{
+        write, is_thread ? static_cast<std::uint32_t>(std::countr_zero(write.lanes_at(now.access.bytes))) : 0};
     return sink_.stops(FaultCode::kGlobalRace, {report_.site_of(before), report_.site_of(now)},
                        [&] { return report_.not_coherent(before, now, spot.global); });
   };
   if (spot.shadow.find(spot.granule, now.access.bytes, true, stops)) return true;
+  if (spot.copies != nullptr) {
+    for (const CopySpan& span : spot.copies->at(spot.offset)) {
+      const Access part = span.in(spot.offset % CopyLines::kLine);
+      if (part.is_write && (part.bytes & now.access.bytes) != 0 && stops(part)) return true;
+    }
+  }
   const StrongAccesses* strong = spot.shadow.strong(spot.granule);
   if (strong == nullptr) return false;
   for (const Access& write : strong->accesses) {
@@ -116,7 +125,7 @@ void RaceChecker::strong_access(const Event& event, const Spot& spot) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
     return lane && stops_for(spot, {before, *lane}, now, view, is_beside);
   });
-  if (stops) return;
+  if (stops || stops_for_copies(spot, now, view)) return;
   StrongAccesses& strong = spot.shadow.strong_of(granule);
   if (!strong.all_include(thread, how.scope)) {
     for (const Access& before : strong.accesses) {

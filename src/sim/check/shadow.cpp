@@ -168,13 +168,44 @@ StrongAccesses& Shadow::strong_of(Granule& granule) {
   return strong_[granule.strong - 1];
 }
 
-Shadow& GlobalShadow::at(std::uint64_t address) {
-  const std::uint64_t number = address / kPage;
+std::uint16_t CopySpan::bytes_in(std::uint32_t offset) const {
+  const std::uint32_t first = offset / kGranule * kGranule;
+  const std::uint32_t from = std::max<std::uint32_t>(begin, first);
+  const std::uint32_t to = std::min<std::uint32_t>(end, first + kGranule);
+  return from >= to ? std::uint16_t{0} : static_cast<std::uint16_t>(((1u << (to - from)) - 1) << (from - first));
+}
+
+// A span that is known to whoever makes the newer one, or completes before it, needs no record of its own beside
+// it. Where one was reported and accepted all goes on as if it had been ordered; reductions need no order.
+void CopyLines::record(std::uint32_t offset, const CopySpan& span, const View& view) {
+  constexpr std::ptrdiff_t kMostReaders = 6;  // who writes later conflicts with one of them, or knows them all
+  constexpr std::size_t kMost = 64;           // likewise, of reductions
+  std::vector<CopySpan>& line = lines_[offset / kLine];
+  const Access& newer = span.access;
+  const auto is_inside = [&](const CopySpan& old) { return span.begin <= old.begin && old.end <= span.end; };
+  std::erase_if(line, [&](const CopySpan& old) {
+    if (!is_inside(old) || (old.access.is_write && !newer.is_write)) return false;
+    const bool is_known =
+        old.is_known_to(view) ||
+        (old.access.cluster == newer.cluster && old.access.who == newer.who && old.access.epoch <= newer.epoch);
+    return is_known || (newer.is_write && !(old.is_reduction && span.is_reduction));
+  });
+  const auto reads_as_much = [&](const CopySpan& old) {
+    return !old.access.is_write && old.begin <= span.begin && span.end <= old.end;
+  };
+  if (!newer.is_write && std::count_if(line.begin(), line.end(), reads_as_much) >= kMostReaders) return;
+  if (line.size() < kMost || !span.is_reduction) line.push_back(span);
+}
+
+GlobalShadow::Page& GlobalShadow::page_of(std::uint64_t address) {
+  const std::uint64_t number = address / (kPage * kPages);
   if (number != last_number_) {
-    last_ = &pages_.try_emplace(number, static_cast<std::uint32_t>(kPage)).first->second;
+    std::unique_ptr<Block>& block = blocks_[number];
+    if (block == nullptr) block = std::make_unique<Block>();
+    last_ = block.get();
     last_number_ = number;
   }
-  return *last_;
+  return (*last_)[address / kPage % kPages];
 }
 
 }  // namespace heddle::sim::check

@@ -8,6 +8,7 @@
 
 #include "sim/check/order.h"
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,7 @@ struct Access {
   bool is_strong = false;
   bool returns = false;                   // strong: the thread gets what was there
   bool keeps_value = false;               // it wrote what was there
+  bool is_map = false;                    // a copy reads its tensor map
   MemoryScope scope = MemoryScope::kCta;  // strong
 
   bool is_async() const { return by != By::kThread; }
@@ -191,17 +193,63 @@ class Shadow {
   std::vector<std::uint32_t> free_strong_;
 };
 
+// What copies do to a line of global memory. They move whole rows, so that a range stands for all of its bytes.
+struct CopySpan {
+  Access access;                    // without its bytes
+  std::uint8_t begin = 0, end = 0;  // in the line
+  bool is_reduction = false;
+  // Of a tensor map: it has been read, too, when its issuer has waited for this group, with .read or without.
+  Component group_of = 0;
+  Epoch group = 0;
+
+  bool is_known_to(const View& view) const {
+    return view.knows(access.cluster, access.who, access.epoch) ||
+           (group_of != 0 && view.knows(access.cluster, group_of, group));
+  }
+  // Those of the 16 bytes at this offset of the line.
+  std::uint16_t bytes_in(std::uint32_t offset) const;
+  Access in(std::uint32_t offset) const {
+    Access part = access;
+    part.bytes = bytes_in(offset);
+    return part;
+  }
+};
+
+// A page of global memory, as copies touch it.
+class CopyLines {
+ public:
+  static constexpr std::uint32_t kLine = 128;
+
+  explicit CopyLines(std::uint32_t bytes) : lines_(bytes / kLine) {}
+
+  const std::vector<CopySpan>& at(std::uint32_t offset) const { return lines_[offset / kLine]; }
+  // After the span was compared with those before it. `view` is of who makes it.
+  void record(std::uint32_t offset, const CopySpan& span, const View& view);
+
+ private:
+  std::vector<std::vector<CopySpan>> lines_;
+};
+
 // Global memory, as far as it was touched.
 class GlobalShadow {
  public:
   static constexpr std::uint64_t kPage = 4096;
 
-  Shadow& at(std::uint64_t address);
+  struct Page {
+    std::unique_ptr<Shadow> threads;
+    std::unique_ptr<CopyLines> copies;
+  };
+
+  Page& page_of(std::uint64_t address);
 
  private:
-  std::unordered_map<std::uint64_t, Shadow> pages_;
+  // The rows of a tensor are spread over pages, but mostly near one another.
+  static constexpr std::uint64_t kPages = 512;
+  using Block = std::array<Page, kPages>;
+
+  std::unordered_map<std::uint64_t, std::unique_ptr<Block>> blocks_;
   std::uint64_t last_number_ = ~std::uint64_t{0};
-  Shadow* last_ = nullptr;
+  Block* last_ = nullptr;
 };
 
 }  // namespace heddle::sim::check

@@ -387,6 +387,12 @@ const char* swizzle_text(Swizzle swizzle) {
   return number < std::size(kNames) ? kNames[number] : "unknown";
 }
 
+// Threads can change it if the launch was given its memory.
+sim::machine::MapOperand map_operand(const Machine& m, const TensorMap* map) {
+  const auto address = reinterpret_cast<std::uint64_t>(map);
+  return {*map, m.global().find(address, sizeof(*map)) == nullptr ? 0 : address};
+}
+
 }  // namespace
 
 void check_tensor_map(const TensorMap* map, const TileCopy& copy, CallSite site) {
@@ -421,7 +427,7 @@ void tensor_load(int cta_group, void* destination, const TensorMap* map, const s
     check_map_pointer(m, t, map, site);
     const SharedAddress to = e.address_of(destination, site);
     const auto target = static_cast<std::uint16_t>(1u << (to >> sim::machine::kRankShift));
-    m.tensor_load(t, cta_group, to, *map, coords, rank, e.address_of(bar, site), target, site);
+    m.tensor_load(t, cta_group, to, map_operand(m, map), coords, rank, e.address_of(bar, site), target, site);
   });
 }
 
@@ -429,15 +435,15 @@ void tensor_load_multicast(int cta_group, void* destination, const TensorMap* ma
                            int rank, MbarPtr bar, std::uint16_t mask, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
-    m.tensor_load(t, cta_group, e.address_of(destination, site), *map, coords, rank, e.address_of(bar, site),
-                  mask, site);
+    m.tensor_load(t, cta_group, e.address_of(destination, site), map_operand(m, map), coords, rank,
+                  e.address_of(bar, site), mask, site);
   });
 }
 
 void tensor_store(const TensorMap* map, const std::int32_t* coords, int rank, const void* source, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
-    m.tensor_store(t, *map, coords, rank, e.address_of(source, site), site);
+    m.tensor_store(t, map_operand(m, map), coords, rank, e.address_of(source, site), site);
   });
 }
 
@@ -445,14 +451,14 @@ void tensor_reduce(ReduceOp op, const TensorMap* map, const std::int32_t* coords
                    CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
-    m.tensor_reduce(t, op, *map, coords, rank, e.address_of(source, site), site);
+    m.tensor_reduce(t, op, map_operand(m, map), coords, rank, e.address_of(source, site), site);
   });
 }
 
 void tensor_prefetch(const TensorMap* map, const std::int32_t* coords, int rank, CallSite site) {
   instruct(true, site, [&](Executor&, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
-    m.tensor_prefetch(t, *map, coords, rank, site);
+    m.tensor_prefetch(t, map_operand(m, map), coords, rank, site);
   });
 }
 

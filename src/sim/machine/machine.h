@@ -258,6 +258,8 @@ class Machine {
                CallSite site);
   void cluster_arrive(Thread& thread, bool releases, CallSite site);
   bool cluster_wait(Thread& thread, CallSite site);
+  // The thread has done something for its whole warp, which had met: it comes before what they do next.
+  void did_for_warp(const Thread& thread, CallSite site);
   bool warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint32_t value, std::uint32_t operand,
                  CallSite site);
 
@@ -279,14 +281,15 @@ class Machine {
                    const Strong& how, CallSite site, const Update& update);
 
   // The copy engine.
-  void tensor_load(Thread& thread, int cta_group, SharedAddress destination, const TensorMap& map,
+  void tensor_load(Thread& thread, int cta_group, SharedAddress destination, const MapOperand& map,
                    const std::int32_t* coords, int rank, SharedAddress barrier, std::uint16_t mask, CallSite site,
                    TileMode mode = TileMode::kTile);
-  void tensor_store(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank,
+  void tensor_store(Thread& thread, const MapOperand& map, const std::int32_t* coords, int rank,
                     SharedAddress source, CallSite site, TileMode mode = TileMode::kTile);
-  void tensor_reduce(Thread& thread, isa::ReduceOp op, const TensorMap& map, const std::int32_t* coords, int rank,
-                     SharedAddress source, CallSite site);
-  void tensor_prefetch(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank, CallSite site);
+  void tensor_reduce(Thread& thread, isa::ReduceOp op, const MapOperand& map, const std::int32_t* coords,
+                     int rank, SharedAddress source, CallSite site);
+  void tensor_prefetch(Thread& thread, const MapOperand& map, const std::int32_t* coords, int rank,
+                       CallSite site);
   // `mask` names the CTAs that get the bytes, each at the same place; 0: the one of the address.
   void bulk_load(Thread& thread, SharedAddress destination, std::uint64_t global, std::uint32_t bytes,
                  SharedAddress barrier, CallSite site, std::uint16_t mask = 0);
@@ -438,8 +441,8 @@ class Machine {
                           const char* instruction) const;
   void check_not_barrier(const Thread& thread, const Cta& cta, std::uint32_t offset, std::uint32_t bytes,
                          CallSite site, const char* instruction, bool writes = true) const;
-  void issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const TensorMapSpec& spec, BoxCopy box,
-                   std::uint32_t offset, CallSite site);
+  void issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const MapOperand& map,
+                   const TensorMapSpec& spec, BoxCopy box, std::uint32_t offset, CallSite site);
   void check_peer_bytes(const Thread& thread, const Cta& target, std::uint32_t offset, std::uint32_t bytes,
                         CallSite site, const char* instruction) const;
   Warpgroup& whole_warpgroup(const Thread& thread, CallSite site, const char* instruction) const;

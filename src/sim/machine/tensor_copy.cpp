@@ -384,6 +384,24 @@ std::vector<SharedRange> BoxCopy::store_ranges(std::uint64_t first, std::uint64_
   return ranges;
 }
 
+// Bytes [begin, end) of each row that is inside the tensor.
+std::vector<GlobalRange> BoxCopy::global_rows(std::uint64_t first, std::uint64_t count, std::uint32_t begin,
+                                              std::uint32_t end) const {
+  std::vector<GlobalRange> ranges;
+  if (hull_.is_empty) return ranges;
+  Walk walk(*this, first);
+  for (std::uint64_t row = 0; row < count; ++row, walk.next()) {
+    if (!walk.is_inside()) continue;
+    const std::uint64_t address = walk.address() + begin;
+    if (!ranges.empty() && ranges.back().address + ranges.back().bytes == address) {
+      ranges.back().bytes += end - begin;
+    } else {
+      ranges.push_back({address, end - begin});
+    }
+  }
+  return ranges;
+}
+
 template <class Send>
 CopyFault BoxCopy::send_rows(std::uint64_t first, std::uint64_t count, GlobalWriter& global,
                              const Send& send) const {

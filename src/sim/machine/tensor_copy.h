@@ -68,6 +68,11 @@ struct SharedRange {
   std::uint32_t bytes = 0;
 };
 
+struct GlobalRange {
+  std::uint64_t address = 0;
+  std::uint32_t bytes = 0;
+};
+
 // The box of a map at some coordinates (innermost first), and its place in shared memory. `shared_address`
 // counts from the start of the CTA's shared memory, without a CTA rank; the swizzle depends on it. `shared`
 // in the functions below is that memory from address 0 on. The map must have passed check().
@@ -92,6 +97,14 @@ class BoxCopy {
   // reduction sends. Without what lies between narrow rows, and what a store clips.
   std::vector<SharedRange> load_ranges(std::uint64_t first, std::uint64_t count) const;
   std::vector<SharedRange> store_ranges(std::uint64_t first, std::uint64_t count) const;
+
+  // The global memory that these rows stand for: what a load reads, and what a store or a reduction writes.
+  std::vector<GlobalRange> load_sources(std::uint64_t first, std::uint64_t count) const {
+    return global_rows(first, count, inside_begin_, inside_end_);
+  }
+  std::vector<GlobalRange> store_targets(std::uint64_t first, std::uint64_t count) const {
+    return global_rows(first, count, 0, store_end_);
+  }
 
   // What can be known before anything moves. Global bounds show up in the functions that move rows.
   CopyFault load_fault(std::uint64_t shared_size) const;
@@ -123,6 +136,8 @@ class BoxCopy {
   std::uint32_t swizzle_of(std::uint32_t address) const { return patterns_[address / swizzle_line_bytes % 8]; }
   CopyFault outside(std::uint64_t address, std::uint64_t bytes) const;
   void add_row(std::vector<SharedRange>& ranges, std::uint32_t address, std::uint32_t bytes) const;
+  std::vector<GlobalRange> global_rows(std::uint64_t first, std::uint64_t count, std::uint32_t begin,
+                                       std::uint32_t end) const;
   template <class Send>
   CopyFault send_rows(std::uint64_t first, std::uint64_t count, GlobalWriter& global, const Send& send) const;
 

@@ -49,6 +49,7 @@ void cut(Copy& copy, Cta* target) {
   const std::uint64_t unit = copy.box ? 1 : 16;
   const std::uint64_t total = (copy.box ? copy.box->rows() : copy.bytes) / unit;
   const std::uint64_t pieces = std::min(kPieces, total);
+  if (copy.first_target == nullptr) copy.first_target = target;
   for (std::uint64_t p = 0; p < pieces; ++p) {
     const std::uint64_t first = total * p / pieces;
     const std::uint64_t last = total * (p + 1) / pieces;
@@ -109,16 +110,21 @@ void TmaEngine::issue(std::unique_ptr<Copy> copy) {
     Cta* target = copy->pieces.front().target;
     Barrier* barrier =
         target == nullptr ? nullptr : machine_.find_barrier(signalled_by(*copy, *target), copy->barrier);
-    machine_.emit({.kind = EventKind::kCopyIssue,
-                   .cta = copy->cta_linear,
-                   .thread = copy->issuer->tid,
-                   .barrier = barrier == nullptr ? 0 : barrier->id,
-                   .address = copy->shared | copy->cta->rank << kRankShift,
-                   .bytes = copy->bytes,
-                   .value = static_cast<std::uint64_t>(copy->kind),
-                   .copy = copy->id,
-                   .global = copy->global,
-                   .site = copy->site});
+    Event event{.kind = EventKind::kCopyIssue,
+                .cta = copy->cta_linear,
+                .thread = copy->issuer->tid,
+                .barrier = barrier == nullptr ? 0 : barrier->id,
+                .address = copy->shared | copy->cta->rank << kRankShift,
+                .bytes = copy->bytes,
+                .value = static_cast<std::uint64_t>(copy->kind),
+                .copy = copy->id,
+                .global = copy->global,
+                .site = copy->site};
+    machine_.emit(event);
+    event.kind = EventKind::kCopyReadMap;
+    event.global = copy->map;
+    event.bytes = sizeof(TensorMap);
+    if (copy->map != 0 && machine_.wants(event.kind)) machine_.emit(event);
   }
   copies_.push_back(std::move(copy));
 }
@@ -176,7 +182,30 @@ void TmaEngine::land_load(Copy& copy, const Piece& piece) {
                      .site = copy.site});
     }
   }
+  if (&target == copy.first_target && barrier != nullptr) {
+    tell_global(copy, piece, EventKind::kCopyReadGlobal, barrier->id);
+  }
   machine_.complete_tx(signalled, copy.barrier, bytes, copy.id, copy.site);
+}
+
+// The global memory that a piece reads or writes.
+std::vector<GlobalRange> TmaEngine::global_ranges(const Copy& copy, const Piece& piece) {
+  if (!copy.box) return {{copy.global + piece.first, static_cast<std::uint32_t>(piece.count)}};
+  return copy.kind == CopyKind::kLoad ? copy.box->load_sources(piece.first, piece.count)
+                                      : copy.box->store_targets(piece.first, piece.count);
+}
+
+void TmaEngine::tell_global(const Copy& copy, const Piece& piece, EventKind kind, std::uint32_t barrier) const {
+  if (!machine_.wants(kind)) return;
+  for (const GlobalRange& range : global_ranges(copy, piece)) {
+    machine_.emit({.kind = kind,
+                   .cta = copy.cta_linear,
+                   .barrier = barrier,
+                   .bytes = range.bytes,
+                   .copy = copy.id,
+                   .global = range.address,
+                   .site = copy.site});
+  }
 }
 
 void TmaEngine::land_in_peer(Copy& copy, const Piece& piece) {
@@ -250,14 +279,7 @@ void TmaEngine::land_store(Copy& copy, const Piece& piece) {
       std::memcpy(target, copy.staged.data() + piece.first, piece.count);
     }
   }
-  if (machine_.wants(EventKind::kCopyWriteGlobal)) {
-    machine_.emit({.kind = EventKind::kCopyWriteGlobal,
-                   .cta = copy.cta_linear,
-                   .bytes = static_cast<std::uint32_t>(piece.count * (copy.box ? copy.box->row_bytes() : 1)),
-                   .copy = copy.id,
-                   .global = copy.global,
-                   .site = copy.site});
-  }
+  tell_global(copy, piece, EventKind::kCopyWriteGlobal, 0);
 }
 
 void TmaEngine::finish(std::size_t index) {

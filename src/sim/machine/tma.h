@@ -49,6 +49,12 @@ class BulkGroups {
   std::size_t committed_ = 0;
 };
 
+// The tensor map of an instruction.
+struct MapOperand {
+  const TensorMap& map;
+  std::uint64_t global = 0;  // where it is, if in global memory, where threads may change it
+};
+
 // Part of a copy that lands at once.
 struct Piece {
   Cta* target = nullptr;  // whose shared memory is written, for loads
@@ -68,10 +74,12 @@ struct Copy {
   isa::ReduceOp op = isa::ReduceOp::kAdd;
   Reduction reduction = nullptr;      // of a flat copy, if it is one
   std::uint64_t global = 0;           // the tensor's address, or the flat copy's
+  std::uint64_t map = 0;              // where its tensor map is in global memory; 0: elsewhere
   std::uint32_t shared = 0;           // offset of the shared side
   std::uint32_t barrier = 0;          // offset of the barrier in each target
   std::optional<std::uint32_t> pair;  // cta_group::2: the rank in each target's pair that has the barrier
   std::vector<Piece> pieces;          // what has not landed
+  const Cta* first_target = nullptr;  // of loads: the bytes are read once, and sent to each
   std::vector<std::byte> staged;      // what a store has read from shared memory, or st.async has brought along
   bool source_was_read = false;       // shared-memory sources only
   std::uint64_t group = 0;
@@ -117,6 +125,8 @@ class TmaEngine {
   Cta& signalled_by(const Copy& copy, Cta& target) const;
   void read_source(Copy& copy);
   void land_store(Copy& copy, const Piece& piece);
+  static std::vector<GlobalRange> global_ranges(const Copy& copy, const Piece& piece);
+  void tell_global(const Copy& copy, const Piece& piece, EventKind kind, std::uint32_t barrier) const;
   void land_in_peer(Copy& copy, const Piece& piece);
   void finish(std::size_t index);
   [[noreturn]] void global_fault(const Copy& copy, std::uint64_t address) const;

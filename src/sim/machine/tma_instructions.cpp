@@ -162,13 +162,13 @@ void check_four_rows(const Machine& machine, const Thread& thread, TileMode mode
 
 }  // namespace
 
-void Machine::tensor_load(Thread& thread, int cta_group, SharedAddress destination, const TensorMap& map,
+void Machine::tensor_load(Thread& thread, int cta_group, SharedAddress destination, const MapOperand& map,
                           const std::int32_t* coords, int rank, SharedAddress barrier, std::uint16_t mask,
                           CallSite site, TileMode mode) {
   check_four_rows(*this, thread, mode, site, kLoad);
   const bool is_pair = cta_group == 2;
   if (is_pair) check_pairs(*this, thread, cluster_size_, site, kLoad);
-  const TensorMapSpec spec = decode(*this, thread, map, site, kLoad);
+  const TensorMapSpec spec = decode(*this, thread, map.map, site, kLoad);
   const std::uint32_t offset = destination & kOffsetMask;
   check_not_reserved(*this, thread, offset, site, kLoad);
   auto copy = std::make_unique<Copy>();
@@ -198,6 +198,7 @@ void Machine::tensor_load(Thread& thread, int cta_group, SharedAddress destinati
   copy->site = site;
   copy->bytes = static_cast<std::uint32_t>(copy->box->bytes());
   copy->global = reinterpret_cast<std::uint64_t>(spec.address);
+  copy->map = map.global;
   copy->shared = offset;
   copy->barrier = barrier & kOffsetMask;
   if (is_pair) copy->pair = at & 1u;
@@ -211,32 +212,32 @@ void Machine::tensor_load(Thread& thread, int cta_group, SharedAddress destinati
   tma_.issue(std::move(copy));
 }
 
-void Machine::tensor_store(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank,
+void Machine::tensor_store(Thread& thread, const MapOperand& map, const std::int32_t* coords, int rank,
                            SharedAddress source, CallSite site, TileMode mode) {
   check_four_rows(*this, thread, mode, site, kStore);
-  const TensorMapSpec spec = decode(*this, thread, map, site, kStore);
+  const TensorMapSpec spec = decode(*this, thread, map.map, site, kStore);
   check_own_source(*this, thread, source, site, kStore);
   const std::span<const std::int32_t> at(coords, static_cast<std::size_t>(rank));
   const std::uint32_t offset = source & kOffsetMask;
   refuse(*this, thread, box_of(mode, spec, at, offset).store_fault(thread.cta->shared_end), site, kStore);
-  issue_store(thread, CopyKind::kStore, isa::ReduceOp::kAdd, spec,
+  issue_store(thread, CopyKind::kStore, isa::ReduceOp::kAdd, map, spec,
               box_of(mode, spec, at, offset % kSwizzleRepeat), offset, site);
 }
 
-void Machine::tensor_reduce(Thread& thread, isa::ReduceOp op, const TensorMap& map, const std::int32_t* coords,
+void Machine::tensor_reduce(Thread& thread, isa::ReduceOp op, const MapOperand& map, const std::int32_t* coords,
                             int rank, SharedAddress source, CallSite site) {
-  const TensorMapSpec spec = decode(*this, thread, map, site, kReduce);
+  const TensorMapSpec spec = decode(*this, thread, map.map, site, kReduce);
   check_own_source(*this, thread, source, site, kReduce);
   const std::span<const std::int32_t> at(coords, static_cast<std::size_t>(rank));
   const BoxCopy box(spec, at, source & kOffsetMask);
   refuse(*this, thread, box.reduce_fault(op, thread.cta->shared_end), site, kReduce);
   const std::uint32_t offset = source & kOffsetMask;
-  issue_store(thread, CopyKind::kReduce, op, spec, BoxCopy(spec, at, offset % kSwizzleRepeat), offset, site);
+  issue_store(thread, CopyKind::kReduce, op, map, spec, BoxCopy(spec, at, offset % kSwizzleRepeat), offset, site);
 }
 
 // The source is read into a buffer first, where it keeps its place in the swizzle pattern: `box` lies there.
-void Machine::issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const TensorMapSpec& spec, BoxCopy box,
-                          std::uint32_t offset, CallSite site) {
+void Machine::issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const MapOperand& map,
+                          const TensorMapSpec& spec, BoxCopy box, std::uint32_t offset, CallSite site) {
   auto copy = std::make_unique<Copy>();
   copy->box.emplace(std::move(box));
   copy->kind = kind;
@@ -245,16 +246,17 @@ void Machine::issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const
   copy->site = site;
   copy->bytes = static_cast<std::uint32_t>(copy->box->bytes());
   copy->global = reinterpret_cast<std::uint64_t>(spec.address);
+  copy->map = map.global;
   copy->shared = offset;
   copy->group = thread.groups.add();
   changed();
   tma_.issue(std::move(copy));
 }
 
-void Machine::tensor_prefetch(Thread& thread, const TensorMap& map, const std::int32_t* coords, int rank,
+void Machine::tensor_prefetch(Thread& thread, const MapOperand& map, const std::int32_t* coords, int rank,
                               CallSite site) {
   constexpr const char* kPrefetch = "cp.async.bulk.prefetch.tensor";
-  const TensorMapSpec spec = decode(*this, thread, map, site, kPrefetch);
+  const TensorMapSpec spec = decode(*this, thread, map.map, site, kPrefetch);
   // Any aligned shared address will do: a prefetch has none.
   const BoxCopy box(spec, std::span(coords, static_cast<std::size_t>(rank)), kSharedBase);
   refuse(*this, thread, box.load_fault(std::uint64_t{1} << kRankShift), site, kPrefetch);

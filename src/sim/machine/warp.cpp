@@ -183,6 +183,16 @@ void Machine::finish_meeting(const Thread& thread, const Rendezvous& meeting, Ca
   }
 }
 
+void Machine::did_for_warp(const Thread& thread, CallSite site) {
+  if (!wants(EventKind::kWarpMeet)) return;
+  emit({.kind = EventKind::kWarpMeet,
+        .orders = true,
+        .cta = thread.cta->linear,
+        .thread = thread.warp() * 32,
+        .value = isa::kFullMask,
+        .site = site});
+}
+
 // Lanes that wait for this one go on without it, unless all 32 are needed.
 void Machine::exit_meetings(const Thread& thread) {
   Warp& warp = thread.cta->warps[thread.warp()];

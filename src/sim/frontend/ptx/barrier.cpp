@@ -76,6 +76,14 @@ std::uint32_t fence(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
+// more: of tensor maps; flags: of memory at the same scope.
+std::uint32_t tensor_map_fence(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    warp.machine->fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
+    warp.machine->fence(warp.thread(l), static_cast<FenceKind>(i.more[0]), i.site);
+  });
+}
+
 std::uint32_t no_fence(Warp&, const Instruction&, std::uint32_t mask) { return mask; }
 
 // mbarrier. flags: 1: the address is generic; 2: cluster scope; 4: .noComplete; 8: parity; 16: .relaxed; 32: the
@@ -355,10 +363,14 @@ void add_barrier_forms(FormTable& table) {
                     : b.mod(1) == ".shared::cta" ? FenceKind::kProxyAsyncSharedCta
                                                  : FenceKind::kProxyAsync);
   });
-  // Model: every view of a tensor map or of aliased memory is up to date.
+  // Model: every view of aliased memory is up to date.
   table.add("fence.proxy.alias", [](Build& b) { b.machine(no_fence); });
-  table.add("fence.proxy{.tensormap::generic}{.acquire,.release}{.cta,.cluster,.gpu,.sys}",
-            [](Build& b) { b.machine(no_fence); });
+  table.add("fence.proxy{.tensormap::generic}{.acquire,.release}{.cta,.cluster,.gpu,.sys}", [](Build& b) {
+    b.out().more = {static_cast<std::uint32_t>(b.mod(1) == ".release" ? FenceKind::kTensorMapRelease
+                                                                      : FenceKind::kTensorMapAcquire)};
+    b.out().flags = static_cast<std::uint32_t>(fence_of_scope(b.mod(2)));
+    b.machine(tensor_map_fence);
+  });
   table.add("fence[.sc,.acq_rel,.acquire,.release]{.cta,.cluster,.gpu,.sys}",
             [](Build& b) { decode_fence(b, fence_of_scope(b.mod(1))); });
   table.add("membar{.cta,.gl,.sys}", [](Build& b) { decode_fence(b, fence_of_scope(b.mod(0))); });

@@ -37,8 +37,16 @@ SharedAddress shared_at(const Warp& warp, const Instruction& i, std::size_t whic
   return static_cast<SharedAddress>(address_at(warp, i, which, lane));
 }
 
+// A tensor map, and where it lies if in global memory.
+struct MapAt {
+  TensorMap map;
+  std::uint64_t global = 0;
+
+  machine::MapOperand operand() const { return {map, global}; }
+};
+
 // The address of a tensor map is generic: it lies in global memory, in constant memory or among the parameters.
-TensorMap map_at(Warp& warp, const Instruction& i, std::size_t which, std::uint32_t lane) {
+MapAt map_at(Warp& warp, const Instruction& i, std::size_t which, std::uint32_t lane) {
   const std::uint64_t address = address_at(warp, i, which, lane);
   const machine::Thread& thread = warp.thread(lane);
   if (address % 64 != 0) {
@@ -59,9 +67,10 @@ TensorMap map_at(Warp& warp, const Instruction& i, std::size_t which, std::uint3
                         fmt::format("a copy with a tensor map at {:#x}, where there are not {} bytes of it: {}",
                                     address, sizeof(TensorMap), warp.machine->global().describe(address)));
   }
-  TensorMap map;
-  std::memcpy(&map, bytes, sizeof(map));
-  return map;
+  MapAt found;
+  std::memcpy(&found.map, bytes, sizeof(found.map));
+  if ((address & kWindowMask) != kParamWindow) found.global = address;
+  return found;
 }
 
 std::array<std::int32_t, 5> coords_of(const Warp& warp, const Instruction& i, std::uint32_t lane) {
@@ -84,7 +93,7 @@ std::uint32_t tensor_load(Warp& warp, const Instruction& i, std::uint32_t mask) 
     const SharedAddress to = shared_at(warp, i, 0, l);
     const auto targets = i.b == kNone ? static_cast<std::uint16_t>(1u << (to >> machine::kRankShift))
                                       : static_cast<std::uint16_t>(warp.rows[i.b][l]);
-    warp.machine->tensor_load(warp.thread(l), static_cast<int>(i.flags & 3), to, map_at(warp, i, 1, l),
+    warp.machine->tensor_load(warp.thread(l), static_cast<int>(i.flags & 3), to, map_at(warp, i, 1, l).operand(),
                               coords_of(warp, i, l).data(), rank_of(i), shared_at(warp, i, 2, l), targets, i.site,
                               mode_of(i));
   });
@@ -93,24 +102,25 @@ std::uint32_t tensor_load(Warp& warp, const Instruction& i, std::uint32_t mask) 
 
 std::uint32_t tensor_store(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->tensor_store(warp.thread(l), map_at(warp, i, 0, l), coords_of(warp, i, l).data(), rank_of(i),
-                               shared_at(warp, i, 1, l), i.site, mode_of(i));
+    warp.machine->tensor_store(warp.thread(l), map_at(warp, i, 0, l).operand(), coords_of(warp, i, l).data(),
+                               rank_of(i), shared_at(warp, i, 1, l), i.site, mode_of(i));
   });
   return mask;
 }
 
 std::uint32_t tensor_reduce(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->tensor_reduce(warp.thread(l), static_cast<isa::ReduceOp>(i.flags), map_at(warp, i, 0, l),
-                                coords_of(warp, i, l).data(), rank_of(i), shared_at(warp, i, 1, l), i.site);
+    warp.machine->tensor_reduce(warp.thread(l), static_cast<isa::ReduceOp>(i.flags),
+                                map_at(warp, i, 0, l).operand(), coords_of(warp, i, l).data(), rank_of(i),
+                                shared_at(warp, i, 1, l), i.site);
   });
   return mask;
 }
 
 std::uint32_t tensor_prefetch(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->tensor_prefetch(warp.thread(l), map_at(warp, i, 0, l), coords_of(warp, i, l).data(), rank_of(i),
-                                  i.site);
+    warp.machine->tensor_prefetch(warp.thread(l), map_at(warp, i, 0, l).operand(), coords_of(warp, i, l).data(),
+                                  rank_of(i), i.site);
   });
   return mask;
 }

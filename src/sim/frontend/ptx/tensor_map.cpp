@@ -129,6 +129,8 @@ std::uint32_t copy_and_fence(Warp& warp, const Instruction& i, std::uint32_t mas
         read_map(warp, l, Space::kShared, warp.rows[i.b][l] + i.more[0], map, i);
         write_map(warp, l, Space::kGlobal, warp.rows[i.a][l] + i.value, map, i);
         warp.machine->fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
+        warp.machine->fence(warp.thread(l), FenceKind::kTensorMapRelease, i.site);
+        warp.machine->did_for_warp(warp.thread(l), i.site);
       },
       [](std::uint32_t) { return true; });
 }
