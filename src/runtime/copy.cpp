@@ -59,6 +59,17 @@ std::byte* reach(const State& card, const Box& box, const Extent& extent, bool m
   return found->host.get() + offset;
 }
 
+// Kernels find something there from now on.
+void note_written(const State& card, const Box& to, const Extent& extent) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(to.begin);
+  const sim::GlobalMemory::Region* region = card.memory.global().find(begin, extent.width);
+  if (region == nullptr || region->written == nullptr) return;
+  for (std::size_t z = 0; z < extent.depth; ++z) {
+    for (std::size_t y = 0; y < extent.height; ++y)
+      sim::GlobalMemory::note_written(*region, begin + z * to.slice + y * to.pitch, extent.width);
+  }
+}
+
 }  // namespace
 
 bool multiply(std::size_t a, std::size_t b, std::size_t& result) {
@@ -88,6 +99,7 @@ Error copy_box(State& card, const Box& to, const Box& from, const Extent& extent
       std::memmove(target + z * to.slice + y * to.pitch, source + z * from.slice + y * from.pitch, extent.width);
     }
   }
+  note_written(card, to, extent);
   return Error::kSuccess;
 }
 
@@ -108,6 +120,7 @@ Error fill_box(State& card, const Box& to, std::span<const std::byte> value, con
         std::memcpy(row + x, value.data(), value.size());
     }
   }
+  note_written(card, to, extent);
   return Error::kSuccess;
 }
 

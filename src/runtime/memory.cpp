@@ -72,7 +72,11 @@ const Allocation& Memory::insert(Allocation made, std::string name, std::size_t 
   if (made.begin == nullptr) throw std::bad_alloc();
   const std::uintptr_t address = number(made.begin);
   try {
-    global_.add_at(address, std::move(name), made.host.get(), made.bytes, is_writable);
+    if (made.kind == MemoryKind::kDevice) {
+      global_.add_unwritten(address, std::move(name), made.host.get(), made.bytes);
+    } else {
+      global_.add_at(address, std::move(name), made.host.get(), made.bytes, is_writable);
+    }
     const Allocation& one = allocations_.emplace(address, std::move(made)).first->second;
     if (counts(one.kind)) used_ += one.bytes;
     if (is_guarded(one)) ++guarded_;

@@ -56,7 +56,8 @@ class Museum {
     add("out", outcome.out);
     add("in", in);
     add("scratch", scratch);
-    add("raw", raw);
+    memory.add_unwritten(reinterpret_cast<std::uint64_t>(&raw), "raw", &raw, sizeof raw);
+    arguments.add(static_cast<void*>(&raw));
     // As the kernels declare it; the alignment of isa::TensorMap is larger.
     const isa::TensorMap load_map = map_of(in), store_map = map_of(outcome.out);
     arguments.add_bytes(&load_map, sizeof load_map, 64);

@@ -15,10 +15,13 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace heddle::sim {
+
+class WrittenBytes;
 
 class GlobalMemory {
  public:
@@ -28,6 +31,7 @@ class GlobalMemory {
     std::uint64_t bytes;
     std::byte* host;  // where the bytes are
     bool writable;
+    std::shared_ptr<WrittenBytes> written = nullptr;  // which bytes mean something; null: all
   };
 
   GlobalMemory() = default;
@@ -42,6 +46,20 @@ class GlobalMemory {
   void add_read_only(std::string name, const void* host, std::size_t bytes);
   // The same, for bytes that kernels know by an address of their own.
   void add_at(std::uint64_t address, std::string name, void* host, std::size_t bytes, bool writable = true);
+
+  // The same, for bytes that mean nothing until somebody writes them.
+  void add_unwritten(std::uint64_t address, std::string name, void* host, std::size_t bytes);
+
+  // Whether there are such bytes at all, in any layer.
+  bool has_unwritten() const { return has_unwritten_ || (below_ != nullptr && below_->has_unwritten()); }
+  // Somebody writes bytes of the region; and those of the bytes, 32 at most, that nobody has written: bit b for
+  // the byte at address + b.
+  static void note_written(const Region& region, std::uint64_t address, std::uint64_t bytes) {
+    if (region.written != nullptr) note_written(*region.written, address - region.address, bytes);
+  }
+  static std::uint32_t unwritten(const Region& region, std::uint64_t address, std::uint32_t bytes) {
+    return region.written == nullptr ? 0 : unwritten(*region.written, address - region.address, bytes);
+  }
 
   // Takes away the region that begins at `address`; false if there is none. A report about what was there still
   // names it and says that it was `how`: freed, unregistered.
@@ -61,6 +79,9 @@ class GlobalMemory {
   std::string describe(std::uint64_t address) const;
 
  private:
+  static void note_written(WrittenBytes& written, std::uint64_t offset, std::uint64_t bytes);
+  static std::uint32_t unwritten(const WrittenBytes& written, std::uint64_t offset, std::uint32_t bytes);
+
   struct Gone {
     std::string name;
     std::uint64_t bytes;
@@ -73,6 +94,7 @@ class GlobalMemory {
   const Region* hit(std::uint64_t address, std::uint64_t bytes) const;  // in this layer alone
 
   const GlobalMemory* below_ = nullptr;
+  bool has_unwritten_ = false;                             // or had
   std::map<std::uint64_t, Region> regions_;                // by address
   std::map<std::uint64_t, Gone> gone_;                     // by address: the last that were removed, for reports
   std::deque<std::uint64_t> gone_order_;                   // their addresses, the oldest first

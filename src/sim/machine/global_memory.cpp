@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/written_bytes.h"
+
 #include <heddle/host/error.h>
 #include <heddle/sim/global_memory.h>
 
@@ -21,12 +23,17 @@ bool holds(const GlobalMemory::Region& region, std::uint64_t address, std::uint6
 }  // namespace
 
 GlobalMemory::GlobalMemory(const GlobalMemory& other)
-    : below_(other.below_), regions_(other.regions_), gone_(other.gone_), gone_order_(other.gone_order_) {}
+    : below_(other.below_),
+      has_unwritten_(other.has_unwritten_),
+      regions_(other.regions_),
+      gone_(other.gone_),
+      gone_order_(other.gone_order_) {}
 
 GlobalMemory& GlobalMemory::operator=(const GlobalMemory& other) {
   if (this == &other) return *this;
   last_hit_.store(nullptr, std::memory_order_relaxed);
   below_ = other.below_;
+  has_unwritten_ = other.has_unwritten_;
   regions_ = other.regions_;
   gone_ = other.gone_;
   gone_order_ = other.gone_order_;
@@ -44,6 +51,20 @@ void GlobalMemory::add_read_only(std::string name, const void* host, std::size_t
 
 void GlobalMemory::add_at(std::uint64_t address, std::string name, void* host, std::size_t bytes, bool writable) {
   insert({std::move(name), address, bytes, static_cast<std::byte*>(host), writable});
+}
+
+void GlobalMemory::add_unwritten(std::uint64_t address, std::string name, void* host, std::size_t bytes) {
+  insert({std::move(name), address, bytes, static_cast<std::byte*>(host), true,
+          std::make_shared<WrittenBytes>(bytes)});
+  has_unwritten_ = true;
+}
+
+void GlobalMemory::note_written(WrittenBytes& written, std::uint64_t offset, std::uint64_t bytes) {
+  written.write(offset, bytes);
+}
+
+std::uint32_t GlobalMemory::unwritten(const WrittenBytes& written, std::uint64_t offset, std::uint32_t bytes) {
+  return written.unwritten(offset, bytes);
 }
 
 void GlobalMemory::insert(Region region) {

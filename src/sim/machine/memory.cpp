@@ -121,6 +121,7 @@ void Machine::st_global(Thread& thread, std::uint64_t address, const void* regis
   const bool is_watched = wants(EventKind::kGlobalWrite);
   const bool is_same = is_watched && std::memcmp(target, registers, bytes) == 0;
   std::memcpy(target, registers, bytes);
+  GlobalMemory::note_written(*region, address, bytes);
   changed();
   if (is_watched) {
     emit({.kind = EventKind::kGlobalWrite,
@@ -176,6 +177,8 @@ void Machine::atom_global(Thread& thread, std::uint64_t address, std::uint32_t b
   std::memcpy(before.data(), target, bytes);
   Strong done = how;
   done.writes = update(target);
+  // What is built on bytes that nobody has written is no better than they.
+  if (done.writes && how.old != Strong::Old::kBuiltOn) GlobalMemory::note_written(*region, address, bytes);
   if (std::memcmp(before.data(), target, bytes) != 0) changed();
   if (wants(EventKind::kGlobalStrong)) {
     emit({.kind = EventKind::kGlobalStrong,

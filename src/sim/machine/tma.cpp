@@ -208,6 +208,15 @@ void TmaEngine::tell_global(const Copy& copy, const Piece& piece, EventKind kind
   }
 }
 
+void TmaEngine::note_written(const Copy& copy, const Piece& piece) const {
+  const GlobalMemory::Region* region = machine_.global().find(copy.global, 1);
+  if (region == nullptr || region->written == nullptr) return;
+  for (const GlobalRange& range : global_ranges(copy, piece)) {
+    region = machine_.global().find(range.address, range.bytes);
+    if (region != nullptr) GlobalMemory::note_written(*region, range.address, range.bytes);
+  }
+}
+
 void TmaEngine::land_in_peer(Copy& copy, const Piece& piece) {
   Cta& target = *piece.target;
   const auto first = static_cast<std::uint32_t>(piece.first);
@@ -279,6 +288,7 @@ void TmaEngine::land_store(Copy& copy, const Piece& piece) {
       std::memcpy(target, copy.staged.data() + piece.first, piece.count);
     }
   }
+  if (copy.kind == CopyKind::kStore) note_written(copy, piece);
   tell_global(copy, piece, EventKind::kCopyWriteGlobal, 0);
 }
 

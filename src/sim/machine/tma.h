@@ -126,6 +126,7 @@ class TmaEngine {
   void read_source(Copy& copy);
   void land_store(Copy& copy, const Piece& piece);
   static std::vector<GlobalRange> global_ranges(const Copy& copy, const Piece& piece);
+  void note_written(const Copy& copy, const Piece& piece) const;
   void tell_global(const Copy& copy, const Piece& piece, EventKind kind, std::uint32_t barrier) const;
   void land_in_peer(Copy& copy, const Piece& piece);
   void finish(std::size_t index);

@@ -65,6 +65,7 @@ struct AtomicUndefined {
                   std::uint32_t bytes)
       : address(at), size(bytes), space(where) {
     if (space == Space::kShared) old = unwritten_at(warp, lane, address, bytes);
+    if (space == Space::kGlobal) old = unwritten_in_global(warp, address, bytes);
     if (warp.undefined_rows != 0) operand = undefined_of(*warp.frame, i.b, lane);
   }
 
@@ -72,8 +73,12 @@ struct AtomicUndefined {
     if (operand.bits != 0 && space == Space::kGlobal) {
       return use_undefined(warp, lane, i, operand.origin, "goes to global memory");
     }
-    if (old != 0 && i.d != kNone)
-      set_undefined(warp, *warp.frame, i.d, lane, undefined_word(warp, lane, address, old, i));
+    if (old != 0 && i.d != kNone) {
+      set_undefined(warp, *warp.frame, i.d, lane,
+                    space == Space::kGlobal ? undefined_global_word(warp, lane, address, old, i)
+                                            : undefined_word(warp, lane, address, old, i));
+    }
+    if (space == Space::kGlobal) return;
     const bool is_exchange = op_of(i) == AtomOp::kExch;
     if (operand.bits == 0 && (old == 0 || is_exchange)) return;
     warp.interpreter->unwrite(warp.thread(lane), static_cast<machine::SharedAddress>(address), (1u << size) - 1);

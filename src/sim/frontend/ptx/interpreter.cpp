@@ -311,12 +311,23 @@ void Interpreter::use_undefined(Warp& warp, std::uint32_t lane, const Instructio
     races_->use_unwritten(origin.cta, origin.offset, use);
     return;
   }
+  const std::string loaded =
+      fmt::format("{:<62} {}", fmt::format("taken by warp {}, lane {}", origin.tid / 32, origin.tid % 32),
+                  machine::place(origin.instruction->site));
+  if (origin.kind == Origin::Kind::kGlobal) {
+    machine_.judge(&user, i.site,
+                   {.code = FaultCode::kUninitialisedRead,
+                    .headline = fmt::format("a value {} that was read from {}, which nobody has written", how,
+                                            machine_.global().describe(origin.global)),
+                    .details = {loaded},
+                    .places = {.first = i.site, .second = origin.instruction->site}});
+    return;
+  }
   machine_.fault(
       &user, i.site, FaultCode::kDivergence,
       fmt::format("a value {} that lane {} of a shuffle was to give, which has exited or is not in its mask", how,
                   origin.offset),
-      {fmt::format("{:<62} {}", fmt::format("taken by warp {}, lane {}", origin.tid / 32, origin.tid % 32),
-                   machine::place(origin.instruction->site))});
+      {loaded});
 }
 
 // Runs the active lanes, and whom they meet, until all of them block, exit or give way.

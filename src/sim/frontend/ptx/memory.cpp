@@ -211,8 +211,9 @@ void load(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const Row& a = warp.rows[i.a];
   const Strong strong = strong_of(i.flags >> kStrongShift, true, false);
   const bool is_strong = (i.flags & kStrong) != 0;
-  const bool is_elsewhere = space == Space::kGlobal || space == Space::kConst;
-  const bool follows = !is_elsewhere && (warp.interpreter->follows_values() || !warp.local_undefined.empty());
+  const bool is_written =
+      space == Space::kConst || (space == Space::kGlobal && !warp.machine->global().has_unwritten());
+  const bool follows = !is_written && (warp.interpreter->follows_values() || !warp.local_undefined.empty());
   for_lanes(mask, [&](std::uint32_t l) {
     alignas(32) std::array<std::byte, 32> buffer;
     const std::uint64_t address = a[l] + i.value;

@@ -273,6 +273,22 @@ void follow_results(Warp& warp, const Flow& flow, std::uint32_t done) {
   });
 }
 
+std::uint32_t unwritten_in_global(const Warp& warp, std::uint64_t address, std::uint32_t bytes) {
+  const GlobalMemory& memory = warp.machine->global();
+  if (!memory.has_unwritten() || !warp.interpreter->follows_values()) return 0;
+  const GlobalMemory::Region* region = memory.find(address, bytes);
+  return region == nullptr ? 0 : GlobalMemory::unwritten(*region, address, bytes);
+}
+
+Undefined undefined_global_word(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t unwritten,
+                                const Instruction& i) {
+  return {of_bytes(unwritten),
+          note_origin(warp, {.kind = Origin::Kind::kGlobal,
+                             .tid = warp.thread(lane).tid,
+                             .global = address + static_cast<std::uint32_t>(std::countr_zero(unwritten)),
+                             .instruction = &i})};
+}
+
 std::uint32_t unwritten_at(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes) {
   return warp.interpreter->unwritten(warp.thread(lane), static_cast<machine::SharedAddress>(address), bytes);
 }
@@ -338,12 +354,17 @@ void load_undefined(Warp& warp, std::uint32_t lane, Space space, std::uint64_t a
     if (is_signed && bytes < 8 && (value.bits & top) != 0) value.bits |= ~low_bits(8 * bytes);
     set_undefined(warp, *warp.frame, i.rows[e], lane, value);
   };
-  if (space == Space::kShared) {
-    const std::uint32_t unwritten = unwritten_at(warp, lane, address, bytes * count);
+  if (space == Space::kShared || space == Space::kGlobal) {
+    const bool is_shared = space == Space::kShared;
+    const std::uint32_t unwritten = is_shared ? unwritten_at(warp, lane, address, bytes * count)
+                                              : unwritten_in_global(warp, address, bytes * count);
     if (unwritten == 0) return;
     for (std::uint32_t e = 0; e < count; ++e) {
       const std::uint32_t part = unwritten >> e * bytes & static_cast<std::uint32_t>(low_bits(bytes));
-      if (part != 0) set(e, undefined_word(warp, lane, address + e * bytes, part, i));
+      if (part == 0) continue;
+      const std::uint64_t at = address + e * bytes;
+      set(e,
+          is_shared ? undefined_word(warp, lane, at, part, i) : undefined_global_word(warp, lane, at, part, i));
     }
   } else if (is_local(space, address) && !warp.local_undefined.empty()) {
     for (std::uint32_t e = 0; e < count; ++e) set(e, local_undefined(warp, lane, address + e * bytes, bytes));

@@ -25,12 +25,13 @@ using UndefinedBits = std::array<std::uint64_t, 32>;  // by lane
 
 // Where a value comes from that is not defined.
 struct Origin {
-  enum class Kind : std::uint8_t { kShared, kLane };
+  enum class Kind : std::uint8_t { kShared, kGlobal, kLane };
 
   Kind kind = Kind::kShared;
   std::uint32_t tid = 0;     // of the thread that got it
   std::uint32_t cta = 0;     // kShared: whose memory it is, as index in the grid
   std::uint32_t offset = 0;  // kShared: of the first byte; kLane: the lane that gave nothing
+  std::uint64_t global = 0;  // kGlobal: the address of the first byte
   const Instruction* instruction = nullptr;
 
   bool operator==(const Origin&) const = default;
@@ -67,7 +68,11 @@ void store_undefined(Warp& warp, std::uint32_t lane, Space space, std::uint64_t 
                      const Instruction& instruction);
 void copy_local_undefined(Warp& warp, std::uint32_t lane, std::uint64_t to, std::uint64_t from,
                           std::uint64_t bytes);
-// Which of the bytes of shared memory nobody has written, and a value of them.
+// Which of the bytes of global memory nobody has written, and a value of them.
+std::uint32_t unwritten_in_global(const Warp& warp, std::uint64_t address, std::uint32_t bytes);
+Undefined undefined_global_word(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t unwritten,
+                                const Instruction& instruction);
+// The same of shared memory.
 std::uint32_t unwritten_at(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes);
 Undefined undefined_word(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t unwritten,
                          const Instruction& instruction);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Global memory that nobody has written, as cudaMalloc gives it: reading it is no mistake, using the value is.
+#include "../support/ptx_run.h"
+
+#include <string>
+#include <vector>
+
+namespace heddle::test {
+namespace {
+
+// `in` is memory that nobody has written but for its first `written` bytes. %rd1: the thread's word of `out`;
+// %rd2: its word of `in`; %rd3: `in`; %r5: a tile of shared memory that holds 7 in each word.
+sim::Report run(const std::string& body, std::uint64_t written = 0) {
+  const std::string text = ptx_module(
+      "ld.param.u64 %rd1, [out]; ld.param.u64 %rd3, [in]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 4;\n"
+      "add.u64 %rd1, %rd1, %rd4; add.u64 %rd2, %rd3, %rd4; mov.u32 %r5, dyn; shl.b32 %r6, %r1, 2;\n"
+      "add.u32 %r6, %r5, %r6; st.shared.u32 [%r6], 7; fence.proxy.async.shared::cta; bar.sync 0;\n"
+      "setp.ne.u32 %p1, %r1, 0;\n" +
+          body + "ret;",
+      ".extern .shared .align 128 .b8 dyn[];");
+  const sim::PtxModule module = sim::PtxModule::load(text, "test.ptx");
+  std::vector<std::uint32_t> out(1024, 0), in(1024, 0);
+  const auto address = reinterpret_cast<std::uint64_t>(in.data());
+  sim::GlobalMemory memory;
+  memory.add("out", out.data(), 4 * out.size());
+  memory.add_unwritten(address, "in", in.data(), 4 * in.size());
+  if (written != 0) sim::GlobalMemory::note_written(*memory.find(address, written), address, written);
+  sim::PtxArguments arguments;
+  arguments.add(out.data());
+  arguments.add(in.data());
+  return module.launch("k", {.memory = &memory, .kernel = "k"},
+                       {.grid = {},
+                        .block = {32, 1, 1},
+                        .cluster = {0, 0, 0},
+                        .dynamic_shared_bytes = 1024,
+                        .registers = 0,
+                        .print = {}},
+                       arguments);
+}
+
+void expect_silent(const std::string& body, std::uint64_t written = 0) {
+  const sim::Report report = run(body, written);
+  EXPECT_TRUE(report.ok()) << body << "\n" << report.text();
+}
+
+void expect_used(const std::string& body, const std::string& how, std::uint64_t written = 0) {
+  const sim::Report report = run(body, written);
+  ASSERT_TRUE(report.has("uninitialised_read")) << body << "\n" << report.text();
+  EXPECT_NE(report.text().find(how), std::string::npos) << report.text();
+}
+
+const std::string kLoad = "ld.global.u32 %r4, [%rd2];\n";
+const std::string kUse = "st.global.u32 [%rd1], %r4;\n";
+
+TEST(PtxUnwrittenGlobal, UsingItIsAMistakeAndReadingItIsNot) {
+  expect_silent(kLoad);
+  expect_silent(kLoad + "and.b32 %r4, %r4, 0; " + kUse);
+  expect_used(kLoad + kUse, "[uninitialised_read] a value is stored to global memory that was read from in + 0");
+  expect_used(kLoad + "setp.eq.u32 %p2, %r4, 0; @%p2 bra OVER;\nOVER: ", "decides a branch");
+  expect_used("ld.relaxed.gpu.global.u32 %r4, [%rd2];\n" + kUse, "in + 0");
+  expect_used("ld.u32 %r4, [%rd2];\n" + kUse, "in + 0");
+}
+
+TEST(PtxUnwrittenGlobal, WhoeverWritesItMakesItMeanSomething) {
+  expect_silent("st.global.u32 [%rd2], 3;\n" + kLoad + kUse);
+  expect_silent("st.relaxed.gpu.global.u32 [%rd2], 3;\n" + kLoad + kUse);
+  expect_used("st.global.u16 [%rd2], 3;\n" + kLoad + kUse, "in + 2");
+  expect_silent(kLoad + kUse, 4096);
+  expect_silent(kLoad + kUse, 128);
+  expect_used(kLoad + kUse, "in + 124", 124);
+  const std::string store =
+      "@!%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd3], [%r5], 128; @!%p1 cp.async.bulk.commit_group;\n"
+      "@!%p1 cp.async.bulk.wait_group 0;\nbar.sync 0;\n";
+  expect_silent(store + kLoad + kUse);
+  expect_used(store + "ld.global.u32 %r4, [%rd2+128];\n" + kUse, "in + 128");
+}
+
+TEST(PtxUnwrittenGlobal, WhatIsBuiltOnItIsNoBetter) {
+  expect_used("atom.global.add.u32 %r4, [%rd2], 1;\n" + kUse, "in + 0");
+  expect_used("red.global.add.u32 [%rd2], 1; bar.sync 0;\n" + kLoad + kUse, "in + 0");
+  expect_silent("red.global.add.u32 [%rd2], 1;\n");
+  expect_silent("atom.global.exch.b32 %r7, [%rd2], 1;\n" + kLoad + kUse);
+  const std::string reduce =
+      "@!%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd3], [%r5], 128;\n"
+      "@!%p1 cp.async.bulk.commit_group;\n@!%p1 cp.async.bulk.wait_group 0;\nbar.sync 0;\n";
+  expect_used(reduce + kLoad + kUse, "in + 0");
+  expect_silent(reduce + kLoad + kUse, 4096);
+}
+
+}  // namespace
+}  // namespace heddle::test
