@@ -402,15 +402,18 @@ bool RaceChecker::stops_for_conflict(const Side& before, const Side& now, const 
                      [&] { return report_.conflict(before, now, cta, offset, granule); });
 }
 
-void RaceChecker::finish() {
+bool RaceChecker::stops_for_uses() {
   for (std::uint32_t linear = 0; linear < memories_.size(); ++linear) {
     if (memories_[linear] == nullptr) continue;
+    const CtaOrder& cta = order_.cta(linear);
     for (const UnwrittenRead& read : memories_[linear]->unwritten) {
-      const CtaOrder& cta = order_.cta(linear);
-      if (read.is_used && stops_for_read(cta, read, fill_for(cta, read, nullptr))) return;
+      if (read.is_used && stops_for_read(cta, read, fill_for(cta, read, nullptr))) return true;
     }
   }
+  return false;
 }
+
+void RaceChecker::finish() { stops_for_uses(); }
 
 // Orders: an initialisation must be known to whoever uses the barrier. fence.mbarrier_init makes it known to
 // those who meet the thread at a relaxed cluster barrier, too.

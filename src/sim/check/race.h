@@ -138,6 +138,8 @@ class RaceChecker final : public Observer {
                       const Side& by);
   // Reads of bytes in this granule that nobody had written: true if the run stops for one. They are judged once.
   bool stops_for_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write = nullptr);
+  // Those that somebody has used, as they stand: true if the run stops for one.
+  bool stops_for_uses();
   bool stops_for_read(const CtaOrder& cta, const UnwrittenRead& read, const Access& fill);
   Access fill_for(const CtaOrder& cta, const UnwrittenRead& read, const Access* write);
   void forget_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes);

@@ -40,7 +40,6 @@ constexpr const char* kNoMmaWait =
     "handed on";
 constexpr const char* kNoCommit =
     "likely: the operands are handed on without a tcgen05_commit() to the barrier that is waited for";
-constexpr const char* kNoOrder = "likely: nothing is between the two; ";
 constexpr const char* kCtaScope =
     "the readers are in another CTA than the issuer, and no arrival of theirs reaches it at cluster scope: "
     "(mbarrier_arrive_cluster, mbarrier_try_wait_parity_cluster)";
@@ -301,7 +300,7 @@ Finding RaceReport::conflict(const Side& before, const Side& now, const CtaOrder
       finding.code = FaultCode::kRace;
       finding.headline =
           fmt::format("{} and {} touch {}, and nothing orders them", some(deed(before)), some(deed(now)), where);
-      finding.details = {line(before, *cta.cluster), line(now, *cta.cluster), likely_race(before, now, cta)};
+      finding.details = {line(before, *cta.cluster), line(now, *cta.cluster), why_race(before, now, cta)};
       break;
   }
   return finding;
@@ -335,7 +334,13 @@ std::string RaceReport::likely_too_early(const Side& reader, const Side& copy, c
     return fmt::format("likely: it waited for phase {} of {} a second time; the parity to wait for does not flip",
                        (by.turns[barrier->place].phase - 1) & 1, full);
   }
-  return fmt::format("likely: no wait for {} before the read, or it comes after", full);
+  if (barrier == nullptr || reader.access.is_async() || barrier->cta != by.warp->cta) {
+    return fmt::format("the reader has acquired nothing from {} since the copy was issued", full);
+  }
+  const bool has_turn = barrier->place < by.turns.size() && by.turns[barrier->place].phase != 0;
+  if (!has_turn) return fmt::format("likely: no wait for {} before the read", full);
+  return fmt::format("its last wait for {} ended with phase {}, before this fill was complete", full,
+                     (by.turns[barrier->place].phase - 1) & 1);
 }
 
 std::string RaceReport::likely_source_overwritten(const Side& write, const Side& reader,
@@ -377,35 +382,46 @@ std::string RaceReport::likely_overwritten(const Side& copy, const Side& reader,
     }
   }
   if (&cta != filling.issuer->warp->cta) return kCtaScope;
-  return "likely: the copy is issued without a wait for the barrier on which the readers release the stage";
+  return knowledge(reader, copy, cta) +
+         "whoever reads the stage hands it back, and the copy is issued after that";
 }
 
-std::string RaceReport::likely_race(const Side& before, const Side& now, const CtaOrder& cta) const {
+// What the second knows of the thread of the first, which does not include the first.
+std::string RaceReport::knowledge(const Side& before, const Side& now, const CtaOrder& cta) const {
+  const ThreadOrder& first = thread_of(before, *cta.cluster);
+  const ThreadOrder& second = thread_of(now, *cta.cluster);
+  if (&first == &second) return {};
+  const bool has_some = (*view_of(now, *cta.cluster).known)[first.warp->component(first.lane)] != 0;
+  return has_some ? fmt::format("{} has acquired what {} did before this, and not this: ", name_of(second),
+                                name_of(first))
+                  : fmt::format("{} has acquired nothing from {}: ", name_of(second), name_of(first));
+}
+
+std::string RaceReport::why_race(const Side& before, const Side& now, const CtaOrder& cta) const {
   const ThreadOrder& a = thread_of(before, *cta.cluster);
   const ThreadOrder& b = thread_of(now, *cta.cluster);
   for (const Side* side : {&before, &now}) {
     if (side->access.by != By::kAsyncCopy) continue;
-    return std::string(kNoOrder) +
-           "a cp.async is over when its thread has waited for it (cp.async.wait_group, cp.async.wait_all), or a "
-           "barrier "
-           "that it is tracked by (cp.async.mbarrier.arrive) has been waited for";
+    return "a cp.async is over when its thread has waited for it (cp.async.wait_group, cp.async.wait_all), or a "
+           "barrier that it is tracked by (cp.async.mbarrier.arrive) has been waited for";
   }
   const bool is_alloc = before.access.by == By::kAlloc || now.access.by == By::kAlloc;
+  const std::string known = knowledge(before, now, cta);
   if (before.access.is_async() && now.access.is_async() && !is_alloc) {
-    return std::string(kNoOrder) + "wait for the first to complete before the second is issued";
+    return known + "the second is issued after a wait for the first to complete";
   }
   if (a.warp->cta != b.warp->cta) {
-    return std::string(kNoOrder) +
-           "threads of different CTAs are ordered at cluster scope only: a cluster barrier that releases, or "
+    return known +
+           "threads of different CTAs are ordered at cluster scope only, by a cluster barrier that releases, or "
            "mbarrier_arrive_cluster with mbarrier_try_wait_parity_cluster";
   }
   if ((before.access.is_async() || now.access.is_async()) && !is_alloc) {
-    return std::string(kNoOrder) +
-           "a barrier must lead from the thread's access to the threads that issue the "
-           "asynchronous one, or from its completion to the thread";
+    return known +
+           "a barrier leads from the thread's access to the threads that issue the asynchronous one, or from its "
+           "completion to the thread";
   }
-  if (a.warp == b.warp) return std::string(kNoOrder) + "lanes of a warp are ordered by syncwarp()";
-  return std::string(kNoOrder) + "bar_sync(), or an mbarrier on which one arrives and for which the other waits";
+  if (a.warp == b.warp) return known + "lanes of a warp are ordered by syncwarp()";
+  return known + "bar_sync() orders them, or an mbarrier on which one arrives and for which the other waits";
 }
 
 // The cluster may have ended.
@@ -474,9 +490,10 @@ std::string RaceReport::why_unordered(const Side& before, const Side& now, const
                    "its barrier is on the way";
     }
   }
-  if (was.cta == who_made(now, lane).cta) return std::string(kNoOrder) + "bar_sync() orders threads of a CTA";
+  if (was.cta == who_made(now, lane).cta)
+    return "bar_sync() orders threads of a CTA, and there is none on the way";
   if (before.access.cluster == view.cluster) {
-    return std::string(kNoOrder) + "a cluster barrier orders threads of a cluster";
+    return "a cluster barrier orders threads of a cluster, and there is none on the way";
   }
   return view.known->world.of(before.access.cluster).is_null()
              ? fmt::format("the second has acquired nothing that {} released at the scope of the GPU",

@@ -93,7 +93,8 @@ class RaceReport {
   std::string global_deed(const Side& side) const;
   std::string global_line(const Side& side) const;
   std::string why_unordered(const Side& before, const Side& now, const View& view) const;
-  std::string likely_race(const Side& before, const Side& now, const CtaOrder& cta) const;
+  std::string why_race(const Side& before, const Side& now, const CtaOrder& cta) const;
+  std::string knowledge(const Side& before, const Side& now, const CtaOrder& cta) const;
 
   const ThreadOrder& thread_of(const Side& side, const ClusterOrder& cluster) const;
   const BarrierOrder* barrier_of(const Side& copy, const CtaOrder& cta) const;

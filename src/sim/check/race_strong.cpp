@@ -31,6 +31,8 @@ bool RaceChecker::stops_for(const Spot& spot, const Side& before, const Side& no
   }
   const Places places{report_.site_of(before), report_.site_of(now)};
   if (spot.cta == nullptr) {
+    // What was made of values that mean nothing may well be in conflict: they are the cause.
+    if (judges_uses_ && stops_for_uses()) return true;
     return sink_.stops(FaultCode::kGlobalRace, is_same ? Verdict::kFormal : Verdict::kWrong, places,
                        [&] { return report_.global_conflict(before, now, view, spot.global); });
   }
