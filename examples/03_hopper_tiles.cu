@@ -31,9 +31,7 @@ template <class K>
 static typename K::Params params_of(DeviceBuffer& a, DeviceBuffer& b, DeviceBuffer& c) {
   return {.a = tensor_map_for<typename K::ATile>({.address = a.data(), .rows = kRows, .cols = kDepth}),
           .b = tensor_map_for<typename K::BTile>({.address = b.data(), .rows = kCols, .cols = kDepth}),
-          .c = static_cast<float*>(c.data()),
-          .m = kRows,
-          .n = kCols,
+          .c = tensor_map_for<typename K::CTile>({.address = c.data(), .rows = kRows, .cols = kCols}),
           .k_steps = kDepth / kK,
           .scheduler = make_tile_scheduler_params<kScheduler>({(kRows + kM - 1) / kM, (kCols + kN - 1) / kN})};
 }

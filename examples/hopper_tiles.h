@@ -5,7 +5,6 @@
 // 03_hopper_tiles.cu runs it.
 #pragma once
 
-#include <heddle/isa/memory.h>
 #include <heddle/kernel/barriers.h>
 #include <heddle/kernel/context.h>
 #include <heddle/kernel/named_barriers.h>
@@ -14,6 +13,7 @@
 #include <heddle/kernel/shared_memory.h>
 #include <heddle/kernel/turns.h>
 #include <heddle/pipeline/input_tile_pipeline.h>
+#include <heddle/pipeline/store_tile_pipeline.h>
 #include <heddle/tile/load_tile.h>
 #include <heddle/tile/wgmma_sums.h>
 
@@ -29,27 +29,28 @@ constexpr std::uint32_t kStages = 4;
 using Payload = StandardTilePayload<bf16, bf16, StandardTileConfig{.a = {kM, kK}, .b = {kN, kK}}>;
 using Input = ArrivingInputPipeline<Payload, kStages>;
 using Sums = WgmmaSums<WgmmaShape{.n = kN}>;  // of bf16
+using CTiles = SMemTileArray2DRowMajor<float, TileShape{kM, kN}, 2>;
 using Math = Role<"math", 8>;
 using Load = Role<"load", 1>;
 using Roles = WarpRoles<Math, Load>;
-using Barriers = NamedBarriers<BarrierUse<"turns", 2>>;
+using Barriers = NamedBarriers<BarrierUse<"turns", 2>, BarrierUse<"store", 2>>;
 constexpr ClusterConfig kCluster{};
 constexpr TileSchedulerConfig kScheduler{};
 
 struct Matmul {
   using ATile = Payload::ATile;
   using BTile = Payload::BTile;
+  using CTile = CTiles::Tile;
   struct Params {
     isa::TensorMap a;
     isa::TensorMap b;
-    float* c;
-    std::uint32_t m;
-    std::uint32_t n;
+    isa::TensorMap c;
     std::uint32_t k_steps;
     TileSchedulerParams scheduler;
   };
   struct Shared {
     Input::Storage input;
+    CTiles c_tiles[2];  // of each warpgroup
   };
   static_assert(check_shared_memory<Shared, Arch::kSm90>());
   static constexpr std::uint32_t kThreads = Roles::kThreads;
@@ -86,6 +87,7 @@ struct Matmul {
     const std::uint32_t warpgroup = isa::warp_idx() / 4;
     Input input(shared.input);
     WarpgroupTurns<2, Barriers::first("turns")> turns(warpgroup);
+    StoreTilePipeline<CTiles> stores(shared.c_tiles[warpgroup], Barriers::first("store") + warpgroup);
     Sums sums;
     const PersistentTileScheduler<kScheduler> scheduler(params.scheduler);
     std::uint32_t tile = 0;
@@ -108,22 +110,16 @@ struct Matmul {
       std::move(turn).pass();
       auto& values = std::move(pending).wait();
       std::move(stage).release_elected();
-      store(params, work, values);
+      auto c = stores.acquire();
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < values.count; ++i) c.tile().store(values[i], values.row(i), values.col(i));
+      std::move(c).release(&params.c,
+                           {static_cast<std::int32_t>(work.n * kN), static_cast<std::int32_t>(work.m * kM)});
     }
+    stores.drain();
   }
 
   // [multiply]
-
-  template <class Values>
-  HEDDLE_DEVICE static void store(const Params& params, const TileWork& work, const Values& values) {
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < Values::count; ++i) {
-      const std::uint32_t row = work.m * kM + values.row(i);
-      const std::uint32_t col = work.n * kN + values.col(i);
-      if (row < params.m && col < params.n)
-        isa::st_global(&params.c[std::uint64_t{row} * params.n + col], values[i]);
-    }
-  }
 };
 
 }  // namespace heddle::inline HEDDLE_TARGET::hopper_tiles

@@ -15,6 +15,7 @@
 #include <heddle/pipeline/pipeline.h>
 #include <heddle/pipeline/pipeline_bundle.h>
 #include <heddle/pipeline/pipeline_storage.h>
+#include <heddle/pipeline/store_tile_pipeline.h>
 #include <heddle/pipeline/tile_pipeline.h>
 
 #include <heddle/kernel/barriers.h>

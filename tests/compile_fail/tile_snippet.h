@@ -6,6 +6,7 @@
 #include "snippet.h"
 
 #include <heddle/kernel/turns.h>
+#include <heddle/pipeline/store_tile_pipeline.h>
 #include <heddle/pipeline/tile_pipeline.h>
 #include <heddle/tile/layout.h>
 

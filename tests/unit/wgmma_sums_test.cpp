@@ -208,9 +208,7 @@ void run_matmul(std::uint32_t m, std::uint32_t n, std::uint32_t k_steps, std::ui
   const Matmul::Params params{
       .a = tensor_map_for<Payload::ATile>({.address = a.data(), .rows = m, .cols = depth}),
       .b = tensor_map_for<Payload::BTile>({.address = b.data(), .rows = n, .cols = depth}),
-      .c = c.data(),
-      .m = m,
-      .n = n,
+      .c = tensor_map_for<CTiles::Tile>({.address = c.data(), .rows = m, .cols = n}),
       .k_steps = k_steps,
       .scheduler = make_tile_scheduler_params<kScheduler>({(m + kM - 1) / kM, (n + kN - 1) / kN})};
   const sim::Report report =

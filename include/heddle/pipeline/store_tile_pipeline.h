@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StoreTilePipeline: tiles on their way out. A ring of tiles in shared memory, which the threads of a warpgroup
+// or of a warp write together and the copy engine stores. Acquiring waits until the copy engine has read what the
+// tile held before; releasing makes the writes visible to it and stores the tile. A tile is a linear handle.
+//
+//   StoreTilePipeline<CTiles> stores(shared.c_tiles, Barriers::first("store"));   // every thread of the
+//   warpgroup auto c = stores.acquire(); for (...) c.tile().store(value, row, col);
+//   std::move(c).release(&params.c, {first_col, first_row});
+//   ...
+//   stores.drain();                                                               // before shared memory ends
+#pragma once
+
+#include <heddle/isa/fence.h>
+#include <heddle/isa/named_barrier.h>
+#include <heddle/isa/target.h>
+#include <heddle/isa/tma.h>
+#include <heddle/isa/warp.h>
+#include <heddle/linear.h>
+#include <heddle/tile/load_tile.h>
+
+#include <utility>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+template <class Tiles, std::uint32_t warps>
+class StoreTilePipeline;
+
+namespace detail {
+
+// The threads that write a tile together; one of them, always the same, talks to the copy engine.
+template <std::uint32_t warps>
+class StoringThreads {
+ public:
+  HEDDLE_DEVICE StoringThreads(std::uint32_t barrier, CallSite site)
+      : barrier_(barrier), stores_(isa::elect_sync(isa::kFullMask, site) && isa::warp_idx() % warps == 0) {}
+
+  HEDDLE_DEVICE bool stores() const { return stores_; }
+  HEDDLE_DEVICE void sync(CallSite site) const {
+    if constexpr (warps == 1) {
+      isa::syncwarp(isa::kFullMask, site);
+    } else {
+      isa::bar_sync(barrier_, warps * isa::kWarpThreads, site);
+    }
+  }
+
+ private:
+  std::uint32_t barrier_;
+  bool stores_;
+};
+
+}  // namespace detail
+
+// A tile that these threads may write.
+template <class Tiles, std::uint32_t warps>
+class HEDDLE_LINEAR StoredTile {
+ public:
+  StoredTile(StoredTile&&) noexcept = default;
+  HEDDLE_ONLY_WHEN_ENDED StoredTile& operator=(StoredTile&&) noexcept = default;
+  HEDDLE_ONLY_WHEN_ENDED HEDDLE_DEVICE ~StoredTile() {}
+
+  HEDDLE_USES HEDDLE_DEVICE typename Tiles::Tile tile(CallSite site = HEDDLE_HERE) const& {
+    obligation_.require(site);
+    return tile_;
+  }
+
+  // By all threads: stores the tile to where it begins in the map's tensor, as store_tile.
+  // Orders: what they wrote, ahead of the copy.
+  template <int rank>
+  HEDDLE_ENDS HEDDLE_DEVICE void release(const isa::TensorMap* map, const std::int32_t (&at)[rank],
+                                         CallSite site = HEDDLE_HERE) && {
+    obligation_.fulfil(site);
+    isa::fence_proxy_async_shared_cta(site);
+    threads_.sync(site);
+    if (!threads_.stores()) return;
+    store_tile(map, at, tile_, site);
+    isa::cp_async_bulk_commit_group(site);
+  }
+
+  // By all threads: nothing is stored, as where a tile lies outside of the tensor.
+  HEDDLE_ENDS HEDDLE_DEVICE void release_without_store(CallSite site = HEDDLE_HERE) && {
+    obligation_.fulfil(site);
+    // An empty group keeps the count: a tile is free when as many groups as there are tiles have followed.
+    if (threads_.stores()) isa::cp_async_bulk_commit_group(site);
+  }
+
+ private:
+  friend class StoreTilePipeline<Tiles, warps>;
+
+  HEDDLE_DEVICE StoredTile(const detail::StoringThreads<warps>& threads, typename Tiles::Tile tile,
+                           std::uint32_t index, CallSite site)
+      : obligation_("store", index, site), threads_(threads), tile_(tile) {}
+
+  Obligation obligation_;
+  detail::StoringThreads<warps> threads_;
+  typename Tiles::Tile tile_;
+};
+
+// Every thread of the `warps` warps constructs one over the same tiles; their first warp has a number that
+// `warps` divides. One tile is held at a time. Not copyable: a copy would have a place in the ring of its own.
+template <class Tiles, std::uint32_t warps = 4>
+class StoreTilePipeline {
+  static_assert(warps >= 1, "tiles are written by warps: give their number");
+
+ public:
+  using Stage = StoredTile<Tiles, warps>;
+  static constexpr std::uint32_t num_stages = Tiles::num_tiles;
+
+  // `barrier` is the number of a named barrier for these warps alone; a single warp needs none.
+  HEDDLE_DEVICE explicit StoreTilePipeline(Tiles& tiles, std::uint32_t barrier = 0,
+                                           CallSite site = CallSite::here())
+      : threads_(barrier, site), tiles_(tiles.view()) {}
+  StoreTilePipeline(const StoreTilePipeline&) = delete;
+  StoreTilePipeline& operator=(const StoreTilePipeline&) = delete;
+
+  // Waits until the copy engine has read what the tile held.
+  // Orders: those reads, ahead of what any of the threads writes.
+  [[nodiscard]] HEDDLE_DEVICE Stage acquire(CallSite site = HEDDLE_HERE) {
+    if (threads_.stores()) isa::cp_async_bulk_wait_group_read<num_stages - 1>(site);
+    threads_.sync(site);
+    const std::uint32_t index = next_;
+    next_ = index + 1 == num_stages ? 0 : index + 1;
+    return Stage(threads_, tiles_[index], index, site);
+  }
+
+  // Waits until everything is stored: before the CTA exits, or reads what it has stored.
+  HEDDLE_DEVICE void drain(CallSite site = HEDDLE_HERE) const {
+    if (threads_.stores()) isa::cp_async_bulk_wait_group<0>(site);
+  }
+
+ private:
+  detail::StoringThreads<warps> threads_;
+  typename Tiles::View tiles_;
+  std::uint32_t next_ = 0;
+};
+
+}  // namespace heddle::inline HEDDLE_TARGET
