@@ -28,6 +28,8 @@ class Strategy;
 
 using ::heddle::Arch;
 
+class Trace;
+
 struct LaunchOptions {
   const GlobalMemory* memory = nullptr;  // none: the kernel touches no global memory
   Schedule schedule = {};
@@ -43,6 +45,7 @@ struct LaunchOptions {
   std::vector<std::string> accepted = {};
   std::vector<Observer*> observers = {};
   explore::Strategy* strategy = nullptr;  // who goes next, in place of the schedule
+  Trace* trace = nullptr;                 // where what happens is recorded, if anywhere
   // Of each thread of a C++ kernel, for its local variables; 0: 128 KiB. One that needs more is told so when it
   // ends the process: a stack that has overflowed cannot be given back.
   std::size_t stack_bytes = 0;

@@ -6,6 +6,7 @@
 #include <heddle/isa/cluster.h>
 #include <heddle/sim/accept.h>
 #include <heddle/sim/launch.h>
+#include <heddle/sim/trace.h>
 
 #include <fmt/format.h>
 
@@ -93,7 +94,8 @@ RunOutcome run_entry(const RunOptions& options, const GlobalMemory& memory, cons
                                       .again = options.again,
                                       .check_races = options.check_races,
                                       .strict = options.strict,
-                                      .accepted = options.accepted},
+                                      .accepted = options.accepted,
+                                      .trace = Tracing::current()},
                                      shape, entry, params);
   return {.report = report.text(),
           .remarks = report.remarks(),

@@ -2,6 +2,9 @@
 #include "sim/frontend/run.h"
 
 #include "sim/check/deadlock.h"
+#include "sim/trace/recorder.h"
+
+#include <heddle/sim/trace.h>
 
 #include <utility>
 
@@ -32,7 +35,13 @@ Run::Run(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t t
       strategy_(options.strategy == nullptr ? own_strategy_.get() : options.strategy) {
   machine_.add_observer(history_);
   if (options.check_races) machine_.add_observer(races_.emplace(machine_, machine_.findings()));
+  if (options.trace != nullptr) {
+    recorder_ = std::make_unique<trace::Recorder>(machine_, options, options.trace->timeline());
+    machine_.add_observer(*recorder_);
+  }
 }
+
+Run::~Run() = default;
 
 Thread* Run::next_thread() {
   for (;;) {
@@ -125,6 +134,7 @@ Report Run::make_report() {
   }
   report.stats = machine_.stats();
   report.schedule = options_.schedule.name();
+  if (recorder_) recorder_->finish(report);
   return report;
 }
 

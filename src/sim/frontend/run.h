@@ -24,13 +24,17 @@ void check_launch(const LaunchOptions& options, const LaunchShape& shape, const 
 
 }  // namespace heddle::sim
 
+namespace heddle::sim::trace {
+class Recorder;
+}
+
 namespace heddle::sim::frontend {
 
 class Run {
  protected:
   Run(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t threads, std::size_t shared_bytes,
       std::uint32_t registers);
-  ~Run() = default;
+  ~Run();
 
   machine::Thread* next_thread();  // lets copies move until it is a thread's turn; null at the end of the run
   bool step_copy(const explore::Choice& choice);  // false if it found a mistake
@@ -52,6 +56,7 @@ class Run {
   machine::Machine machine_;
   check::BarrierHistory history_;
   std::optional<check::RaceChecker> races_;
+  std::unique_ptr<trace::Recorder> recorder_;        // if anybody wants a trace
   std::optional<check::PollWatch> polls_;            // once nothing changes any more
   std::unique_ptr<explore::Strategy> own_strategy_;  // of the schedule, unless the launch brings one
   explore::Strategy* strategy_;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the warps, copies and multiplications of launches did, as a picture: who waits for which barrier, who
+// holds which stage, what is in flight, and which of them ended a wait.
+//
+//   sim::Trace trace;
+//   sim::launch<Copy>({.memory = &memory, .trace = &trace}, {.grid = {4}}, params);
+//   trace.write("copy.html");
+//
+// Time is in steps, which are no time at all: each access to memory, barrier, copy or multiplication that a
+// thread issues takes it one, copies and multiplications take as many as StepCosts says, arithmetic takes none,
+// and a wait ends when what it waited for has happened. So a length is that of a longest chain of steps that
+// follow from one another; it is the same under all schedules, as far as these do not change what the kernel
+// does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace heddle::sim {
+
+// What takes longer than one step, and how long. Round numbers, measured nowhere.
+struct StepCosts {
+  std::uint64_t copy_latency = 24;
+  std::uint64_t copy_bytes_per_step = 1024;  // of a warp's copies, one after the other
+  std::uint64_t multiply = 8;                // one after the other in a queue
+  std::uint64_t tensor_memory = 4;           // tcgen05.ld and tcgen05.st
+};
+
+namespace trace {
+struct Timeline;
+}
+
+class Trace {
+ public:
+  // Recording stops at this many spans; the trace then says so.
+  explicit Trace(std::uint64_t max_spans = 500'000, const StepCosts& costs = {});
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  // Throws InputError for a name that ends in none of .json, .html and .svg, or that cannot be written.
+  static void check_path(const std::string& path);
+  // As the name ends: .json, which Perfetto and chrome://tracing read; .html, a page that needs nothing else;
+  // .svg, a still. The file is there as a whole or not at all; throws InputError if it cannot be.
+  void write(const std::string& path) const;
+
+  // Where the time of each role went, as a table for a terminal; of the launch that a report ended, or the
+  // longest.
+  std::string shares() const;
+  // What the trace lacks, such as launches after the limit; empty if nothing.
+  std::string remark() const;
+
+  std::size_t launches() const;
+  std::size_t spans() const;
+
+  trace::Timeline& timeline() { return *timeline_; }
+  const trace::Timeline& timeline() const { return *timeline_; }
+
+ private:
+  std::unique_ptr<trace::Timeline> timeline_;
+};
+
+// While it lives, launches of this thread are recorded, unless they name a trace of their own.
+class Tracing {
+ public:
+  explicit Tracing(Trace& trace);
+  ~Tracing();
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+
+  static Trace* current();
+
+ private:
+  Trace* outer_;
+};
+
+}  // namespace heddle::sim

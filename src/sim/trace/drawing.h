@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes a launch of the timeline out of what a recorder has kept: lanes, and spans in them that do not overlap.
+#pragma once
+
+#include "sim/trace/recorder.h"
+
+namespace heddle::sim::trace {
+
+class Drawing {
+ public:
+  Drawing(const Recorder& recorder, Timeline& timeline, const Report& report);
+
+  Launch take();
+
+ private:
+  struct StageKey;
+
+  std::uint32_t text(const std::string& text) { return timeline_.texts.id(text); }
+  std::uint32_t place_of(CallSite site);
+  std::string role_of(const WarpRecord& warp) const;
+  std::string label_of(const Awaited& on) const;
+  std::uint32_t use_of(const Awaited& on) const;
+  std::uint32_t add_lane(LaneKind kind, std::uint32_t cta, const std::string& group, const std::string& label);
+  void add_span(Span span);
+  void count_stages();
+  void draw_cta(std::uint32_t cta);
+  void draw_warp(std::uint32_t warp);
+  // The time in which the warp does not wait, cut where it gets and gives back stages.
+  void draw_work(const WarpRecord& warp, std::uint32_t lane, Time begin, Time end);
+  void draw_operations(std::uint32_t cta);
+  void draw_barriers(std::uint32_t cta);
+  void draw_stage(const BarrierRecord& full, const BarrierRecord* empty);
+  void resolve_causes();
+  std::uint32_t span_at(const Cause& cause) const;
+  void mark_involved();
+
+  const Recorder& recorder_;
+  Timeline& timeline_;
+  const Report& report_;
+  Launch launch_;
+  bool has_kinds_ = false;                 // of warps
+  std::vector<Cause> causes_;              // by span
+  std::vector<std::uint32_t> first_span_;  // by warp: where its spans begin, and after the last one's
+  std::vector<std::uint32_t> span_of_operation_;
+  std::vector<std::vector<std::uint32_t>> operations_;     // by CTA
+  std::vector<std::vector<std::uint32_t>> barriers_;       // by CTA
+  std::unordered_map<std::string, std::uint32_t> stages_;  // of each ring
+  std::unordered_map<const char*, std::uint32_t> places_;  // a text, for line 0 of a file
+};
+
+}  // namespace heddle::sim::trace

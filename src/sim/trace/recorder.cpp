@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/trace/recorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace heddle::sim::trace {
+
+namespace {
+
+constexpr std::uint64_t key_of(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32 | low; }
+
+constexpr std::uint32_t bit_of(std::uint32_t thread) { return 1u << thread % 32; }
+
+}  // namespace
+
+Recorder::Recorder(const machine::Machine& machine, const LaunchOptions& options, Timeline& timeline)
+    : machine_(machine), options_(options), timeline_(timeline) {
+  const std::lock_guard lock(timeline.mutex);
+  room_ = timeline.is_full() ? 0 : timeline.max_spans - timeline.spans;
+  is_cut_ = room_ == 0;
+}
+
+EventMask Recorder::wants() const {
+  if (is_cut_) return 0;
+  // What a thread does and is not named in on_event() takes it a step.
+  return mask_of({EventKind::kCtaStart,      EventKind::kCtaExit,         EventKind::kThreadExit,
+                  EventKind::kRole,          EventKind::kBarrierInit,     EventKind::kBarrierArrive,
+                  EventKind::kBarrierExpect, EventKind::kBarrierComplete, EventKind::kBarrierPhase,
+                  EventKind::kBarrierPass,   EventKind::kNamedArrive,     EventKind::kNamedPass,
+                  EventKind::kClusterArrive, EventKind::kClusterPass,     EventKind::kWarpMeet,
+                  EventKind::kSharedRead,    EventKind::kSharedWrite,     EventKind::kGlobalRead,
+                  EventKind::kGlobalWrite,   EventKind::kSharedStrong,    EventKind::kGlobalStrong,
+                  EventKind::kFence,         EventKind::kCopyIssue,       EventKind::kCopyDone,
+                  EventKind::kGroupCommit,   EventKind::kGroupPass,       EventKind::kMmaIssue,
+                  EventKind::kMmaDone,       EventKind::kMmaFence,        EventKind::kMmaCommit,
+                  EventKind::kMmaPass,       EventKind::kMmaTell,         EventKind::kTmemAlloc,
+                  EventKind::kTmemDealloc,   EventKind::kTmemIssue,       EventKind::kTmemPass,
+                  EventKind::kAsyncCopy,     EventKind::kAsyncPass,       EventKind::kAsyncArrive});
+}
+
+bool Recorder::has_room() {
+  if (recorded_ < room_) return true;
+  is_cut_ = true;
+  return false;
+}
+
+void Recorder::on_event(const Event& event) {
+  if (is_cut_) return;
+  switch (event.kind) {
+    case EventKind::kCtaStart: return start_cta(event);
+    case EventKind::kCtaExit: {
+      const CtaRecord& cta = cta_of(event);
+      ClusterRecord& cluster = clusters_[cta.cluster];
+      for (std::uint32_t w = 0; w < cta.warps; ++w) {
+        cluster.end = std::max(cluster.end, std::ranges::max(warps_[cta.first_warp + w].now));
+      }
+      if (--cluster.ctas == 0) free_since_.push_back(cluster.end);
+      return;
+    }
+    case EventKind::kThreadExit: warps_[warp_index(event)].live &= ~bit_of(event.thread); return;
+    case EventKind::kRole: warps_[warp_index(event)].role = event.text; return;
+    case EventKind::kBarrierInit:
+      step(event);
+      if (barriers_.size() <= event.barrier) barriers_.resize(event.barrier + 1);
+      barriers_[event.barrier] = {.cta = cta_index_[event.cta],
+                                  .offset = event.address & machine::kOffsetMask,
+                                  .phases = {PhaseRecord{.is_over = true}}};
+      return;
+    case EventKind::kBarrierArrive: return arrive(event);
+    case EventKind::kBarrierExpect: {
+      const Time now = warps_[warp_index(event)].now[event.thread % 32];
+      return contribute(event, now, here(event));
+    }
+    case EventKind::kBarrierComplete: {
+      const auto copy = copies_.find(event.copy);
+      if (event.copy == 0) return contribute(event, step(event), here(event));
+      if (copy == copies_.end()) return;
+      AsyncRecord& operation = operations_[copy->second];
+      operation.phase = event.phase;
+      return contribute(event, operation.done, {Cause::Kind::kAsync, copy->second, operation.done});
+    }
+    case EventKind::kBarrierPhase: return end_phase(event);
+    case EventKind::kBarrierPass: return pass(event);
+    case EventKind::kNamedArrive:
+    case EventKind::kNamedPass: return named(event);
+    case EventKind::kClusterArrive:
+    case EventKind::kClusterPass: return cluster(event);
+    case EventKind::kWarpMeet: return meet(event);
+    case EventKind::kSharedStrong:
+    case EventKind::kGlobalStrong: return strong(event);
+    case EventKind::kCopyIssue: return issue_copy(event);
+    case EventKind::kCopyDone:
+      if (const auto copy = copies_.find(event.copy); copy != copies_.end()) {
+        ++operations_[copy->second].finished;
+      }
+      return;
+    case EventKind::kGroupCommit: {
+      step(event);
+      thread_record(event).groups.emplace_back();
+      return;
+    }
+    case EventKind::kGroupPass: return wait_for_group(event);
+    case EventKind::kMmaIssue: return issue_mma(event);
+    case EventKind::kMmaDone: return end_mma(event);
+    case EventKind::kMmaCommit: {
+      step(event);
+      Queue& queue = queues_[key_of(event.cta, event.thread / kWarpgroupThreads)];
+      if (queue.leader == warp_index(event)) queue.open = kNoIndex;
+      return;
+    }
+    case EventKind::kMmaPass:
+      if (const auto mma = mmas_.find(event.copy); mma != mmas_.end()) {
+        wait_as_warp(event, {.kind = Awaited::Kind::kWgmma}, mma->second.done,
+                     {Cause::Kind::kAsync, mma->second.operation, mma->second.done});
+      }
+      return;
+    case EventKind::kMmaTell: {
+      const Time now = step(event);
+      const std::uint64_t queue = key_of(event.cta, event.thread) | std::uint64_t{1} << 63;
+      queues_[queue].open = kNoIndex;
+      commits_[event.copy] = {queue, {Cause::Kind::kWarp, warp_index(event), now}};
+      return;
+    }
+    case EventKind::kTmemIssue: {
+      const std::uint32_t warp = warp_index(event);
+      tmem_[key_of(warp, static_cast<std::uint32_t>(event.value))] = step(event) + timeline_.costs.tensor_memory;
+      return;
+    }
+    case EventKind::kTmemPass: {
+      const auto transfer = tmem_.find(key_of(warp_index(event), static_cast<std::uint32_t>(event.value)));
+      if (transfer == tmem_.end()) return;
+      return wait_as_warp(event,
+                          {.kind = event.value == 1 ? Awaited::Kind::kTmemStores : Awaited::Kind::kTmemLoads},
+                          transfer->second, {});
+    }
+    case EventKind::kAsyncCopy:
+      thread_record(event).async_copies.push_back(step(event) + timeline_.costs.copy_latency);
+      return;
+    case EventKind::kAsyncPass: {
+      const std::vector<Time>& copies = thread_record(event).async_copies;
+      const std::size_t over = std::min<std::size_t>(event.copy, copies.size());
+      if (over != 0) wait(event, {.kind = Awaited::Kind::kAsyncCopies}, copies[over - 1], {});
+      return;
+    }
+    default: step(event);
+  }
+}
+
+void Recorder::start_cta(const Event& event) {
+  const auto cluster_id = static_cast<std::uint32_t>(event.value);
+  // A cluster takes the SMs that one has left before it.
+  const auto [started, is_first] = started_.try_emplace(cluster_id, 0);
+  if (is_first && !free_since_.empty()) {
+    const auto earliest = std::ranges::min_element(free_since_);
+    started->second = *earliest;
+    free_since_.erase(earliest);
+  }
+  ++clusters_[cluster_id].ctas;
+  if (cta_index_.size() <= event.cta) cta_index_.resize(event.cta + 1, kNoIndex);
+  cta_index_[event.cta] = static_cast<std::uint32_t>(ctas_.size());
+  const std::uint32_t warps = (event.thread + 31) / 32;
+  ctas_.push_back({.linear = event.cta,
+                   .cluster = cluster_id,
+                   .first_warp = static_cast<std::uint32_t>(warps_.size()),
+                   .warps = warps,
+                   .named = {}});
+  for (std::uint32_t w = 0; w < warps; ++w) {
+    WarpRecord& warp = warps_.emplace_back();
+    warp.cta = cta_index_[event.cta];
+    warp.warp = w;
+    warp.begin = started->second;
+    const std::uint32_t lanes = std::min(32u, event.thread - 32 * w);
+    warp.live = lanes == 32 ? ~0u : (1u << lanes) - 1;
+    warp.now.fill(started->second);
+  }
+  recorded_ += warps;
+}
+
+Recorder::ThreadRecord& Recorder::thread_record(const Event& event) {
+  return threads_[key_of(event.cta, event.thread)];
+}
+
+Time Recorder::step(const Event& event) {
+  WarpRecord& warp = warps_[warp_index(event)];
+  const std::uint32_t lane = event.thread % 32;
+  const std::uint32_t done = ++warp.steps[lane];
+  const std::uint32_t most = warp.steps[warp.leader];
+  if (done > most || (done == most && lane < warp.leader)) warp.leader = lane;
+  return ++warp.now[lane];
+}
+
+Cause Recorder::here(const Event& event) {
+  const std::uint32_t warp = warp_index(event);
+  return {Cause::Kind::kWarp, warp, warps_[warp].now[event.thread % 32]};
+}
+
+void Recorder::wait(const Event& event, const Awaited& on, Time end, const Cause& cause) {
+  WarpRecord& warp = warps_[warp_index(event)];
+  const std::uint32_t lane = event.thread % 32;
+  const Time begin = std::exchange(warp.now[lane], std::max(warp.now[lane], end));
+  keep(warp, lane, {on, begin, end, cause, event.site, false});
+}
+
+// The event is told for lane 0 alone.
+void Recorder::wait_as_warp(Event event, const Awaited& on, Time end, const Cause& cause) {
+  const std::uint32_t first = event.thread / 32 * 32;
+  const std::uint32_t live = warps_[warp_index(event)].live;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    event.thread = first + lane;
+    if ((live >> lane & 1) != 0) wait(event, on, end, cause);
+  }
+}
+
+// Lanes of a warp may go different ways; which of them is drawn is known at the end.
+void Recorder::keep(WarpRecord& warp, std::uint32_t lane, WaitRecord record) {
+  if (record.begin >= record.end || !has_room()) return;
+  if (lane == warp.leader) recorded_ += 2;  // and the work before it
+  warp.waits[lane].push_back(record);
+}
+
+// Its name is taken where it is first used, while its CTA is there.
+BarrierRecord& Recorder::barrier(const Event& event) {
+  BarrierRecord& record = barriers_[event.barrier];
+  if (record.name.empty()) {
+    const machine::Barrier& named = machine_.barriers()[event.barrier];
+    name(record, named);
+  }
+  return record;
+}
+
+void Recorder::name(BarrierRecord& record, const machine::Barrier& barrier) {
+  record.parts = machine_.name_of(*barrier.cta, barrier.offset);
+  record.name =
+      *record.parts.pipeline == '\0' ? fmt::format("mbarrier {:#x}", barrier.offset) : machine_.describe(barrier);
+}
+
+void Recorder::contribute(const Event& event, Time time, const Cause& cause) {
+  BarrierRecord& record = barrier(event);
+  if (time < record.latest) return;
+  record.latest = time;
+  record.latest_cause = cause;
+}
+
+void Recorder::end_phase(const Event& event) {
+  BarrierRecord& record = barrier(event);
+  record.phases.resize(event.phase + 2);
+  PhaseRecord& phase = record.phases.back();
+  phase.is_over = true;
+  phase.end = record.latest;
+  phase.cause = record.latest_cause;
+  if (has_room()) recorded_ += 2;
+}
+
+void Recorder::arrive(const Event& event) {
+  const std::uint32_t warp = warp_index(event);
+  Time time = 0;
+  Cause cause;
+  if (event.copy != 0) {  // a commit, which comes after all multiplications of its queue
+    const Commit& commit = commits_[event.copy];
+    const Queue& queue = queues_[commit.queue];
+    time = std::max(commit.cause.time, queue.free);
+    cause = queue.last != kNoIndex && queue.free >= commit.cause.time
+                ? Cause{Cause::Kind::kAsync, queue.last, time}
+                : commit.cause;
+  } else {
+    time = step(event);
+    cause = here(event);
+  }
+  contribute(event, time, cause);
+  extend_hold(warps_[warp], barrier(event), time);
+}
+
+void Recorder::pass(const Event& event) {
+  BarrierRecord& record = barrier(event);
+  // The phase before the first is over from the start; the machine calls it ~0.
+  const std::uint64_t index = event.phase + 1;
+  if (record.phases.size() <= index) record.phases.resize(index + 1);
+  const Time end = record.phases[index].end;
+  const Cause cause = record.phases[index].cause;
+  wait(event, {.kind = Awaited::Kind::kBarrier, .id = event.barrier, .phase = event.phase}, end, cause);
+  const std::uint32_t warp = warp_index(event);
+  const Time now = warps_[warp].now[event.thread % 32];
+  PhaseRecord& phase = record.phases[index];
+  if (phase.passed_by == kNoIndex || now < phase.first_pass) {
+    phase.first_pass = now;
+    phase.passed_by = warp;
+  }
+  if (record.parts.role != isa::BarrierRole::kOther) open_hold(warps_[warp], event.barrier, event.phase, now);
+}
+
+void Recorder::open_hold(WarpRecord& warp, std::uint32_t barrier, std::uint64_t phase, Time now) {
+  const auto open = std::ranges::find_if(warp.open_holds,
+                                         [&](std::uint32_t hold) { return warp.holds[hold].barrier == barrier; });
+  if (open != warp.open_holds.end()) {
+    HoldRecord& hold = warp.holds[*open];
+    if (hold.phase == phase) hold.begin = std::min(hold.begin, now);
+    // A lane that comes after another; the phase before the first is ~0, and comes before all.
+    if (hold.phase + 1 >= phase + 1) return;
+    warp.open_holds.erase(open);
+  }
+  if (!has_room()) return;
+  recorded_ += 1;
+  warp.open_holds.push_back(static_cast<std::uint32_t>(warp.holds.size()));
+  warp.holds.push_back({barrier, phase, now, 0});
+}
+
+// Whoever got a stage by one of its barriers gives it back by the other, which may be that of another CTA.
+void Recorder::extend_hold(WarpRecord& warp, const BarrierRecord& signalled, Time now) {
+  for (const std::uint32_t open : warp.open_holds) {
+    HoldRecord& hold = warp.holds[open];
+    const machine::BarrierName& got_by = barriers_[hold.barrier].parts;
+    if (got_by.role == signalled.parts.role || got_by.stage != signalled.parts.stage ||
+        got_by.pipeline != signalled.parts.pipeline) {
+      continue;
+    }
+    hold.end = std::max({hold.end, hold.begin, now});
+  }
+}
+
+void Recorder::named(const Event& event) {
+  CtaRecord::Round& round = cta_of(event).named[event.value % 16];
+  if (event.kind == EventKind::kNamedArrive) {
+    // The machine lets all of a round pass before anyone arrives in the next.
+    if (std::exchange(round.is_over, false)) round = {};
+    const Time now = step(event);
+    if (now >= round.latest) round = {now, here(event), false};
+    return;
+  }
+  round.is_over = true;
+  wait(event, {.kind = Awaited::Kind::kNamed, .id = static_cast<std::uint32_t>(event.value)}, round.latest,
+       round.cause);
+}
+
+void Recorder::cluster(const Event& event) {
+  std::vector<CtaRecord::Round>& rounds = clusters_[cta_of(event).cluster].rounds;
+  ThreadRecord& thread = thread_record(event);
+  if (event.kind == EventKind::kClusterArrive) {
+    const Time now = step(event);
+    const std::uint32_t round = thread.cluster_arrivals++;
+    if (rounds.size() <= round) rounds.resize(round + 1);
+    if (now >= rounds[round].latest) rounds[round] = {now, here(event), false};
+    return;
+  }
+  if (thread.cluster_arrivals == 0) return;
+  const CtaRecord::Round& round = rounds[thread.cluster_arrivals - 1];
+  wait(event, {.kind = Awaited::Kind::kCluster, .phase = thread.cluster_arrivals}, round.latest, round.cause);
+}
+
+void Recorder::issue_copy(const Event& event) {
+  constexpr AsyncRecord::Kind kKinds[] = {AsyncRecord::Kind::kLoad, AsyncRecord::Kind::kStore,
+                                          AsyncRecord::Kind::kReduce, AsyncRecord::Kind::kToPeer,
+                                          AsyncRecord::Kind::kClusterRequest};
+  const Time now = step(event);
+  const std::uint32_t warp = warp_index(event);
+  warps_[warp].issues_copies = true;
+  const AsyncRecord::Kind kind = kKinds[event.value];
+  // By warp, since the machine lets a warp run far ahead of another whose copies come before its own.
+  Time& free = warps_[warp].engine_free;
+  const Time start = std::max(now, free);
+  const Time moved =
+      start + (event.bytes + timeline_.costs.copy_bytes_per_step - 1) / timeline_.costs.copy_bytes_per_step;
+  free = moved;
+  const bool has_barrier = kind != AsyncRecord::Kind::kStore && kind != AsyncRecord::Kind::kReduce;
+  const auto index = static_cast<std::uint32_t>(operations_.size());
+  if (!has_room()) return;
+  ++recorded_;
+  operations_.push_back({.kind = kind,
+                         .warp = warp,
+                         .issued = now,
+                         .done = moved + timeline_.costs.copy_latency,
+                         .count = 1,
+                         .bytes = event.bytes,
+                         .barrier = has_barrier ? event.barrier : kNoIndex,
+                         .site = event.site});
+  copies_[event.copy] = index;
+  if (has_barrier && event.barrier < barriers_.size()) {
+    extend_hold(warps_[warp], barrier(event), now);
+  } else if (!has_barrier) {
+    Group& group = thread_record(event).groups.back();
+    group.read = std::max(group.read, moved);
+    group.done = std::max(group.done, operations_[index].done);
+    group.cause = {Cause::Kind::kAsync, index, group.done};
+  }
+}
+
+void Recorder::wait_for_group(const Event& event) {
+  const std::vector<Group>& groups = thread_record(event).groups;
+  const bool reads_only = event.scope == EventScope::kCta;
+  // The last one is not committed yet.
+  if (groups.size() - 1 <= event.value) return;
+  const std::size_t over = groups.size() - 1 - event.value;
+  const Group& last = groups[over - 1];
+  wait(event,
+       {.kind = reads_only ? Awaited::Kind::kStoreSources : Awaited::Kind::kStores, .phase = groups.size()},
+       reads_only ? last.read : last.done, last.cause);
+}
+
+void Recorder::issue_mma(const Event& event) {
+  const Time now = step(event);
+  const std::uint32_t warp = warp_index(event);
+  warps_[warp].issues_mmas = true;
+  // Each of the four warps of a wgmma tells of it.
+  if (const auto known = mmas_.find(event.copy); known != mmas_.end()) {
+    known->second.issued = std::max(known->second.issued, now);
+    return;
+  }
+  const bool is_tcgen05 = event.value == 1;
+  const std::uint64_t key = is_tcgen05 ? key_of(event.cta, event.thread) | std::uint64_t{1} << 63
+                                       : key_of(event.cta, event.thread / kWarpgroupThreads);
+  const char* text = is_tcgen05 ? event.text : "wgmma";
+  Queue& queue = queues_[key];
+  queue.leader = warp;
+  if (queue.open == kNoIndex || operations_[queue.open].text != text) {
+    if (!has_room()) return;
+    ++recorded_;
+    queue.open = static_cast<std::uint32_t>(operations_.size());
+    operations_.push_back({.kind = AsyncRecord::Kind::kMultiply,
+                           .warp = warp,
+                           .issued = now,
+                           .done = now,
+                           .text = text,
+                           .site = event.site});
+  }
+  ++operations_[queue.open].count;
+  mmas_[event.copy] = {key, queue.open, now, 0};
+}
+
+void Recorder::end_mma(const Event& event) {
+  const auto known = mmas_.find(event.copy);
+  if (known == mmas_.end()) return;
+  Multiplication& mma = known->second;
+  Queue& queue = queues_[mma.queue];
+  AsyncRecord& operation = operations_[mma.operation];
+  mma.done = std::max(mma.issued, queue.free) + timeline_.costs.multiply;
+  queue.free = mma.done;
+  queue.last = mma.operation;
+  operation.done = std::max(operation.done, mma.done);
+  ++operation.finished;
+}
+
+void Recorder::meet(const Event& event) {
+  WarpRecord& warp = warps_[warp_index(event)];
+  Time latest = 0;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    if ((event.value >> lane & 1) != 0) latest = std::max(latest, warp.now[lane]);
+  }
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    if ((event.value >> lane & 1) != 0) warp.now[lane] = latest + 1;
+  }
+}
+
+// A thread that looks at a flag again and again takes one step, and waits for who wrote it.
+void Recorder::strong(const Event& event) {
+  const bool is_shared = event.kind == EventKind::kSharedStrong;
+  const std::uint64_t address =
+      is_shared ? key_of(event.cta, event.address) | std::uint64_t{1} << 63 : event.global;
+  const auto known = written_.find(address);
+  if (event.strong.reads && known != written_.end()) {
+    const Written& last = known->second;
+    if (last.cause.index != warp_index(event)) {
+      wait(event, {.kind = Awaited::Kind::kFlag, .phase = address}, last.time, last.cause);
+    }
+  }
+  if (!event.strong.writes) return;
+  const Time now = step(event);
+  written_[address] = {now, here(event)};
+}
+
+}  // namespace heddle::sim::trace
