@@ -4,6 +4,7 @@
 #include "runtime/device.h"
 #include "runtime/options.h"
 #include "runtime/report_code.h"
+#include "runtime/trace.h"
 
 #include "sim/explore/repeat.h"
 
@@ -197,6 +198,7 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   how.max_steps = asked.budget;
   how.check_races = asked.check_races;
   how.strict = asked.strict;
+  how.trace = program_trace();
   how.accepted = asked.accepted;
   how.accepted.insert(how.accepted.end(), asked.suppressed.begin(), asked.suppressed.end());
   sim::PtxLaunch shape;
@@ -233,6 +235,7 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   show_printed(card);
   std::fflush(stdout);
   std::fputs(report.text().c_str(), stderr);
+  write_trace();  // a program may not come to its end after this
   card.failed = code_of(report);
   return Error::kSuccess;
 }

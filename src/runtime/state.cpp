@@ -2,6 +2,7 @@
 #include "runtime/state.h"
 
 #include "runtime/options.h"
+#include "runtime/trace.h"
 
 #include <heddle/host/error.h>
 #include <heddle/sim/accept.h>
@@ -93,6 +94,10 @@ void at_exit(int status, void* /*unused*/) {
   summarise(card.formal, "formal", "; --strict makes them stop");
   summarise(card.accepted, "accepted", "");
   if (options().stats) show_stats(card);
+  if (!finish_trace()) {
+    std::fflush(nullptr);
+    std::_Exit(2);
+  }
   check_replay(card, status);
   check_rules(card, status);
 }

@@ -6,9 +6,11 @@
 #include "sim/explore/repeat.h"
 
 #include <heddle/host/error.h>
+#include <heddle/pipeline/mutant.h>
 #include <heddle/sim/schedule.h>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>
@@ -63,7 +65,27 @@ std::string again_of(const CheckOptions& options) {
   return again + " --schedule {}@tile_copy";
 }
 
+std::string mistake_list() {
+  std::string text = "Plants a mistake in the kernel:";
+  for (const MistakeName& known : kMistakes) text += fmt::format("\n  {}: {}", known.name, known.meaning);
+  return text;
+}
+
 }  // namespace
+
+void add_check_options(CLI::App& command, CheckOptions& options) {
+  command.add_option("--device", options.device, "auto, cuda:N, sim:sm90 or sim:sm100")->capture_default_str();
+  add_schedule_options(command, options.schedule, options.schedules, options.seed, options.depth);
+  command.add_option("--mistake", options.mistake, mistake_list());
+  command.add_option("--stages", options.stages, "1 to 8")->capture_default_str();
+  command.add_option("--consumers", options.consumer_warps, "Warps that store, 1 to 4")->capture_default_str();
+  command.add_option("--cluster", options.cluster, "CTAs in a cluster, 1 or 2")->capture_default_str();
+  command.add_flag("--strict", options.strict, "Formal findings count as reports");
+  command.add_option("--accept", options.accept, "A mistake that does not end a run, as for exec")
+      ->allow_extra_args(false)
+      ->type_name("CODE");
+  command.add_flag("--json", options.json, "Print JSON");
+}
 
 int check(const CheckOptions& options) {
   if (options.kernel != "tile_copy") {

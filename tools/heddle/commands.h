@@ -49,6 +49,7 @@ struct CheckOptions {
   std::vector<std::string> accept;
   bool json = false;
 };
+void add_check_options(CLI::App& command, CheckOptions& options);
 int check(const CheckOptions& options);
 
 struct MatmulOptions {
@@ -81,7 +82,17 @@ struct MatmulOptions {
   bool json = false;
 };
 CLI::App* add_matmul(CLI::App& app, MatmulOptions& options);
+void add_matmul_options(CLI::App& command, MatmulOptions& options);
 int matmul(const MatmulOptions& options);
+
+struct TraceOptions {
+  std::string out = "trace.html";
+  std::uint64_t events = 500'000;
+  CheckOptions check;
+  MatmulOptions matmul;
+};
+CLI::App* add_trace(CLI::App& app, TraceOptions& options);
+int trace(const TraceOptions& options, const CLI::App& command);
 
 CLI::App* add_bench(CLI::App& app, bench::MatmulBenchOptions& options);
 // Throws InputError where there is no GPU, or no part of the program for one.
@@ -100,6 +111,8 @@ struct ExecOptions {
   std::vector<std::string> accept;        // mistakes that do not end a launch, as sim::AcceptRule has them
   std::vector<std::string> suppressions;  // files of them
   bool stats = false;
+  std::string trace;  // a file for the timeline; empty: none
+  std::uint64_t trace_events = 500'000;
   std::vector<std::string> command;  // the program and its arguments
 };
 CLI::App* add_exec(CLI::App& app, ExecOptions& options);

@@ -7,6 +7,7 @@
 #include <heddle/host/error.h>
 #include <heddle/sim/accept.h>
 #include <heddle/sim/schedule.h>
+#include <heddle/sim/trace.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -146,6 +147,15 @@ void set_options(const ExecOptions& options) {
     if (options.depth != 0) set_number(runtime::kPctVariable, options.depth);
   }
   setenv(runtime::kStatsVariable, options.stats ? "1" : "0", 1);
+  if (!options.trace.empty()) {
+    if (options.schedules != 0 && options.schedule.empty()) {
+      throw InputError("exec: --trace draws one run; give --schedule SEED instead of --schedules");
+    }
+    sim::Trace::check_path(options.trace);
+    // The program may change its folder.
+    setenv(runtime::kTraceVariable, fs::absolute(options.trace).c_str(), 1);
+    set_number(runtime::kTraceEventsVariable, options.trace_events);
+  }
   std::string again = "heddle exec";
   if (options.arch != "sm90") again += " --arch " + options.arch;
   if (options.sms != ExecOptions{}.sms) again += fmt::format(" --sms {}", options.sms);
@@ -194,7 +204,19 @@ CLI::App* add_exec(CLI::App& app, ExecOptions& options) {
                    "A file of such mistakes, with a line code:pattern for each")
       ->allow_extra_args(false)
       ->type_name("FILE");
+  command
+      ->add_option("--trace", options.trace,
+                   "Write the timeline of the launches to a file that ends in .html, .json (Perfetto) or .svg")
+      ->type_name("FILE");
+  command->add_option("--trace-events", options.trace_events, "How many spans of it to keep")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{100'000'000}))
+      ->capture_default_str();
   command->add_flag("--stats", options.stats, "Say at the end how much was executed, and how fast");
+  command->footer(
+      "Examples:\n"
+      "  heddle exec ./program --its --own=arguments\n"
+      "  heddle exec --arch sm100 python kernels.py\n"
+      "  heddle exec --trace program.html --schedule 7f3a ./program");
   return command;
 }
 

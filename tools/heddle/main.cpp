@@ -3,7 +3,6 @@
 #include "matmul_bench.h"
 
 #include <heddle/host/error.h>
-#include <heddle/pipeline/mutant.h>
 #include <heddle/version.h>
 
 #include <fmt/format.h>
@@ -18,13 +17,6 @@
 #include <vector>
 
 namespace {
-
-std::string mistake_list() {
-  std::string text = "Plants a mistake in the kernel:";
-  for (const heddle::MistakeName& known : heddle::kMistakes)
-    text += fmt::format("\n  {}: {}", known.name, known.meaning);
-  return text;
-}
 
 // A value that is empty, or below zero where there is no such number, would otherwise be read as some number.
 void check_values(CLI::App& app) {
@@ -77,21 +69,11 @@ int run(int argc, char** argv) {
   CLI::App* check_command = app.add_subcommand(
       "check", "Run a kernel under many schedules and check its output; exit status 1 on a report");
   check_command->add_option("kernel", check_options.kernel, "tile_copy")->capture_default_str();
-  check_command->add_option("--device", check_options.device, "auto, cuda:N, sim:sm90 or sim:sm100")
-      ->capture_default_str();
-  add_schedule_options(*check_command, check_options.schedule, check_options.schedules, check_options.seed,
-                       check_options.depth);
-  check_command->add_option("--mistake", check_options.mistake, mistake_list());
-  check_command->add_option("--stages", check_options.stages, "1 to 8")->capture_default_str();
-  check_command->add_option("--consumers", check_options.consumer_warps, "Warps that store, 1 to 4")
-      ->capture_default_str();
-  check_command->add_option("--cluster", check_options.cluster, "CTAs in a cluster, 1 or 2")
-      ->capture_default_str();
-  check_command->add_flag("--strict", check_options.strict, "Formal findings count as reports");
-  check_command->add_option("--accept", check_options.accept, "A mistake that does not end a run, as for exec")
-      ->allow_extra_args(false)
-      ->type_name("CODE");
-  check_command->add_flag("--json", check_options.json, "Print JSON");
+  add_check_options(*check_command, check_options);
+  check_command->footer(
+      "Examples:\n"
+      "  heddle check tile_copy\n"
+      "  heddle check tile_copy --mistake drop_release --schedule rr");
 
   MatmulOptions matmul_options;
   CLI::App* matmul_command = add_matmul(app, matmul_options);
@@ -99,6 +81,8 @@ int run(int argc, char** argv) {
   CLI::App* bench_command = add_bench(app, bench_options);
   ExecOptions exec_options;
   CLI::App* exec_command = add_exec(app, exec_options);
+  TraceOptions trace_options;
+  CLI::App* trace_command = add_trace(app, trace_options);
 
   check_values(app);
   try {
@@ -112,6 +96,7 @@ int run(int argc, char** argv) {
   if (check_command->parsed()) return check(check_options);
   if (matmul_command->parsed()) return matmul(matmul_options);
   if (bench_command->parsed()) return heddle::tool::bench(bench_options);
+  if (trace_command->parsed()) return heddle::tool::trace(trace_options, *trace_command);
   if (exec_command->parsed()) {
     exec_options.command = exec_command->remaining();
     return exec(exec_options);

@@ -374,6 +374,16 @@ CLI::App* add_matmul(CLI::App& app, MatmulOptions& o) {
       app.add_subcommand("matmul",
                          "Multiply two matrices of random numbers and compare the output with sums in double;\n"
                          "exit status 1 on a wrong output or a report");
+  add_matmul_options(*command, o);
+  command->footer(
+      "Examples:\n"
+      "  heddle matmul --m 200 --n 100 --k 300 --device sim:sm90\n"
+      "  heddle matmul --m 256 --n 256 --k 512 --scaled nvfp4 --schedules 20");
+  return command;
+}
+
+void add_matmul_options(CLI::App& app, MatmulOptions& o) {
+  CLI::App* command = &app;
   command->add_option("--m", o.m, "Rows of the output")->required();
   command->add_option("--n", o.n, "Columns of the output")->required();
   command->add_option("--k", o.k, "Terms of each sum")->required();
@@ -411,7 +421,6 @@ CLI::App* add_matmul(CLI::App& app, MatmulOptions& o) {
       ->allow_extra_args(false)
       ->type_name("CODE");
   command->add_flag("--json", o.json, "Print JSON");
-  return command;
 }
 
 int matmul(const MatmulOptions& options) {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs what another command runs, once, and writes what happened as a picture.
+#include "commands.h"
+
+#include <heddle/host/error.h>
+#include <heddle/sim/trace.h>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+namespace heddle::tool {
+
+namespace {
+
+template <class Run>
+int record(const TraceOptions& options, Run&& run) {
+  sim::Trace::check_path(options.out);
+  sim::Trace trace(options.events);
+  int status = kWell;
+  {
+    const sim::Tracing tracing(trace);
+    status = run();
+  }
+  if (trace.launches() == 0) {
+    throw InputError("trace: nothing ran in the simulated SM; --device sim:sm90 or sim:sm100 would");
+  }
+  trace.write(options.out);
+  const bool is_for_program = options.check.json || options.matmul.json;
+  std::FILE* out = is_for_program ? stderr : stdout;
+  fmt::print(out, "\nwhere the time of each role went, in steps:\n{}", trace.shares());
+  if (!trace.remark().empty()) fmt::print(stderr, "heddle trace: {}\n", trace.remark());
+  fmt::print(out, "trace           {} ({} spans)\n", options.out, trace.spans());
+  return status;
+}
+
+}  // namespace
+
+CLI::App* add_trace(CLI::App& app, TraceOptions& options) {
+  CLI::App* command = app.add_subcommand(
+      "trace",
+      "Run a kernel once in the simulated SM and write its timeline: who waits for which barrier, who holds\n"
+      "which stage, what is in flight and which of them ended a wait; exit status as the kernel's own command");
+  command
+      ->add_option("-o,--out", options.out,
+                   "A file that ends in .html (a page), .json (Perfetto) or .svg (a still)")
+      ->capture_default_str();
+  command->add_option("--trace-events", options.events, "How many spans to keep")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{100'000'000}))
+      ->capture_default_str();
+  command->require_subcommand(1);
+  options.check.schedule = "rr";
+  add_check_options(*command->add_subcommand("tile_copy", "As heddle check tile_copy"), options.check);
+  add_matmul_options(*command->add_subcommand("matmul", "As heddle matmul"), options.matmul);
+  for (CLI::App* kernel : command->get_subcommands({})) kernel->fallthrough();
+  command->footer(
+      "Examples:\n"
+      "  heddle trace -o copy.html tile_copy\n"
+      "  heddle trace -o hang.html tile_copy --mistake drop_release\n"
+      "  heddle trace -o matmul.json matmul --m 256 --n 256 --k 512 --device sim:sm100\n"
+      "  heddle exec --trace program.html ./program      (CUDA programs and Triton scripts)");
+  return command;
+}
+
+int trace(const TraceOptions& options, const CLI::App& command) {
+  if (command.got_subcommand("matmul")) {
+    return record(options, [&] { return matmul(options.matmul); });
+  }
+  return record(options, [&] { return check(options.check); });
+}
+
+}  // namespace heddle::tool
