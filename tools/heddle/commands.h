@@ -21,8 +21,8 @@ inline constexpr int kWell = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kBadUsage = 2;
 
-// What runs when the program is called without arguments.
-int main_job();
+// What runs when the program is called without arguments. Its pictures go to the folder.
+int main_job(const std::string& folder = "heddle_tour");
 
 struct InfoOptions {
   bool json = false;

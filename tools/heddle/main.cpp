@@ -56,7 +56,7 @@ int run(int argc, char** argv) {
   using namespace heddle::tool;
   CLI::App app(
       "Warp-specialised GPU kernels, and a simulated SM that runs them on a CPU.\n"
-      "Without a command: a matrix through a TMA pipeline, and an explained hang.");
+      "Without a command: a Blackwell matmul in the simulated SM, its timeline, and an explained hang.");
   app.set_version_flag("--version", fmt::format("heddle {}.{}.{}", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR,
                                                 HEDDLE_VERSION_PATCH));
   app.require_subcommand(0, 1);

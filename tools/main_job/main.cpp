@@ -3,13 +3,18 @@
 // The main job of heddle without its other commands, whose matmuls take minutes to compile.
 #include "commands.h"
 
+#include <heddle/host/error.h>
+
 #include <fmt/format.h>
 
 #include <exception>
 
-int main() {
+int main(int argc, char** argv) {
   try {
-    return heddle::tool::main_job();
+    return argc > 1 ? heddle::tool::main_job(argv[1]) : heddle::tool::main_job();
+  } catch (const heddle::InputError& error) {
+    fmt::print(stderr, "heddle: {}\n", error.what());
+    return heddle::tool::kBadUsage;
   } catch (const std::exception& error) {
     fmt::print(stderr, "heddle: {}\n", error.what());
     return heddle::tool::kFailed;
