@@ -24,6 +24,9 @@ inline constexpr int kBadUsage = 2;
 // What runs when the program is called without arguments. Its pictures go to the folder.
 int main_job(const std::string& folder = "heddle_tour");
 
+// The script that completes commands in a shell (bash, zsh, fish), or the manual page (man).
+std::string completion(const CLI::App& app, const std::string& kind);
+
 struct InfoOptions {
   bool json = false;
 };

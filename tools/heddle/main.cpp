@@ -83,6 +83,15 @@ int run(int argc, char** argv) {
   CLI::App* exec_command = add_exec(app, exec_options);
   TraceOptions trace_options;
   CLI::App* trace_command = add_trace(app, trace_options);
+  std::string completion_kind;
+  CLI::App* completion_command = app.add_subcommand(
+      "completion", "Print a shell's completion script, or with man the manual page of this program");
+  completion_command->add_option("kind", completion_kind, "bash, zsh, fish or man")->required();
+  completion_command->footer(
+      "Examples:\n"
+      "  source <(heddle completion bash)\n"
+      "  heddle completion fish > ~/.config/fish/completions/heddle.fish\n"
+      "  heddle completion man | man -l -");
 
   check_values(app);
   try {
@@ -96,6 +105,10 @@ int run(int argc, char** argv) {
   if (check_command->parsed()) return check(check_options);
   if (matmul_command->parsed()) return matmul(matmul_options);
   if (bench_command->parsed()) return heddle::tool::bench(bench_options);
+  if (completion_command->parsed()) {
+    fmt::print("{}", completion(app, completion_kind));
+    return kWell;
+  }
   if (trace_command->parsed()) return heddle::tool::trace(trace_options, *trace_command);
   if (exec_command->parsed()) {
     exec_options.command = exec_command->remaining();
