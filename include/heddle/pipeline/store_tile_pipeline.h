@@ -32,8 +32,11 @@ namespace detail {
 template <std::uint32_t warps>
 class StoringThreads {
  public:
-  HEDDLE_DEVICE StoringThreads(std::uint32_t barrier, CallSite site)
-      : barrier_(barrier), stores_(isa::elect_sync(isa::kFullMask, site) && isa::warp_idx() % warps == 0) {}
+  HEDDLE_DEVICE StoringThreads(std::uint32_t barrier, CallSite site) : barrier_(barrier) {
+    // Both by all lanes: the number of the warp is a shuffle.
+    const bool is_first_warp = isa::warp_idx() % warps == 0;
+    stores_ = isa::elect_sync(isa::kFullMask, site) && is_first_warp;
+  }
 
   HEDDLE_DEVICE bool stores() const { return stores_; }
   HEDDLE_DEVICE void sync(CallSite site) const {

@@ -54,7 +54,7 @@ class WgmmaValues {
 
   // The rows of a thread are 8 apart. PTX: Register Fragments for wgmma.mma_async.
   HEDDLE_DEVICE static std::uint32_t row(std::uint32_t i) {
-    return isa::warp_idx() % 4 * 16 + isa::laneid() / 4 + row_of_pair(i) * 8;
+    return isa::tid_x() / isa::kWarpThreads % 4 * 16 + isa::laneid() / 4 + row_of_pair(i) * 8;
   }
   HEDDLE_DEVICE static std::uint32_t col(std::uint32_t i) { return i / 4 * 8 + isa::laneid() % 4 * 2 + i % 2; }
 
