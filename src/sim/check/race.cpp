@@ -133,7 +133,7 @@ void RaceChecker::thread_reads(const Event& event) {
   });
   if (stops || stops_for_strong(spot_of(*target, offset), {access, thread.lane}, view)) return;
   if ((access.bytes & ~granule.written) != 0) {
-    note_unwritten(memory, granule, offset, access.bytes, {access, thread.lane});
+    note_unwritten(cta, granule, offset, access.bytes, {access, thread.lane});
   }
   memory.shadow.record_read(granule, access, view);
 }
@@ -284,7 +284,7 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
         return;
       memory.shadow.record_write(granule, access);
     } else {
-      if ((access.bytes & ~granule.written) != 0) note_unwritten(memory, granule, at, access.bytes, {access, 0});
+      if ((access.bytes & ~granule.written) != 0) note_unwritten(cta, granule, at, access.bytes, {access, 0});
       memory.shadow.record_read(granule, access, views.front());
     }
   }
@@ -298,8 +298,9 @@ void RaceChecker::fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t e
   for (std::uint32_t at = begin / row * row; at < last; at += kGranule) memory.shadow.at(at).written = 0xffff;
 }
 
-void RaceChecker::note_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
+void RaceChecker::note_unwritten(const CtaOrder& cta, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
                                  const Side& by) {
+  Memory& memory = memory_of(cta);
   const bool is_used = !judges_uses_ || by.access.by != By::kThread;
   auto fresh = static_cast<std::uint16_t>(bytes & ~granule.written);
   if (fresh == 0 || (!is_used && (fresh & ~granule.read_unwritten) == 0)) return;
@@ -309,7 +310,10 @@ void RaceChecker::note_unwritten(Memory& memory, Granule& granule, std::uint32_t
   }
   if (fresh == 0) return;
   granule.read_unwritten |= fresh;
-  memory.unwritten.push_back({.offset = offset, .bytes = fresh, .by = by, .is_used = is_used});
+  UnwrittenRead& read = memory.unwritten.emplace_back(
+      UnwrittenRead{.offset = offset, .bytes = fresh, .by = by, .is_used = is_used});
+  const Access fill = report_.fill_in_flight(cta, offset, fresh);
+  if (fill.bytes != 0 && report_.knows_issue(by, {fill, 0}, *cta.cluster)) read.fill = fill;
 }
 
 void RaceChecker::forget_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes) {
@@ -322,6 +326,7 @@ void RaceChecker::forget_unwritten(Memory& memory, Granule& granule, std::uint32
 
 // Which fill a read was to wait for: one that came later, or one that is still on its way.
 Access RaceChecker::fill_for(const CtaOrder& cta, const UnwrittenRead& read, const Access* write) {
+  if (read.fill) return *read.fill;
   if (write == nullptr) return report_.fill_in_flight(cta, read.offset, read.bytes);
   const bool is_fill = write->by == By::kCopy && report_.has_waited(read.by, {*write, 0}, cta);
   return is_fill ? *write : Access{};

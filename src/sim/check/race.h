@@ -67,7 +67,7 @@ class RaceChecker final : public Observer {
     Side by;
     bool is_used = true;
     std::string use = {};             // who uses it and how, if that is not the read itself
-    std::optional<Access> fill = {};  // the copy that has filled the bytes since
+    std::optional<Access> fill = {};  // the copy that was known to be on its way, or has filled the bytes since
   };
   struct Memory {
     Shadow shadow;
@@ -134,7 +134,7 @@ class RaceChecker final : public Observer {
   bool stops_for_scope(const Event& event);
   void complete_on_barrier(const Event& event);
   void fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t end, std::uint32_t row);
-  void note_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
+  void note_unwritten(const CtaOrder& cta, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
                       const Side& by);
   // Reads of bytes in this granule that nobody had written: true if the run stops for one. They are judged once.
   bool stops_for_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write = nullptr);

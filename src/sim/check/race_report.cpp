@@ -98,17 +98,25 @@ bool RaceReport::has_waited(const Side& reader, const Side& copy, const CtaOrder
 
 Access RaceReport::fill_in_flight(const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const {
   const std::uint32_t first = offset / kGranule * kGranule + static_cast<std::uint32_t>(std::countr_zero(bytes));
+  const auto fill = [&](std::uint64_t id, std::uint32_t barrier, std::uint32_t rank) {
+    const auto time = cta.cluster->barrier_times.find(barrier | rank << machine::kRankShift);
+    return Access{.lanes = static_cast<std::uint32_t>(id),
+                  .who = time == cta.cluster->barrier_times.end() ? 0 : time->second.component,
+                  .bytes = bytes,
+                  .by = By::kCopy,
+                  .is_write = true};
+  };
   for (const std::unique_ptr<machine::Copy>& copy : machine_.tma().copies()) {
     if (copy->pieces.empty() || copy->pieces.front().target == nullptr) continue;
     const machine::Cta& target = *copy->pieces.front().target->cluster->ctas[cta.rank];
     if (target.linear != cta.linear || machine_.tma().filling(target, first) != copy.get()) continue;
-    const std::uint32_t rank = copy->pair ? (cta.rank & ~1u) | *copy->pair : cta.rank;
-    const auto time = cta.cluster->barrier_times.find(copy->barrier | rank << machine::kRankShift);
-    return {.lanes = static_cast<std::uint32_t>(copy->id),
-            .who = time == cta.cluster->barrier_times.end() ? 0 : time->second.component,
-            .bytes = bytes,
-            .by = By::kCopy,
-            .is_write = true};
+    return fill(copy->id, copy->barrier, copy->pair ? (cta.rank & ~1u) | *copy->pair : cta.rank);
+  }
+  for (const std::unique_ptr<machine::ClcRequest>& request : machine_.clc().requests()) {
+    const bool is_there = first >= request->response && first < request->response + isa::kClcResponseBytes;
+    const bool is_target = std::any_of(request->targets.begin(), request->targets.end(),
+                                       [&](const machine::Cta* target) { return target->linear == cta.linear; });
+    if (is_there && is_target) return fill(request->id, request->barrier, cta.rank);
   }
   return {};
 }

@@ -72,6 +72,10 @@ class RaceReport {
   std::string name_of(const BarrierOrder& barrier) const;
   // Whether the thread that reads has waited for the barrier that the copy completes on, for whichever phase.
   bool has_waited(const Side& reader, const Side& copy, const CtaOrder& cta) const;
+  // Whether the side knows that the copy was issued.
+  bool knows_issue(const Side& side, const Side& copy, const ClusterOrder& cluster) const {
+    return knows_issue(view_of(side, cluster), copy, cluster);
+  }
   // The fill of these bytes by a copy that is in flight; it touches none if there is none.
   Access fill_in_flight(const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const;
 

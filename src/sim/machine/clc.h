@@ -76,6 +76,7 @@ class ClcUnit {
   void issue(std::unique_ptr<ClcRequest> request);
 
   std::size_t in_flight() const { return requests_.size(); }
+  const std::vector<std::unique_ptr<ClcRequest>>& requests() const { return requests_; }
   void step(std::size_t index, std::uint64_t entropy);
 
   // A request that still has to be answered to this CTA, or null.

@@ -393,6 +393,7 @@ class Machine {
   void add_observer(Observer& observer);
 
   const TmaEngine& tma() const { return tma_; }
+  const ClcUnit& clc() const { return clc_; }
   void complete_tx(Cta& cta, std::uint32_t barrier_offset, std::uint32_t bytes, std::uint64_t copy,
                    CallSite site);
   void copy_changed(Thread* issuer);  // a bulk group of this thread has come further
