@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/copy.h"
 
+#include "runtime/host_work.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -16,6 +18,13 @@ bool span_of(const Box& box, const Extent& extent, std::size_t& bytes) {
   std::size_t slices = 0;
   return multiply(box.pitch, extent.height - 1, rows) && multiply(box.slice, extent.depth - 1, slices) &&
          add(rows, slices, bytes) && add(bytes, extent.width, bytes);
+}
+
+// Of a box that has been reached.
+std::size_t bytes_of(const Box& box, const Extent& extent) {
+  std::size_t bytes = 0;
+  span_of(box, extent, bytes);
+  return bytes;
 }
 
 bool is_empty(const Extent& extent) { return extent.width == 0 || extent.height == 0 || extent.depth == 0; }
@@ -94,6 +103,11 @@ Error copy_box(State& card, const Box& to, const Box& from, const Extent& extent
   std::byte* target = reach(card, to, extent, to_card);
   const std::byte* source = reach(card, from, extent, from_card);
   if (target == nullptr || source == nullptr) return Error::kInvalidValue;
+  if (const Error error =
+          order_host_work(card, to.begin, bytes_of(to, extent), from.begin, bytes_of(from, extent));
+      error != Error::kSuccess) {
+    return error;
+  }
   for (std::size_t z = 0; z < extent.depth; ++z) {
     for (std::size_t y = 0; y < extent.height; ++y) {
       std::memmove(target + z * to.slice + y * to.pitch, source + z * from.slice + y * from.pitch, extent.width);
@@ -109,6 +123,10 @@ Error fill_box(State& card, const Box& to, std::span<const std::byte> value, con
   if (reinterpret_cast<std::uintptr_t>(to.begin) % value.size() != 0) return Error::kInvalidValue;
   std::byte* target = reach(card, to, extent, true);
   if (target == nullptr) return Error::kInvalidValue;
+  if (const Error error = order_host_work(card, to.begin, bytes_of(to, extent), nullptr, 0);
+      error != Error::kSuccess) {
+    return error;
+  }
   for (std::size_t z = 0; z < extent.depth; ++z) {
     for (std::size_t y = 0; y < extent.height; ++y) {
       std::byte* row = target + z * to.slice + y * to.pitch;

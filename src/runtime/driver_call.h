@@ -33,8 +33,7 @@ int driver_call_with(const char* name, Body&& body, const Pointers*... pointers)
 
 template <class Body>
 int driver_call_on(const char* name, const void* stream, Body&& body) noexcept {
-  return driver_call(
-      name, [&](State& card) { return card.streams.is_known(stream) ? body(card) : Error::kInvalidHandle; });
+  return driver_call(name, [&](State& card) { return on_stream(card, stream, body); });
 }
 
 // For what needs no card: writes a value, where there is a place for it.

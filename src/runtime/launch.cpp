@@ -10,6 +10,7 @@
 
 #include <heddle/host/error.h>
 #include <heddle/isa/cluster.h>
+#include <heddle/sim/history.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -222,7 +223,11 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   };
   const sim::explore::Repetition many{
       .schedules = asked.schedules, .seed = asked.seed, .depth = asked.depth, .workers = 0};
+  StreamOrder& order = card.streams.order;
+  sim::History& history = order.begin(request.stream, request.is_programmatic);
+  if (order.can_overlap(kernel.module->ptx()->launches_dependents())) how.history = &history;
   const sim::Report report = sim::explore::repeat(how, many, run_once);
+  order.end();
   card.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ++card.launches;
   card.instructions += instructions;

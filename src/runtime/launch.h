@@ -16,6 +16,8 @@ struct LaunchRequest {
   isa::Dim3 cluster = {0, 0, 0};  // 0: what the kernel asks for, or none
   std::size_t dynamic_shared = 0;
   bool is_cooperative = false;
+  bool is_programmatic = false;  // it may begin before the launch before it in the stream is over
+  const void* stream = nullptr;
   void** arguments = nullptr;    // a pointer to each
   const void* buffer = nullptr;  // or all of them, laid out as the kernel expects
   std::size_t buffer_bytes = 0;

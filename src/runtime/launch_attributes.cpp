@@ -32,14 +32,15 @@ enum Attribute : std::int32_t {
 }  // namespace
 
 LaunchRequest request_of(const LaunchConfig& config) {
-  LaunchRequest request{.grid = config.grid, .block = config.block, .dynamic_shared = config.shared};
+  LaunchRequest request{
+      .grid = config.grid, .block = config.block, .dynamic_shared = config.shared, .stream = config.stream};
   for (std::uint32_t a = 0; a < config.count; ++a) {
     const LaunchAttribute& attribute = config.attributes[a];
     switch (attribute.id) {
       case kCooperative: request.is_cooperative = attribute.number != 0; break;
       case kClusterDimension: request.cluster = {attribute.dims[0], attribute.dims[1], attribute.dims[2]}; break;
-      // The launch before is over when this one begins, and the smaller cluster is always allowed.
-      case kProgrammaticStreamSerialization:
+      case kProgrammaticStreamSerialization: request.is_programmatic = attribute.number != 0; break;
+      // What they allow need not happen: the smaller cluster is always right.
       case kPreferredClusterDimension:
       case kProgrammaticEvent:
       case kLaunchCompletionEvent:

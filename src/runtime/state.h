@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -41,8 +42,10 @@ struct State {
   Memory memory;
   ModuleRegistry modules;
   Streams streams;
-  Error failed = Error::kSuccess;  // a kernel broke the context: all that follows returns this
-  std::string printed;             // by kernels, and not yet shown
+  Error failed = Error::kSuccess;     // a kernel broke the context: all that follows returns this
+  std::string printed;                // by kernels, and not yet shown
+  const char* call = "";              // that goes on
+  std::optional<const void*> stream;  // that it is on; none for a call that waits
 
   std::uint64_t launches = 0;
   std::uint64_t instructions = 0;
@@ -82,6 +85,8 @@ Error guarded(const char* name, Body&& body) noexcept {
     State& card = state();
     const std::lock_guard lock(card.mutex);
     if (card.failed != Error::kSuccess) return card.failed;
+    card.call = name;
+    card.stream.reset();
     return std::forward<Body>(body)(card);
   } catch (...) {
     return code_of_exception(name);
@@ -101,11 +106,17 @@ int call_with(const char* name, Body&& body, const Pointers*... pointers) noexce
   return call(name, std::forward<Body>(body));
 }
 
+template <class Body>
+Error on_stream(State& card, const void* stream, Body&& body) {
+  if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
+  card.stream = stream;
+  return body(card);
+}
+
 // A call on a stream.
 template <class Body>
 int call_on(const char* name, const void* stream, Body&& body) noexcept {
-  return call(name,
-              [&](State& card) { return card.streams.is_known(stream) ? body(card) : Error::kInvalidHandle; });
+  return call(name, [&](State& card) { return on_stream(card, stream, body); });
 }
 
 // For what has no code to return: registration before main, and at exit.

@@ -14,10 +14,16 @@ void* Streams::next_handle() {
 void* Streams::create(unsigned flags, int priority) {
   void* handle = next_handle();
   streams_.emplace(handle, Stream{.flags = flags, .priority = priority, .id = 16 + count_});
+  constexpr unsigned kNonBlocking = 1;
+  order.create(handle, (flags & kNonBlocking) == 0);
   return handle;
 }
 
-bool Streams::destroy(void* handle) { return streams_.erase(handle) != 0; }
+bool Streams::destroy(void* handle) {
+  if (streams_.erase(handle) == 0) return false;
+  order.destroy(handle);
+  return true;
+}
 
 const Stream* Streams::find(const void* handle) const {
   const auto found = streams_.find(handle);

@@ -2,8 +2,10 @@
 //
 // Streams and events. All work is done when it is asked for, in the order of the calls: that is one of the orders
 // which streams allow. So a stream holds nothing, and an event that was recorded has happened. An event's time is
-// the host's.
+// the host's. Which other orders there are is in StreamOrder.
 #pragma once
+
+#include "runtime/stream_order.h"
 
 #include <chrono>
 #include <cstdint>
@@ -38,6 +40,8 @@ class Streams {
   void* create_event(unsigned flags);
   bool destroy_event(void* handle);
   Event* find_event(const void* handle);
+
+  StreamOrder order;
 
  private:
   // A handle is a number that is never given again, so one that was destroyed is never taken for another.

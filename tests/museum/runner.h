@@ -6,6 +6,7 @@
 #include "table.h"
 
 #include <heddle/host/tensor_map.h>
+#include <heddle/sim/history.h>
 #include <heddle/sim/ptx.h>
 
 #include <array>
@@ -62,13 +63,19 @@ class Museum {
     const isa::TensorMap load_map = map_of(in), store_map = map_of(outcome.out);
     arguments.add_bytes(&load_map, sizeof load_map, 64);
     arguments.add_bytes(&store_map, sizeof store_map, 64);
+    // A launch that lets dependent ones begin is over for those who wait for it.
+    sim::History history;
     const auto launch = [&](const std::string& entry) {
+      for (sim::History::Work& work : history.works) {
+        if (work.launches_dependents) work.relation = sim::History::Relation::kUntilWait;
+      }
       outcome.report = module.launch(entry,
                                      {.memory = &memory,
                                       .schedule = schedule,
                                       .arch = is_blackwell(file) ? Arch::kSm100 : Arch::kSm90,
                                       .kernel = entry,
-                                      .max_steps = std::uint64_t{1} << 22},
+                                      .max_steps = std::uint64_t{1} << 22,
+                                      .history = *shape.first == 0 ? nullptr : &history},
                                      {.grid = {shape.blocks, 1, 1},
                                       .block = {shape.threads, 1, 1},
                                       .cluster = {shape.cluster, 1, 1},

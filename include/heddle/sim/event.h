@@ -93,7 +93,9 @@ enum class FenceKind : std::uint8_t {
   kTcgen05Before,  // tcgen05.fence::before_thread_sync
   kTcgen05After,
   kTensorMapRelease,  // fence.proxy.tensormap::generic.release, and .acquire
-  kTensorMapAcquire
+  kTensorMapAcquire,
+  kGridWait,         // griddepcontrol.wait: the launches that this one depends on are complete
+  kLaunchDependents  // griddepcontrol.launch_dependents
 };
 
 // How tensor memory is touched: bit i stands for lanes 16 * i to 16 * i + 15, and bit kLaneShift + j for lane j

@@ -26,6 +26,8 @@ namespace explore {
 class Strategy;
 }
 
+class History;
+
 using ::heddle::Arch;
 
 class Trace;
@@ -44,6 +46,7 @@ struct LaunchOptions {
   // it.
   std::vector<std::string> accepted = {};
   std::vector<Observer*> observers = {};
+  History* history = nullptr;             // work that may still run; with check_races, this launch joins it
   explore::Strategy* strategy = nullptr;  // who goes next, in place of the schedule
   Trace* trace = nullptr;                 // where what happens is recorded, if anywhere
   // Of each thread of a C++ kernel, for its local variables; 0: 128 KiB. One that needs more is told so when it

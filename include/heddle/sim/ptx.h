@@ -102,7 +102,8 @@ class PtxModule {
   const std::vector<PtxEntry>& entries() const;
   const PtxEntry* find(std::string_view entry) const;  // null if there is none
   const std::vector<PtxVariable>& variables() const;
-  std::string target() const;  // such as sm_90a
+  std::string target() const;        // such as sm_90a
+  bool launches_dependents() const;  // a kernel of it may let dependent launches begin before it is over
 
   // Throws InputError for an entry that does not exist or is not supported, parameters that do not fit, or a
   // launch that no GPU of the architecture would take; nothing is written then.

@@ -40,6 +40,7 @@ std::size_t limits[kLimits] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 128};
 HEDDLE_CUDA_CALL int cudaDeviceSynchronize() {
   return call("cudaDeviceSynchronize", [](State& card) {
     show_printed(card);
+    card.streams.order.host_waits_for_all();
     return Error::kSuccess;
   });
 }

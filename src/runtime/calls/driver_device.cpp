@@ -123,6 +123,7 @@ HEDDLE_CUDA_CALL int cuCtxGetDevice(int* device) { return give_checked("cuCtxGet
 HEDDLE_CUDA_CALL int cuCtxSynchronize() {
   return driver_call("cuCtxSynchronize", [](State& card) {
     show_printed(card);
+    card.streams.order.host_waits_for_all();
     return Error::kSuccess;
   });
 }

@@ -26,6 +26,7 @@ Error allocate(State& card, MemoryKind kind, void* result, std::size_t bytes) {
 
 Error release(State& card, MemoryKind kind, const void* begin) {
   show_printed(card);
+  if (!card.stream) card.streams.order.host_waits_for_all();  // cudaFree does
   return begin == nullptr || card.memory.free(begin, kind) ? Error::kSuccess : Error::kInvalidValue;
 }
 

@@ -169,8 +169,10 @@ HEDDLE_CUDA_CALL int cuLaunchKernel(void* function, unsigned grid_x, unsigned gr
                                     void* stream, void** arguments, void** extra) {
   return with_kernel("cuLaunchKernel", function, function, [&](State& card, Kernel& kernel) {
     if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
-    LaunchRequest request{
-        .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .dynamic_shared = shared};
+    LaunchRequest request{.grid = {grid_x, grid_y, grid_z},
+                          .block = {block_x, block_y, block_z},
+                          .dynamic_shared = shared,
+                          .stream = stream};
     const Error error = add_arguments(request, arguments, extra);
     return error == Error::kSuccess ? launch(card, kernel, request) : error;
   });
@@ -198,6 +200,7 @@ HEDDLE_CUDA_CALL int cuLaunchCooperativeKernel(void* function, unsigned grid_x, 
                    .block = {block_x, block_y, block_z},
                    .dynamic_shared = shared,
                    .is_cooperative = true,
+                   .stream = stream,
                    .arguments = arguments});
   });
 }

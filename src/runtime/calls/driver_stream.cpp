@@ -26,8 +26,9 @@ HEDDLE_CUDA_CALL int cuStreamDestroy_v2(void* stream) {
 }
 
 HEDDLE_CUDA_CALL int cuStreamSynchronize(void* stream) {
-  return driver_call_on("cuStreamSynchronize", stream, [](State& card) {
+  return driver_call_on("cuStreamSynchronize", stream, [&](State& card) {
     show_printed(card);
+    card.streams.order.host_waits(stream);
     return Error::kSuccess;
   });
 }
@@ -36,7 +37,9 @@ HEDDLE_CUDA_CALL int cuStreamQuery(void* stream) { return cuStreamSynchronize(st
 
 HEDDLE_CUDA_CALL int cuStreamWaitEvent(void* stream, void* event, unsigned) {
   return driver_call_on("cuStreamWaitEvent", stream, [&](State& card) {
-    return card.streams.find_event(event) != nullptr ? Error::kSuccess : Error::kInvalidHandle;
+    if (card.streams.find_event(event) == nullptr) return Error::kInvalidHandle;
+    card.streams.order.wait_event(stream, event);
+    return Error::kSuccess;
   });
 }
 
@@ -84,6 +87,7 @@ HEDDLE_CUDA_CALL int cuEventRecord(void* event, void* stream) {
     Event* found = card.streams.find_event(event);
     if (found == nullptr) return Error::kInvalidHandle;
     found->recorded = std::chrono::steady_clock::now();
+    card.streams.order.record(event, stream);
     return Error::kSuccess;
   });
 }
@@ -91,6 +95,7 @@ HEDDLE_CUDA_CALL int cuEventRecord(void* event, void* stream) {
 HEDDLE_CUDA_CALL int cuEventSynchronize(void* event) {
   return driver_call("cuEventSynchronize", [&](State& card) {
     show_printed(card);
+    card.streams.order.host_waits_event(event);
     return card.streams.find_event(event) != nullptr ? Error::kSuccess : Error::kInvalidHandle;
   });
 }

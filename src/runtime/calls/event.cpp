@@ -37,6 +37,7 @@ HEDDLE_CUDA_CALL int cudaEventRecord(void* event, void* stream) {
   return with_event("cudaEventRecord", event, [&](State& card, Event& found) {
     if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
     found.recorded = std::chrono::steady_clock::now();
+    card.streams.order.record(event, stream);
     return Error::kSuccess;
   });
 }
@@ -46,14 +47,18 @@ HEDDLE_CUDA_CALL int cudaEventRecordWithFlags(void* event, void* stream, unsigne
 }
 
 HEDDLE_CUDA_CALL int cudaEventSynchronize(void* event) {
-  return with_event("cudaEventSynchronize", event, [](State& card, Event&) {
+  return with_event("cudaEventSynchronize", event, [&](State& card, Event&) {
     show_printed(card);
+    card.streams.order.host_waits_event(event);
     return Error::kSuccess;
   });
 }
 
 HEDDLE_CUDA_CALL int cudaEventQuery(void* event) {
-  return with_event("cudaEventQuery", event, [](State&, Event&) { return Error::kSuccess; });
+  return with_event("cudaEventQuery", event, [&](State& card, Event&) {
+    card.streams.order.host_waits_event(event);
+    return Error::kSuccess;
+  });
 }
 
 HEDDLE_CUDA_CALL int cudaEventElapsedTime(float* milliseconds, void* begin, void* end) {

@@ -22,25 +22,31 @@ Error launch_handle(State& card, const void* handle, const LaunchRequest& reques
 HEDDLE_CUDA_CALL int cudaLaunchKernel(const void* function, isa::Dim3 grid, isa::Dim3 block, void** arguments,
                                       std::size_t shared, void* stream) {
   return call_on("cudaLaunchKernel", stream, [&](State& card) {
-    return launch_handle(card, function,
-                         {.grid = grid, .block = block, .dynamic_shared = shared, .arguments = arguments});
+    return launch_handle(
+        card, function,
+        {.grid = grid, .block = block, .dynamic_shared = shared, .stream = stream, .arguments = arguments});
   });
 }
 
 HEDDLE_CUDA_CALL int __cudaLaunchKernel(const void* kernel, isa::Dim3 grid, isa::Dim3 block, void** arguments,
                                         std::size_t shared, void* stream) {
   return call_on("cudaLaunchKernel", stream, [&](State& card) {
-    return launch_handle(card, kernel,
-                         {.grid = grid, .block = block, .dynamic_shared = shared, .arguments = arguments});
+    return launch_handle(
+        card, kernel,
+        {.grid = grid, .block = block, .dynamic_shared = shared, .stream = stream, .arguments = arguments});
   });
 }
 
 HEDDLE_CUDA_CALL int cudaLaunchCooperativeKernel(const void* function, isa::Dim3 grid, isa::Dim3 block,
                                                  void** arguments, std::size_t shared, void* stream) {
   return call_on("cudaLaunchCooperativeKernel", stream, [&](State& card) {
-    return launch_handle(
-        card, function,
-        {.grid = grid, .block = block, .dynamic_shared = shared, .is_cooperative = true, .arguments = arguments});
+    return launch_handle(card, function,
+                         {.grid = grid,
+                          .block = block,
+                          .dynamic_shared = shared,
+                          .is_cooperative = true,
+                          .stream = stream,
+                          .arguments = arguments});
   });
 }
 

@@ -22,6 +22,7 @@ Error allocate(State& card, MemoryKind kind, void** pointer, std::size_t bytes) 
 
 Error release(State& card, MemoryKind kind, const void* pointer) {
   show_printed(card);
+  if (!card.stream) card.streams.order.host_waits_for_all();  // cudaFree does
   if (pointer == nullptr || card.memory.free(pointer, kind)) return Error::kSuccess;
   return Error::kInvalidValue;
 }

@@ -6,8 +6,9 @@ using namespace heddle::runtime;
 namespace {
 
 int wait(const char* name, void* stream) {
-  return call_on(name, stream, [](State& card) {
+  return call_on(name, stream, [&](State& card) {
     show_printed(card);
+    card.streams.order.host_waits(stream);
     return Error::kSuccess;
   });
 }
@@ -89,7 +90,9 @@ HEDDLE_CUDA_CALL int cudaThreadExchangeStreamCaptureMode(int* mode) {
 
 HEDDLE_CUDA_CALL int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
   return call_on("cudaStreamWaitEvent", stream, [&](State& card) {
-    return card.streams.find_event(event) != nullptr ? Error::kSuccess : Error::kInvalidHandle;
+    if (card.streams.find_event(event) == nullptr) return Error::kInvalidHandle;
+    card.streams.order.wait_event(stream, event);
+    return Error::kSuccess;
   });
 }
 

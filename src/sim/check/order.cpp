@@ -209,6 +209,8 @@ void Order::fence(const Event& event) {
     case FenceKind::kTcgen05After: by.tcgen05_known = by.known; return;
     case FenceKind::kTensorMapRelease: return fence_maps(by, true);
     case FenceKind::kTensorMapAcquire: return fence_maps(by, false);
+    case FenceKind::kGridWait:
+    case FenceKind::kLaunchDependents: return;
   }
 }
 

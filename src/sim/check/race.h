@@ -43,6 +43,8 @@ class RaceChecker final : public Observer {
   // The mistake that the run stops for. Nothing is looked at after it.
   const std::optional<Finding>& finding() const { return sink_.stop(); }
 
+  Order& order() { return order_; }
+
   // The run will not go on: reads of what nobody had written are judged as they stand.
   void finish();
 

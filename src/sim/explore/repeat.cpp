@@ -157,6 +157,9 @@ class Repeater {
     LaunchOptions options = options_;
     options.schedule = schedule;
     options.memory = &replica.memory();
+    // Both are of the first run.
+    options.history = nullptr;
+    options.trace = nullptr;
     return options;
   }
 

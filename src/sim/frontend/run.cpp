@@ -35,6 +35,10 @@ Run::Run(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t t
       strategy_(options.strategy == nullptr ? own_strategy_.get() : options.strategy) {
   machine_.add_observer(history_);
   if (options.check_races) machine_.add_observer(races_.emplace(machine_, machine_.findings()));
+  if (races_ && options.history != nullptr) {
+    machine_.add_observer(
+        overlap_.emplace(machine_, races_->order(), machine_.findings(), *options.history, options.kernel));
+  }
   if (options.trace != nullptr) {
     recorder_ = std::make_unique<trace::Recorder>(machine_, options, options.trace->timeline());
     machine_.add_observer(*recorder_);
@@ -86,8 +90,11 @@ bool Run::step_copy(const explore::Choice& choice) {
 
 // An observer cannot stop the machine in the middle of an instruction; its finding ends the run before the next.
 bool Run::take_finding() {
-  if (!races_ || !races_->finding()) return false;
-  if (!diagnosis_) diagnosis_ = check::make_diagnosis(*races_->finding(), options_);
+  if (!races_) return false;
+  const std::optional<check::Finding>& found =
+      !races_->finding() && overlap_ ? overlap_->finding() : races_->finding();
+  if (!found) return false;
+  if (!diagnosis_) diagnosis_ = check::make_diagnosis(*found, options_);
   return true;
 }
 
@@ -124,6 +131,7 @@ void Run::finish_copies() {
 Report Run::make_report() {
   if (!diagnosis_) finish_copies();
   take_finding();
+  if (overlap_) overlap_->finish();
   Report report;
   if (diagnosis_) report.diagnoses.push_back(std::move(*diagnosis_));
   for (const machine::Findings::Told& one : machine_.findings().told()) {

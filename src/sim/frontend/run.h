@@ -5,6 +5,7 @@
 #pragma once
 
 #include "sim/check/barrier_history.h"
+#include "sim/check/overlap.h"
 #include "sim/check/poll_watch.h"
 #include "sim/check/race.h"
 #include "sim/explore/strategy.h"
@@ -56,6 +57,7 @@ class Run {
   machine::Machine machine_;
   check::BarrierHistory history_;
   std::optional<check::RaceChecker> races_;
+  std::optional<check::Overlap> overlap_;
   std::unique_ptr<trace::Recorder> recorder_;        // if anybody wants a trace
   std::optional<check::PollWatch> polls_;            // once nothing changes any more
   std::unique_ptr<explore::Strategy> own_strategy_;  // of the schedule, unless the launch brings one

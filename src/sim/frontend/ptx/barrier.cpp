@@ -374,6 +374,11 @@ void add_barrier_forms(FormTable& table) {
   table.add("fence[.sc,.acq_rel,.acquire,.release]{.cta,.cluster,.gpu,.sys}",
             [](Build& b) { decode_fence(b, fence_of_scope(b.mod(1))); });
   table.add("membar{.cta,.gl,.sys}", [](Build& b) { decode_fence(b, fence_of_scope(b.mod(0))); });
+  // Model: a launch runs alone, so the launch before it is over and nothing waits for its trigger. What the
+  // launch does before its wait is judged as if it were not.
+  table.add("griddepcontrol{.launch_dependents,.wait}", [](Build& b) {
+    decode_fence(b, b.mod(0) == ".wait" ? FenceKind::kGridWait : FenceKind::kLaunchDependents);
+  });
   add_mbarrier_forms(table);
 }
 

@@ -122,8 +122,6 @@ void add_control_forms(FormTable& table) {
     b.out().gives_way = true;
     b.machine(give_way);
   });
-  // Model: a launch runs alone, so the launch before it is over and nothing waits for its trigger.
-  table.add("griddepcontrol{.launch_dependents,.wait}", [](Build& b) { b.scalar(nothing); });
   table.add("pmevent[.mask]", [](Build& b) { b.scalar(nothing); });
 }
 

@@ -70,6 +70,7 @@ struct PtxModule::State {
   std::vector<PtxVariable> variables;
   std::vector<Pages> storage;            // of variables that are not placed elsewhere
   std::vector<std::uint64_t> addresses;  // by variable of the module; shared ones are placed at launch
+  bool launches_dependents = false;
 
   void decode();
   void place_variables(const PtxPlacing& place);
@@ -288,6 +289,7 @@ PtxModule::~PtxModule() = default;
 
 PtxModule PtxModule::load(std::string text, std::string name, const PtxPlacing& place) {
   auto state = std::make_unique<State>();
+  state->launches_dependents = text.find("griddepcontrol.launch_dependents") != std::string::npos;
   state->text = parse(std::move(text), std::move(name));
   state->decode();
   state->place_variables(place);
@@ -298,6 +300,7 @@ PtxModule PtxModule::load(std::string text, std::string name, const PtxPlacing& 
 const std::vector<PtxEntry>& PtxModule::entries() const { return state_->entries; }
 const std::vector<PtxVariable>& PtxModule::variables() const { return state_->variables; }
 std::string PtxModule::target() const { return state_->text->target; }
+bool PtxModule::launches_dependents() const { return state_->launches_dependents; }
 
 const PtxEntry* PtxModule::find(std::string_view entry) const {
   const auto found = state_->entry_ids.find(entry);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/host_work.h"
+
+#include "runtime/options.h"
+
+#include <heddle/sim/accept.h>
+#include <heddle/sim/fault_code.h>
+#include <heddle/sim/history.h>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <tuple>
+#include <utility>
+
+namespace heddle::runtime {
+
+namespace {
+
+using sim::History;
+
+bool is_accepted(const State& card, const std::string& place) {
+  for (const auto* rules : {&options().accepted, &options().suppressed}) {
+    for (const std::string& text : *rules) {
+      const sim::AcceptRule rule = sim::AcceptRule::parse(text);
+      if (rule.code != sim::FaultCode::kGlobalRace) continue;
+      if (rule.has_place() && place.find(rule.file) == std::string::npos) continue;
+      const_cast<State&>(card).used_rules.insert(text);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string report_of(const State& card, const History::Conflict& found, History::Way way) {
+  const History::Work& work = *found.work;
+  const bool has_place = !work.places.empty();
+  const std::string before =
+      has_place ? fmt::format("{}: block {}, {}", work.name, found.touched.cta, name_of(found.way))
+                : fmt::format("{}: {}", work.name, found.way == History::kWrite ? "writes" : "reads");
+  std::string again = options().again;
+  if (const std::size_t slot = again.find("{}"); slot != std::string::npos) again.replace(slot, 2, "rr");
+  return fmt::format(
+      "[global_race] {} and {} touch {}, and nothing orders them\n  {:<62} {}\n  {}: {}\n  they are in different "
+      "streams, with no event and no wait of the host between\n  again: {}\n",
+      work.name, card.call, card.memory.describe(reinterpret_cast<const void*>(found.address)), before,
+      has_place ? work.places[found.touched.place] : "", card.call, way == History::kWrite ? "writes" : "reads",
+      again);
+}
+
+}  // namespace
+
+Error order_host_work(State& card, const void* written, std::size_t written_bytes, const void* read,
+                      std::size_t read_bytes) {
+  StreamOrder& order = card.streams.order;
+  const void* stream = card.stream.value_or(nullptr);
+  History& history = order.begin(stream, false);
+  Error error = Error::kSuccess;
+  if (options().check_races && order.can_overlap(false)) {
+    History::Work work{.name = card.call};
+    for (const auto& [begin, bytes, way] :
+         {std::tuple(written, written_bytes, History::kWrite), std::tuple(read, read_bytes, History::kRead)}) {
+      if (begin == nullptr || bytes == 0) continue;
+      const auto address = reinterpret_cast<std::uint64_t>(begin);
+      work.ranges.push_back({address, bytes, way});
+      for (const History::Work& before : history.works) {
+        if (before.relation == History::Relation::kBefore || error != Error::kSuccess) continue;
+        // It waits for what the launch before it has let begin, as all but launches do.
+        if (before.relation == History::Relation::kUntilWait) continue;
+        const std::optional<History::Conflict> found = History::find(before, address, bytes, way);
+        if (!found) continue;
+        const std::string place = before.places.empty() ? "" : before.places[found->touched.place];
+        const std::string text = report_of(card, *found, way);
+        if (is_accepted(card, place)) {
+          say("accepted: " + text);
+          continue;
+        }
+        show_printed(card);
+        std::fflush(stdout);
+        std::fputs(text.c_str(), stderr);
+        error = card.failed = Error::kLaunchFailure;
+      }
+    }
+    history.works.push_back(std::move(work));
+  }
+  order.end();
+  if (!card.stream) order.host_waits(stream);
+  return error;
+}
+
+}  // namespace heddle::runtime

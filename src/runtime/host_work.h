@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies and fills that the host asks for, as work of a stream: what they touch must be ordered with what
+// launches and other copies touch.
+#pragma once
+
+#include "runtime/state.h"
+
+#include <cstddef>
+
+namespace heddle::runtime {
+
+// Before the bytes move. Null: nothing is written, or read. An error if work that may still run touches the same
+// bytes; the report has been shown then, and the card says so from now on.
+Error order_host_work(State& card, const void* written, std::size_t written_bytes, const void* read,
+                      std::size_t read_bytes);
+
+}  // namespace heddle::runtime

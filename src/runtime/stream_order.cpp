@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/stream_order.h"
+
+#include "runtime/stream.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heddle::runtime {
+
+namespace {
+
+constexpr std::size_t kMaxWorks = 64;
+
+}  // namespace
+
+StreamOrder::Handle StreamOrder::handle_of(const void* stream) {
+  return is_default_stream(stream) ? 0 : reinterpret_cast<Handle>(stream);
+}
+
+StreamOrder::Stream& StreamOrder::stream_of(const void* handle) { return streams_[handle_of(handle)]; }
+
+void StreamOrder::join(Clock& clock, const Clock& other) {
+  for (const auto& [stream, count] : other) {
+    std::uint64_t& mine = clock[stream];
+    mine = std::max(mine, count);
+  }
+}
+
+bool StreamOrder::covers(const Clock& clock, const Node& node) {
+  const auto found = clock.find(node.stream);
+  return found != clock.end() && found->second >= node.count;
+}
+
+void StreamOrder::create(const void* stream, bool is_blocking) {
+  Stream made{.is_blocking = is_blocking, .known = host_};
+  for (const auto& [handle, one] : streams_) join(made.known, one.known);
+  streams_[handle_of(stream)] = std::move(made);
+}
+
+// What it was asked for goes on; nothing more comes.
+void StreamOrder::destroy(const void* stream) {
+  const auto found = streams_.find(handle_of(stream));
+  if (found == streams_.end() || found->first == 0) return;
+  streams_.erase(found);
+  forget();
+}
+
+// CUDA: the default stream and the blocking ones wait for one another.
+StreamOrder::Clock StreamOrder::clock_for(Handle handle) {
+  Clock clock = streams_[handle].known;
+  join(clock, host_);
+  if (handle != 0) {
+    if (streams_[handle].is_blocking) join(clock, streams_[0].known);
+    return clock;
+  }
+  for (const auto& [other, stream] : streams_) {
+    if (stream.is_blocking) join(clock, stream.known);
+  }
+  return clock;
+}
+
+void StreamOrder::record(const void* event, const void* stream) { events_[event] = clock_for(handle_of(stream)); }
+
+void StreamOrder::wait_event(const void* stream, const void* event) {
+  if (const auto found = events_.find(event); found != events_.end())
+    join(stream_of(stream).known, found->second);
+  forget();
+}
+
+void StreamOrder::host_waits(const void* stream) {
+  join(host_, clock_for(handle_of(stream)));
+  forget();
+}
+
+void StreamOrder::host_waits_event(const void* event) {
+  if (const auto found = events_.find(event); found != events_.end()) join(host_, found->second);
+  forget();
+}
+
+void StreamOrder::host_waits_for_all() {
+  for (const auto& [handle, stream] : streams_) join(host_, stream.known);
+  history_.works.clear();
+  nodes_.clear();
+  for (auto& [handle, stream] : streams_) stream.last = 0;
+}
+
+sim::History& StreamOrder::begin(const void* stream, bool is_programmatic) {
+  const Handle handle = handle_of(stream);
+  Stream& own = streams_[handle];
+  now_ = {.stream = handle, .count = ++own.count, .start = clock_for(handle)};
+  after_wait_ = now_.start;
+  const auto last = nodes_.find(own.last);
+  if (is_programmatic && last != nodes_.end() && last->second.launches_dependents) {
+    now_.start = last->second.start;
+    join(now_.start, host_);
+  }
+  // Of a launch that came to no end.
+  std::erase_if(history_.works, [](const sim::History::Work& work) { return work.number == 0; });
+  for (sim::History::Work& work : history_.works) {
+    const Node& node = nodes_.at(work.number);
+    work.relation = covers(now_.start, node)    ? sim::History::Relation::kBefore
+                    : covers(after_wait_, node) ? sim::History::Relation::kUntilWait
+                                                : sim::History::Relation::kBeside;
+  }
+  return history_;
+}
+
+void StreamOrder::end() {
+  Stream& own = streams_[now_.stream];
+  const std::uint64_t number = ++count_;
+  if (!history_.works.empty() && history_.works.back().number == 0) {
+    sim::History::Work& work = history_.works.back();
+    work.number = number;
+    now_.launches_dependents = work.launches_dependents;
+  }
+  // Model: a launch that has waited for a dependent one comes after all that was before that in the stream,
+  // though the dependent one may not have waited for it.
+  own.known = after_wait_;
+  own.known[now_.stream] = now_.count;
+  own.last = number;
+  nodes_[number] = std::move(now_);
+  while (history_.works.size() > kMaxWorks) history_.works.pop_front();
+  forget();
+}
+
+// Work that everybody who can ask for more knows to be complete, but for the last of a stream that has let
+// dependents begin: the next of the stream may be one of them.
+void StreamOrder::forget() {
+  if (history_.works.empty() && nodes_.size() <= streams_.size()) return;
+  const auto is_last = [&](std::uint64_t number) {
+    return std::any_of(streams_.begin(), streams_.end(),
+                       [&](const auto& one) { return one.second.last == number; });
+  };
+  const auto is_known = [&](const Node& node) {
+    return std::all_of(streams_.begin(), streams_.end(),
+                       [&](const auto& one) { return covers(clock_for(one.first), node); });
+  };
+  std::erase_if(history_.works, [&](const sim::History::Work& work) {
+    const Node& node = nodes_.at(work.number);
+    return is_known(node) && !(node.launches_dependents && is_last(work.number));
+  });
+  std::erase_if(nodes_, [&](const auto& one) {
+    const auto is_kept = [&](const sim::History::Work& work) { return work.number == one.first; };
+    return !is_last(one.first) && std::none_of(history_.works.begin(), history_.works.end(), is_kept);
+  });
+}
+
+}  // namespace heddle::runtime

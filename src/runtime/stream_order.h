@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which work of the card may run beside which: launches, copies and fills, as streams, events and waits of the
+// host order them. All of it runs when it is asked for, in one order of those that streams allow; what two pieces
+// of work touch is judged by whether anything orders them.
+//
+// Model: a stream begins with all that was asked for before it was created. Work is forgotten once every stream
+// and the host know that it is complete; of work that stays unordered the newest kMaxWorks are kept. A default
+// stream for each thread counts as the default stream of all.
+#pragma once
+
+#include <heddle/sim/history.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace heddle::runtime {
+
+class StreamOrder {
+ public:
+  using Handle = std::uintptr_t;  // of a stream; 0: the default one
+
+  void create(const void* stream, bool is_blocking);
+  void destroy(const void* stream);
+  void record(const void* event, const void* stream);
+  void wait_event(const void* stream, const void* event);
+  void host_waits(const void* stream);
+  void host_waits_event(const void* event);
+  void host_waits_for_all();
+
+  // Whether anything can overlap, so that what work touches must be kept.
+  bool can_overlap(bool launches_dependents) const {
+    return streams_.size() > 1 || launches_dependents || !history_.works.empty();
+  }
+
+  // Before work in the stream: relates what is kept to it. `is_programmatic`: it may begin when the work before
+  // it in the stream lets it.
+  sim::History& begin(const void* stream, bool is_programmatic);
+  // After it. What the history has got since then is this work.
+  void end();
+
+ private:
+  using Clock = std::map<Handle, std::uint64_t>;  // so many pieces of work of each stream are complete
+
+  struct Node {
+    Handle stream = 0;
+    std::uint64_t count = 0;  // in its stream
+    Clock start;              // what is complete when it begins
+    bool launches_dependents = false;
+  };
+  struct Stream {
+    bool is_blocking = true;  // waits for the default stream, which waits for it
+    Clock known;              // what is complete when its next work begins
+    std::uint64_t count = 0;
+    std::uint64_t last = 0;  // number of its last work; 0: none
+  };
+
+  Stream& stream_of(const void* handle);
+  static Handle handle_of(const void* stream);
+  Clock clock_for(Handle handle);
+  static void join(Clock& clock, const Clock& other);
+  static bool covers(const Clock& clock, const Node& node);
+  void forget();
+
+  std::map<Handle, Stream> streams_ = {{0, {}}};
+  std::map<const void*, Clock> events_;
+  Clock host_;
+  std::map<std::uint64_t, Node> nodes_;  // by number: those of the history, and the last of each stream
+  sim::History history_;
+  std::uint64_t count_ = 0;
+  Node now_;          // between begin() and end()
+  Clock after_wait_;  // what is complete for those who wait in it
+};
+
+}  // namespace heddle::runtime
