@@ -2,6 +2,8 @@
 //
 // Tiles that a warpgroup, or a warp, writes and the copy engine stores.
 #include <heddle/host/tile_map.h>
+#include <heddle/isa/memory.h>
+#include <heddle/isa/named_barrier.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/pipeline/store_tile_pipeline.h>
 #include <heddle/sim/global_memory.h>
@@ -63,6 +65,10 @@ sim::Report store_turns(Output& output, const sim::Schedule& schedule, bool wait
           }
         }
         stores.drain();
+        isa::syncthreads();
+        // What was stored can be read by now.
+        const std::uint32_t last = kTurns * kRows * 32 - 1;
+        EXPECT_EQ(isa::ld_global(&output.numbers[last]), static_cast<float>(last));
       });
 }
 

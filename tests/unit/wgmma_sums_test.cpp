@@ -106,6 +106,25 @@ TEST(WgmmaSums, TilesAreFreeWhenTheirProductHasBeenWaitedFor) {
   }
 }
 
+TEST(WgmmaSums, FillSetsEveryValueForWhatIsAdded) {
+  std::uint32_t wrong = 0;
+  const auto report = test::run_kernel<Shared>({.threads = 128}, [&](Shared& shared) {
+    fill(shared);
+    Sums sums;
+    auto& values = sums.fill(5.0f);
+    for (std::uint32_t i = 0; i < values.count; ++i) wrong += values[i] != 5.0f;
+    auto pending = sums.multiply_add(shared.tiles.a_tiles()[0].operand(), shared.tiles.b_tiles()[0].operand());
+    std::move(pending).wait();
+    for (std::uint32_t i = 0; i < values.count; ++i) {
+      int sum = 5;
+      for (std::uint32_t k = 0; k < 64; ++k) sum += a_value(values.row(i), k) * b_value(values.col(i), k);
+      wrong += values[i] != static_cast<float>(sum);
+    }
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+}
+
 TEST(WgmmaSums, RowsAreReducedOverAllTheirColumns) {
   std::uint32_t wrong = 0;
   const auto report = test::run_kernel<Shared>({.threads = 128}, [&](Shared& shared) {
