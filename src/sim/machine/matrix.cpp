@@ -63,13 +63,16 @@ bool Machine::stmatrix(Thread& thread, const MatrixOperands& operands, CallSite 
       const Place from = place_of(r % 8, column, operands.transposed);
       row[column] = static_cast<std::uint16_t>(lanes[from.lane].matrix->registers[r / 8] >> 16 * from.half);
     }
-    std::memcpy(thread.cta->shared + (to.row & kOffsetMask), row.data(), kRowBytes);
+    std::byte* target = thread.cta->shared + (to.row & kOffsetMask);
+    const bool is_same = std::memcmp(target, row.data(), kRowBytes) == 0;
+    std::memcpy(target, row.data(), kRowBytes);
     if (wants(EventKind::kSharedWrite)) {
       emit({.kind = EventKind::kSharedWrite,
             .cta = thread.cta->linear,
             .thread = lanes[r].tid,
             .address = to.row,
             .bytes = kRowBytes,
+            .value = is_same ? 1u : 0u,
             .site = site});
     }
   }
