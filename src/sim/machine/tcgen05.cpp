@@ -111,7 +111,8 @@ Tcgen05Fault check_instruction_descriptor(const Tcgen05Operands& operands) {
   return check_shape(operands, fields);
 }
 
-Tcgen05Fault check_smem_descriptor(const std::string& what, std::uint64_t descriptor) {
+Tcgen05Fault check_smem_descriptor(const std::string& what, std::uint64_t descriptor,
+                                   bool ignores_base_offset = false) {
   const DecodedSmemDescriptor decoded = decode_tcgen05_descriptor(descriptor);
   if (!decoded.is_well_formed()) {
     return {
@@ -124,7 +125,7 @@ Tcgen05Fault check_smem_descriptor(const std::string& what, std::uint64_t descri
         : decode_wgmma_descriptor(descriptor).is_well_formed() ? "it is a wgmma descriptor"
                                                                : "a byte count was not divided by 16"};
   }
-  if (decoded.fields.base_offset != 0) {
+  if (decoded.fields.base_offset != 0 && !ignores_base_offset) {
     return {FaultCode::kUnsupported,
             fmt::format(
                 "{}: base offset {}; only 0 is modelled, for tiles that start where their swizzle pattern does",
@@ -260,8 +261,13 @@ std::vector<SharedRange> copy_ranges(const Tcgen05Copy& copy) {
 Tcgen05Fault check(const Tcgen05Copy& copy) {
   const std::string what =
       fmt::format("tcgen05.cp.{} with the descriptor {:#018x}", name_of(copy.shape), copy.descriptor);
-  if (Tcgen05Fault fault = check_smem_descriptor(what, copy.descriptor); fault.code) return fault;
-  if (decode_tcgen05_descriptor(copy.descriptor).fields.swizzle == Swizzle::k128BAtom32B) {
+  const Swizzle swizzle = decode_tcgen05_descriptor(copy.descriptor).fields.swizzle;
+  // The base offset shifts the swizzle pattern. Triton's descriptors of scales have one where there is no
+  // pattern.
+  if (Tcgen05Fault fault = check_smem_descriptor(what, copy.descriptor, swizzle == Swizzle::kNone); fault.code) {
+    return fault;
+  }
+  if (swizzle == Swizzle::k128BAtom32B) {
     return {FaultCode::kUnsupported,
             fmt::format("{}: the 128-byte swizzle with 32-byte atoms is not modelled here", what), ""};
   }
