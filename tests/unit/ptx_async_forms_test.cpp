@@ -223,6 +223,34 @@ TEST(PtxAsyncForms, StoresAndReductionsReachThePeer) {
   }
 }
 
+// PTX: st.async writes as threads do: the copy engine needs a fence, and threads that wrote before do not.
+TEST(PtxAsyncForms, AStoreToThePeerIsOfTheGenericProxy) {
+  const auto run = [](const std::string& before_store, const std::string& before_copy) {
+    std::vector<std::uint32_t> out(64);
+    const std::string wait =
+        "HERE: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r1], 0;\n"
+        "@!%p1 bra HERE;\n";
+    const std::string body =
+        in_pair(before_store +
+                "mad.lo.u32 %r14, %r30, 4, %r12;\n"
+                "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r14], %r30, [%r13];\n" +
+                wait + before_copy +
+                "bar.warp.sync -1;\n"
+                "@%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r2], 128;\n"
+                "@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group 0;\n");
+    // What the threads themselves store in the end is not wanted here.
+    const std::string text = body.substr(0, body.find("WAIT:"));
+    return run_ptx(
+        ptx_module(text + "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;", kShared), out,
+        {0}, kPair);
+  };
+  const std::string fence = "fence.proxy.async.shared::cta;\n";
+  EXPECT_TRUE(run("", fence).ok()) << run("", fence).text();
+  const sim::Report report = run("", "");
+  EXPECT_TRUE(report.has("missing_proxy_fence")) << report.text();
+  EXPECT_NE(report.text().find("asynchronous store"), std::string::npos) << report.text();
+}
+
 TEST(PtxAsyncForms, AStoreToThePeerSignalsABarrierOfThePeer) {
   std::vector<std::uint32_t> out(64);
   const sim::Report report = run_ptx(

@@ -20,8 +20,9 @@ const std::string kMma = wgmma("%f1, %f2, %f3, %f4");
 const std::string kMmaOfRegisters = wgmma("%f1, %f2, %f3, %f4", "{%r10, %r11, %r12, %r13}", ", 0");
 
 // Operands of zeros; %rd5 and %rd6 describe them.
-sim::Report run(const std::string& body, const char* schedule) {
-  std::vector<std::uint32_t> out(128, 1);
+sim::Report run(const std::string& body, const char* schedule, std::vector<std::uint32_t>* results = nullptr) {
+  std::vector<std::uint32_t> own(128, 1);
+  std::vector<std::uint32_t>& out = results == nullptr ? own : *results;
   const std::string text = ptx_module(
       "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2;\n"
       "mov.u32 %r2, dyn; mad.lo.u32 %r3, %r1, 16, %r2; mov.u32 %r4, 0; st.shared.v4.u32 [%r3], "
@@ -83,6 +84,37 @@ TEST(PtxInFlight, CopiesFollow) {
   // A copy that is overwritten is nobody's.
   expect_silent(kMma + kCommit + copies + "mov.f32 %f11, 0f3f800000;\n" + store + kWait);
   expect_in_flight(kMma + kCommit + copies + store + kWait, "an instruction reads an accumulator");
+}
+
+// Two numbers to a register: compilers take them apart before the wait, and put them together where they like.
+TEST(PtxInFlight, HalvesFollow) {
+  const std::string mma =
+      "mov.u32 %r20, 0x3c004000; mov.u32 %r21, 0x42004400;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r20, %r21}, %rd5, %rd6, 1, 1, 1, 0, 0;\n" +
+      kCommit;
+  const std::string apart = "mov.b32 {%h1, %h2}, %r20; mov.b32 {%h3, %h4}, %r21;\n";
+  const std::string store = "st.global.u32 [%rd1], %r22;\n";
+  const auto expect = [&](const std::string& body, std::uint32_t value) {
+    for (const char* schedule : kSchedules) {
+      std::vector<std::uint32_t> out(128, 1);
+      const sim::Report report = run(body, schedule, &out);
+      EXPECT_TRUE(report.ok()) << body << report.text();
+      EXPECT_EQ(out, std::vector<std::uint32_t>(128, value)) << body;
+    }
+  };
+  expect(mma + apart + kWait + "mov.b32 %r22, {%h1, %h4};\n" + store, 0x42004000);
+  expect(mma + apart + "mov.b32 %r22, {%h2, %h1};\n" + kWait + store, 0x40003c00);
+  // Whole again, they are accumulators like before.
+  expect(mma + apart + "mov.b32 %r22, {%h1, %h2}; mov.b32 %r23, {%h3, %h4};\n" +
+             "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r22, %r23}, %rd5, %rd6, 1, 1, 1, 0, 0;\n" +
+             kCommit + kWait + store,
+         0x3c004000);
+  // A half that is overwritten is nobody's; the other one still follows.
+  expect(mma + apart + "mov.b32 %r22, {%h1, %h2}; mov.u16 %h1, 7;\n" + kWait + store, 0x3c004000);
+  expect_in_flight(mma + apart + "cvt.u32.u16 %r22, %h3;\n" + kWait + store,
+                   "an instruction reads an accumulator");
+  expect_in_flight(mma + apart + "mov.b32 %r20, {%h2, %h1};\n" + kWait, "mov overwrites an accumulator");
+  expect_silent(mma + apart + "mov.b32 %r20, {%h1, %h2};\n" + kWait);
 }
 
 TEST(PtxInFlight, AnotherShapeTakesNoneOfThem) {

@@ -74,7 +74,7 @@ enum class EventKind : std::uint8_t {
   kTmemDealloc,    // likewise
   kTmemIssue,      // copy: the load or store, thread: lane 0 of the warp, value: 1 if it stores
   kTmemTouch,      // copy: the load or store, cta, address: in tensor memory, bytes: columns, value: TmemTouch
-  kTmemPass,       // thread: lane 0 of the warp, value: 1 if it has waited for stores, 0 for loads
+  kTmemPass,       // thread: lane 0 of the warp, value: 1: it has waited for stores, 0: for loads, or for `copy`
   kAsyncCopy,      // thread, address, bytes: a cp.async is issued; copy: which of the thread's, from 1
   kAsyncPass,      // thread, copy: how many of its cp.async are over
   kAsyncArrive,    // thread, barrier, address, phase, copy: the barrier is told when so many of its cp.async are
@@ -107,7 +107,7 @@ struct TmemTouch {
   static constexpr int kLaneShift = 16;
 };
 
-enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer, kClcResponse };
+enum class CopyKind : std::uint8_t { kLoad, kStore, kReduce, kSharedToPeer, kClcResponse, kStoreAsync };
 
 // Whose accesses an arrival or a wait orders. Relaxed ones order no access of a thread; what is known of copies
 // and tensor cores goes along all the same. kUnsaid, of waits: it was left out, which by the manual is CTA scope,

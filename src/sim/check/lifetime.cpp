@@ -58,8 +58,11 @@ bool Lifetime::stops_for_pair(const Event& event) {
   const CtaOrder& cta = *by.warp->cta;
   const CtaOrder& peer = *cta.cluster->ctas[cta.rank ^ 1];
   if (has_started(order_.known_to(*by.warp), peer)) return false;
-  const char* what = event.kind == EventKind::kTmemAlloc ? "tcgen05.alloc" : "tcgen05.dealloc";
-  return sink_.stops(FaultCode::kPeerNotStarted, {event.site}, [&] {
+  const bool is_alloc = event.kind == EventKind::kTmemAlloc;
+  const char* what = is_alloc ? "tcgen05.alloc" : "tcgen05.dealloc";
+  // The CTAs of a cluster start together, and an allocation waits for its peer's: NVIDIA's own code relies on it.
+  const Verdict verdict = is_alloc ? Verdict::kFormal : Verdict::kWrong;
+  return sink_.stops(FaultCode::kPeerNotStarted, verdict, {event.site}, [&] {
     return Finding{
         .headline = fmt::format("{}.cta_group::2 together with {}, which is not known to have started", what,
                                 report_.block(peer.linear)),
@@ -73,9 +76,18 @@ void Lifetime::use_barrier(const Event& event) {
   const BarrierOrder& order = order_.barrier(event.barrier);
   const ThreadOrder& by = order_.thread(event);
   Barrier& barrier = barrier_of(event.barrier);
+  const bool is_commit = event.kind == EventKind::kBarrierArrive && event.copy != 0;
   Use& use = use_of(barrier, *by.warp);
-  use.epoch = by.warp->now;
-  use.site = event.site;
+  if (is_commit) {
+    // It comes on its own, long after its thread has gone on; who knows the phase knows it.
+    barrier.commits_until = order.time->reached + 1;
+    barrier.commit_by = &by;
+    barrier.commit_number = order_.commit_clock(event.copy)[by.tcgen05.component];
+    barrier.commit_site = event.site;
+  } else {
+    use.epoch = by.warp->now;
+    use.site = event.site;
+  }
   if (event.kind == EventKind::kBarrierPass) {
     if (event.phase + 1 == 0) return;
     use.phase = event.phase + 1;
@@ -89,7 +101,6 @@ void Lifetime::use_barrier(const Event& event) {
     barrier.last_arrival_site = event.site;
   }
   if (by.warp->cta == order.cta) return;
-  const bool is_commit = event.kind == EventKind::kBarrierArrive && event.copy != 0;
   note(*order.cta, is_commit ? order.time->component : by.warp->component(by.lane),
        {.by = &by,
         .epoch = is_commit ? ~Epoch{0} : by.warp->now,
@@ -132,8 +143,20 @@ bool Lifetime::stops_for_inval(const Event& event) {
     });
     if (stops) return true;
   }
+  if (by.known[order.time->component] < barrier.commits_until &&
+      by.known[barrier.commit_by->tcgen05.component] < barrier.commit_number) {
+    const bool stops = sink_.stops(FaultCode::kBarrierInUse, {barrier.commit_site, event.site}, [&] {
+      return Finding{
+          .headline = fmt::format("mbarrier.inval of {}, on which a tcgen05.commit is not known to have arrived",
+                                  report_.name_of(order)),
+          .details = {report_.line(*barrier.commit_by, "tcgen05.commit", barrier.commit_site),
+                      report_.line(by, "mbarrier.inval", event.site),
+                      "likely: the thread that invalidates does not wait for the last phase"}};
+    });
+    if (stops) return true;
+  }
   for (const Use& use : barrier.uses) {
-    if (use.warp == by.warp || has_come(by.known, *use.warp, use.epoch)) continue;
+    if (use.warp == by.warp || use.epoch == 0 || has_come(by.known, *use.warp, use.epoch)) continue;
     const ThreadOrder& user = use.warp->cta->threads[use.warp->first_thread + use.lane];
     const bool stops = sink_.stops(FaultCode::kBarrierInUse, {use.site, event.site}, [&] {
       return Finding{

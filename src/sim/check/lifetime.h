@@ -67,6 +67,10 @@ class Lifetime {
     std::vector<Use> uses;
     Epoch copies_until = 0;  // the phase, counted from 1, that the last copy belongs to
     std::uint64_t last_copy = 0;
+    Epoch commits_until = 0;  // likewise the last tcgen05.commit
+    const ThreadOrder* commit_by = nullptr;
+    Epoch commit_number = 0;  // among the operations of its thread
+    CallSite commit_site = {};
     const ThreadOrder* last_arrival = nullptr;
     CallSite last_arrival_site = {};
   };

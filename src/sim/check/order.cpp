@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/check/order.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace heddle::sim::check {
@@ -497,12 +498,14 @@ void Order::issue_tcgen05(const Event& event) {
 // synchronisation.
 // Model: what the thread knew is handed over with them, since they came after it. Its own accesses are not: an
 // arrival that the system makes need not release them.
+// It has a number among the thread's operations: who knows of a later one knows that it has come.
 void Order::commit(const Event& event) {
-  const ThreadOrder& by = thread(event);
+  ThreadOrder& by = thread(event);
   const WarpOrder& warp = *by.warp;
+  if (by.tcgen05.component == 0) by.tcgen05.component = add_components(*warp.cta->cluster, 1);
   meeting_.add(pool_, by.known);
   meeting_.add_met(warp.component(by.lane), warp.now);
-  if (by.tcgen05.component != 0) meeting_.add(by.tcgen05.component, by.tcgen05.issued);
+  meeting_.add(by.tcgen05.component, ++by.tcgen05.issued);
   for (std::size_t kind = 0; kind < 2 && warp.tmem != 0; ++kind) {
     meeting_.add(warp.tmem_issues(kind), warp.tmem_issued[kind]);
     meeting_.add(warp.tmem_waits(kind), warp.tmem_waited[kind]);
@@ -553,6 +556,11 @@ void Order::pass_transfers(const Event& event) {
   std::erase_if(warp.tmem_open, [&](std::uint64_t id) {
     IssuedTransfer& transfer = transfers_[id - 1];
     if (transfer.is_store != (kind == 1)) return false;
+    if (event.copy != 0 && id != event.copy) {
+      // One load is over, and so are those before it that are not open.
+      warp.tmem_waited[kind] = std::min(warp.tmem_waited[kind], transfer.number - 1);
+      return false;
+    }
     transfer.known = transfer.tcgen05_known = {};
     return true;
   });

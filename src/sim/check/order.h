@@ -311,6 +311,7 @@ class Order {
   BarrierOrder& barrier(std::uint32_t id) { return barriers_[id]; }
   const IssuedCopy& copy(std::uint64_t id) const { return copies_[id - 1]; }
   const IssuedMma& mma(std::uint64_t id) const { return mmas_[id - 1]; }
+  const Clock& commit_clock(std::uint64_t id) const { return commits_[id - 1]; }
   const IssuedTransfer& transfer(std::uint64_t id) const { return transfers_[id - 1]; }
   // What any lane of the warp knows.
   Clock known_to(const WarpOrder& warp);

@@ -104,10 +104,7 @@ void RaceChecker::start(const Event& event) {
 
 void RaceChecker::exit(const Event& event) {
   const CtaOrder& cta = order_.cta(event.cta);
-  Memory& memory = memory_of(cta);
-  for (const UnwrittenRead& read : memory.unwritten) {
-    if (read.is_used && stops_for_read(cta, read, fill_for(cta, read, nullptr))) return;
-  }
+  if (stops_for_reads(event.cta)) return;
   if (lifetime_.stops_for_exit(cta)) return;
   memories_[event.cta].reset();
   tmem_.forget(event.cta);
@@ -170,7 +167,7 @@ void RaceChecker::write_shared(const Home& target, std::uint32_t offset, const T
     return false;
   });
   if (stops || stops_for_strong(spot, now, view)) return;
-  if ((granule.read_unwritten & access.bytes) != 0 && stops_for_unwritten(cta, offset / kGranule)) return;
+  if ((granule.read_unwritten & access.bytes) != 0) settle_unwritten(cta, offset / kGranule);
   is_beside ? memory.shadow.record_write_beside(granule, access) : memory.shadow.record_write(granule, access);
 }
 
@@ -193,11 +190,20 @@ void RaceChecker::async_copy(const Event& event) {
   write_shared(*target, offset, thread, access);
 }
 
+// PTX: st.async, red.async: writes of the generic proxy, though a barrier tells when they are done.
+bool RaceChecker::is_async_store(const Access& access) const {
+  return access.by == By::kCopy && order_.copy(access.lanes).kind == CopyKind::kStoreAsync;
+}
+
 // PTX: Memory Consistency Model: Causality order: proxy-preserved base causality order.
 bool RaceChecker::is_unfenced(Fenced kind, const Access& before, std::uint16_t bytes, const View& view,
-                              std::uint32_t& lane) {
+                              std::uint32_t& lane) const {
   if (before.by == By::kAsyncCopy) {
     lane = before.lanes % 32;
+    return view.known->fenced(kind, before.who) < before.epoch;
+  }
+  if (is_async_store(before)) {
+    lane = 0;
     return view.known->fenced(kind, before.who) < before.epoch;
   }
   if (before.is_async()) return false;
@@ -247,6 +253,7 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
   Memory& memory = memory_of(cta);
   const std::uint32_t begin = event.address & kOffsetMask;
   const std::uint32_t end = begin + event.bytes;
+  const bool is_of_async_proxy = !is_async_store(access);
   std::uint16_t told =
       0;  // the place of a read that this copy overwrites without a fence: once for each is enough
   for (std::uint32_t at = begin; at < end; at = at / kGranule * kGranule + kGranule) {
@@ -257,9 +264,15 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
       for (std::uint32_t v = 0; v < views.size(); ++v) {
         const Side now{access, v};
         if (const std::optional<std::uint32_t> lane = before.unknown_to(views[v], access.bytes)) {
-          if (stops_for_conflict({before, *lane}, now, cta, at, granule)) return true;
+          // A thread that has read its bytes and met the others at a relaxed barrier is through with them.
+          // So is the allocator with the word that it wrote for them.
+          const bool is_over = before.by == By::kAlloc
+                                   ? views[v].known->met(before.who) >= before.epoch
+                                   : !before.is_write && before.by == By::kThread &&
+                                         views[v].has_met(*cluster.warps[before.who], *lane, before.epoch);
+          if (stops_for_conflict({before, *lane}, now, cta, at, granule, is_over)) return true;
           if (!before.is_write) forget_unwritten(memory, granule, at, before.bytes & access.bytes);
-        } else if (std::uint32_t by = 0; (before.is_write || before.site != told) &&
+        } else if (std::uint32_t by = 0; is_of_async_proxy && (before.is_write || before.site != told) &&
                                          is_unfenced(Fenced::kShared, before, access.bytes, views[v], by)) {
           const Side first{before, by};
           if (!before.is_write) told = before.site;
@@ -280,11 +293,18 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
       if (std::any_of(strong->accesses.begin(), strong->accesses.end(), is_wrong)) return;
     }
     if (access.is_write) {
-      if ((granule.read_unwritten & access.bytes) != 0 && stops_for_unwritten(cta, at / kGranule, &access))
-        return;
+      if ((granule.read_unwritten & access.bytes) != 0) settle_unwritten(cta, at / kGranule, &access);
       memory.shadow.record_write(granule, access);
     } else {
-      if ((access.bytes & ~granule.written) != 0) note_unwritten(cta, granule, at, access.bytes, {access, 0});
+      if (const auto fresh = static_cast<std::uint16_t>(access.bytes & ~granule.written); fresh != 0) {
+        note_unwritten(cta, granule, at, access.bytes, {access, 0});
+        if (access.by == By::kMma && judges_uses_) {
+          tmem_.spoil(event.copy,
+                      {.is_shared = true,
+                       .cta = cta.linear,
+                       .offset = at / kGranule * kGranule + static_cast<std::uint32_t>(std::countr_zero(fresh))});
+        }
+      }
       memory.shadow.record_read(granule, access, views.front());
     }
   }
@@ -301,7 +321,7 @@ void RaceChecker::fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t e
 void RaceChecker::note_unwritten(const CtaOrder& cta, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
                                  const Side& by) {
   Memory& memory = memory_of(cta);
-  const bool is_used = !judges_uses_ || by.access.by != By::kThread;
+  const bool is_used = !judges_uses_ || (by.access.by != By::kThread && by.access.by != By::kMma);
   auto fresh = static_cast<std::uint16_t>(bytes & ~granule.written);
   if (fresh == 0 || (!is_used && (fresh & ~granule.read_unwritten) == 0)) return;
   for (const UnwrittenRead& read : memory.unwritten) {
@@ -347,22 +367,29 @@ bool RaceChecker::stops_for_read(const CtaOrder& cta, const UnwrittenRead& read,
   });
 }
 
-// Reads that nobody has used so far wait for a use, and remember the copy that came too late for them.
-bool RaceChecker::stops_for_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write) {
+void RaceChecker::settle_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write) {
   Memory& memory = memory_of(cta);
-  std::vector<UnwrittenRead> unused;
+  std::vector<UnwrittenRead> settled;
   for (UnwrittenRead& read : memory.unwritten) {
     if (read.offset / kGranule != granule) continue;
-    const Access fill = fill_for(cta, read, write);
-    if (!read.is_used) {
-      if (fill.bytes != 0 && !read.fill) read.fill = fill;
-      unused.push_back(read);
-    } else if (stops_for_read(cta, read, fill)) {
-      return true;
+    if (!read.is_settled) {
+      const Access fill = fill_for(cta, read, write);
+      if (fill.bytes != 0) read.fill = fill;
+      read.is_settled = read.is_used || fill.bytes != 0;
     }
+    settled.push_back(read);
   }
   forget_unwritten(memory, memory.shadow.at(granule * kGranule), granule * kGranule, 0xffff);
-  memory.unwritten.insert(memory.unwritten.end(), unused.begin(), unused.end());
+  memory.unwritten.insert(memory.unwritten.end(), settled.begin(), settled.end());
+}
+
+bool RaceChecker::stops_for_reads(std::uint32_t linear) {
+  const CtaOrder& cta = order_.cta(linear);
+  for (const UnwrittenRead& read : memories_[linear]->unwritten) {
+    if (!read.is_used) continue;
+    const Access fill = read.is_settled ? read.fill.value_or(Access{}) : fill_for(cta, read, nullptr);
+    if (stops_for_read(cta, read, fill)) return true;
+  }
   return false;
 }
 
@@ -400,20 +427,25 @@ void RaceChecker::use_unwritten(std::uint32_t cta, std::uint32_t offset, const s
   }
 }
 
+void RaceChecker::use_undefined_load(std::uint64_t transfer, std::uint32_t lane, std::uint32_t column,
+                                     const std::string& use) {
+  const UndefinedCells::Cells* cells = tmem_.undefined_load(transfer)->find(lane, column);
+  const Spoil* by = cells == nullptr ? nullptr : tmem_.spoil_of(cells->spoiler);
+  if (by != nullptr && by->is_shared) return use_unwritten(by->cta, by->offset, use);
+  tmem_.use(transfer, lane, column, use);
+}
+
 bool RaceChecker::stops_for_conflict(const Side& before, const Side& now, const CtaOrder& cta,
-                                     std::uint32_t offset, const Granule& granule) {
+                                     std::uint32_t offset, const Granule& granule, bool is_formal) {
   return sink_.stops(report_.code_of_conflict(before, now, cta, granule),
+                     is_formal ? Verdict::kFormal : Verdict::kWrong,
                      {report_.site_of(before), report_.site_of(now)},
                      [&] { return report_.conflict(before, now, cta, offset, granule); });
 }
 
 bool RaceChecker::stops_for_uses() {
   for (std::uint32_t linear = 0; linear < memories_.size(); ++linear) {
-    if (memories_[linear] == nullptr) continue;
-    const CtaOrder& cta = order_.cta(linear);
-    for (const UnwrittenRead& read : memories_[linear]->unwritten) {
-      if (read.is_used && stops_for_read(cta, read, fill_for(cta, read, nullptr))) return true;
-    }
+    if (memories_[linear] != nullptr && stops_for_reads(linear)) return true;
   }
   return false;
 }

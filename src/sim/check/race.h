@@ -50,13 +50,21 @@ class RaceChecker final : public Observer {
 
   // For a front end that follows values: a thread that reads what nobody has written makes no mistake until it
   // uses it.
-  void judge_uses() { judges_uses_ = true; }
+  void judge_uses() {
+    judges_uses_ = true;
+    tmem_.judge_uses();
+  }
   // Bytes of a CTA's shared memory that hold nothing: bit b for the byte at offset + b.
   std::uint32_t unwritten(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes);
   // These were written with what is not defined: they hold nothing again.
   void unwrite(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes);
   // Somebody uses what was read there. `use` says who, how and where.
   void use_unwritten(std::uint32_t cta, std::uint32_t offset, const std::string& use);
+  // The same for tensor memory, and for the results of tensor cores.
+  const Spoil* spoil_of(std::uint64_t operation) const { return tmem_.spoil_of(operation); }
+  const UndefinedCells* undefined_load(std::uint64_t transfer) const { return tmem_.undefined_load(transfer); }
+  void use_undefined_load(std::uint64_t transfer, std::uint32_t lane, std::uint32_t column,
+                          const std::string& use);
 
  private:
   void look_at(const Event& event);
@@ -70,6 +78,7 @@ class RaceChecker final : public Observer {
     bool is_used = true;
     std::string use = {};             // who uses it and how, if that is not the read itself
     std::optional<Access> fill = {};  // the copy that was known to be on its way, or has filled the bytes since
+    bool is_settled = false;          // something was written there since, and `fill` says all
   };
   struct Memory {
     Shadow shadow;
@@ -138,21 +147,24 @@ class RaceChecker final : public Observer {
   void fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t end, std::uint32_t row);
   void note_unwritten(const CtaOrder& cta, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
                       const Side& by);
-  // Reads of bytes in this granule that nobody had written: true if the run stops for one. They are judged once.
-  bool stops_for_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write = nullptr);
+  // Something is written over bytes of this granule that were read when nobody had written them. Those reads are
+  // judged when the CTA exits: a conflict that comes to light until then says more.
+  void settle_unwritten(const CtaOrder& cta, std::uint32_t granule, const Access* write = nullptr);
   // Those that somebody has used, as they stand: true if the run stops for one.
   bool stops_for_uses();
   bool stops_for_read(const CtaOrder& cta, const UnwrittenRead& read, const Access& fill);
+  bool stops_for_reads(std::uint32_t cta);
   Access fill_for(const CtaOrder& cta, const UnwrittenRead& read, const Access* write);
   void forget_unwritten(Memory& memory, Granule& granule, std::uint32_t offset, std::uint16_t bytes);
   // Two accesses that nothing orders: true if the run stops for them.
   bool stops_for_conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
-                          const Granule& granule);
+                          const Granule& granule, bool is_formal = false);
+  bool is_async_store(const Access& access) const;
   static bool is_same_value(const Access& before, const Access& now);
   // A generic access that reached the view, but with no fence between the proxies on the way, in whatever thread:
   // `lane` made it.
-  static bool is_unfenced(Fenced kind, const Access& before, std::uint16_t bytes, const View& view,
-                          std::uint32_t& lane);
+  bool is_unfenced(Fenced kind, const Access& before, std::uint16_t bytes, const View& view,
+                   std::uint32_t& lane) const;
 
   FindingSink sink_;
   Order order_;

@@ -140,9 +140,8 @@ void RaceChecker::strong_access(const Event& event, const Spot& spot) {
   }
   if (spot.memory != nullptr && how.old == Strong::Old::kTaken && (access.bytes & ~granule.written) != 0) {
     note_unwritten(*spot.cta, granule, spot.offset, access.bytes, now);
-  } else if (spot.memory != nullptr && how.writes && (granule.read_unwritten & access.bytes) != 0 &&
-             stops_for_unwritten(*spot.cta, spot.offset / kGranule)) {
-    return;
+  } else if (spot.memory != nullptr && how.writes && (granule.read_unwritten & access.bytes) != 0) {
+    settle_unwritten(*spot.cta, spot.offset / kGranule);
   }
   if (how.reads) {
     for (const StrongAccesses::Place& place : strong.places) {

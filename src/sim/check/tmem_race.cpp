@@ -68,8 +68,14 @@ void TmemChecker::touch(const Event& event, Actor actor, const View& view) {
       if ((event.value >> group & 1) == 0) continue;
       Granule& granule = memory.granules[std::size_t{column} * kLaneGroups + group];
       const auto unwritten = static_cast<std::uint16_t>(lanes & ~granule.written);
-      if (needs_old && unwritten != 0 &&
-          sink_.stops(unwritten_read(event, actor, column, first_lane(group, unwritten), event.text))) {
+      if (needs_old && unwritten != 0 && judges_uses_) {
+        spoil(event.copy, {.cta = event.cta,
+                           .column = column,
+                           .lane = first_lane(group, unwritten),
+                           .operand = event.text,
+                           .is_accumulator = is_write});
+      } else if (needs_old && unwritten != 0 &&
+                 sink_.stops(unwritten_read(event, actor, column, first_lane(group, unwritten), event.text))) {
         return;
       }
       const auto stops = [&](const Read& before, bool before_writes) {
@@ -94,12 +100,16 @@ void TmemChecker::touch(const Event& event, Actor actor, const View& view) {
           return;
         }
       }
-      if (!is_write && unwritten != 0 && granule.unwritten_load == 0) {
+      if (is_transfer(actor) && !is_write && unwritten != 0 && judges_uses_) {
+        UndefinedCells& brought = undefined_loads_[event.copy];
+        brought.cta = event.cta;
+        brought.cells.push_back({column, group, unwritten, granule.spoiler});
+      } else if (!is_write && unwritten != 0 && granule.unwritten_load == 0 && !judges_uses_) {
         granule.unwritten = unwritten;
         granule.unwritten_load = actor;
       }
       if (is_write) {
-        granule.written |= lanes;
+        mark_written(granule, lanes, actor, needs_old);
         if (!needs_old) {
           granule.write_before = granule.write;
           granule.reads_before = granule.reads;
@@ -111,6 +121,42 @@ void TmemChecker::touch(const Event& event, Actor actor, const View& view) {
       }
     }
   }
+}
+
+// What is made of nothing is nothing. An accumulator that held nothing holds nothing more of it.
+void TmemChecker::mark_written(Granule& granule, std::uint16_t lanes, Actor actor, bool needs_old) {
+  const Spoil* by = is_transfer(actor) ? nullptr : spoil_of(actor / 2);
+  if (by == nullptr) {
+    granule.written |= lanes;
+    return;
+  }
+  if (!by->is_accumulator) {
+    granule.written &= static_cast<std::uint16_t>(~lanes);
+  } else if (!needs_old) {
+    granule.written |= lanes;
+  }
+  if ((lanes & ~granule.written) != 0) granule.spoiler = actor / 2;
+}
+
+// Which mistake it is shows until the columns are freed: what fills the cells may not have come yet.
+void TmemChecker::use(std::uint64_t transfer, std::uint32_t lane, std::uint32_t column, const std::string& use) {
+  const UndefinedCells* brought = undefined_load(transfer);
+  if (brought == nullptr) return;
+  std::vector<Use>& uses = memory_of(brought->cta).uses;
+  const Actor load = TmemChecker::transfer(transfer);
+  const bool is_known = std::any_of(uses.begin(), uses.end(), [&](const Use& one) { return one.load == load; });
+  if (!is_known) uses.push_back({load, lane, column, use});
+}
+
+bool TmemChecker::stops_for_use(const Event& event, const Use& use) {
+  const UndefinedCells::Cells* cells = undefined_load(use.load / 2)->find(use.lane, use.column);
+  const Spoil* by = cells == nullptr || cells->spoiler == 0 ? nullptr : spoil_of(cells->spoiler);
+  Finding finding = by == nullptr || by->is_shared
+                        ? unwritten_read(event, use.load, use.column, use.lane, "")
+                        : unwritten_read(event, operation(cells->spoiler), by->column, by->lane, by->operand);
+  if (by != nullptr) finding.details.push_back(line(use.load));
+  finding.details.push_back(use.use);
+  return sink_.stops(std::move(finding));
 }
 
 // Whoever knows a reader stands for it from then on. More than three readers that do not know each other are not
@@ -211,6 +257,10 @@ void TmemChecker::dealloc(const Event& event) {
                                    first_lane(i % kLaneGroups, granule.unwritten), ""))) {
       return;
     }
+  }
+  for (const Use& use : memory.uses) {
+    if (event.address <= use.column && use.column < event.address + event.bytes && stops_for_use(event, use))
+      return;
   }
   std::fill_n(memory.granules.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
   std::erase_if(memory.allocations, [&](const Allocation& taken) { return taken.column == event.address; });

@@ -6,17 +6,20 @@
 //
 // Finds reads of cells that nobody has written since their allocation. A multiplication's is reported at once; a
 // load's when the cells are next written or freed in order behind it: where the write is not ordered, the load
-// came before a write that it was to wait for, and that is the report.
+// came before a write that it was to wait for, and that is the report. Where the front end follows values,
+// neither is a mistake: what a multiplication makes of such cells holds nothing, and a load that brought such a
+// value is reported if it is used, when the columns are freed.
 //
 // Model: conflicts are told apart by column and by 16 lanes, which is what one instruction touches as a whole but
-// for tcgen05.cp.4x256b and the last scales; what is written, by cells. A load whose registers nobody uses is
-// reported like any other.
+// for tcgen05.cp.4x256b and the last scales; what is written, by cells. A multiplication of something that nobody
+// has written makes nothing of all its cells.
 // PTX: tcgen05 Memory Consistency Model Semantics.
 #pragma once
 
 #include "sim/check/finding_sink.h"
 #include "sim/check/order.h"
 #include "sim/check/race_report.h"
+#include "sim/check/spoil.h"
 
 #include <heddle/sim/event.h>
 
@@ -37,6 +40,21 @@ class TmemChecker {
   void on_event(const Event& event);
   void forget(std::uint32_t cta) { memories_.erase(cta); }
 
+  void judge_uses() { judges_uses_ = true; }
+  // The operation has read what nobody had written.
+  void spoil(std::uint64_t operation, const Spoil& by) { spoils_.try_emplace(operation, by); }
+  const Spoil* spoil_of(std::uint64_t operation) const {
+    const auto found = spoils_.find(operation);
+    return found == spoils_.end() ? nullptr : &found->second;
+  }
+  // What a load brought that means nothing; nullptr if all of it is well.
+  const UndefinedCells* undefined_load(std::uint64_t transfer) const {
+    const auto found = undefined_loads_.find(transfer);
+    return found == undefined_loads_.end() ? nullptr : &found->second;
+  }
+  // Somebody uses it. `use` says who, how and where.
+  void use(std::uint64_t transfer, std::uint32_t lane, std::uint32_t column, const std::string& use);
+
  private:
   // An operation of a tensor core, or a load or store. 0: nobody.
   using Actor = std::uint64_t;
@@ -51,6 +69,7 @@ class TmemChecker {
     std::uint16_t written = 0;    // lanes, since the allocation
     std::uint16_t unwritten = 0;  // lanes that `unwritten_load` found as the allocation left them
     Actor unwritten_load = 0;
+    std::uint64_t spoiler = 0;  // the operation that left lanes unwritten
     Actor write = 0;
     Reads reads = {};         // since that write
     Actor write_before = 0;   // the last of the fill before this one
@@ -62,9 +81,17 @@ class TmemChecker {
     const ThreadOrder* by;
     CallSite site;
   };
+  // A value that a load brought out of cells that hold nothing, and that was used.
+  struct Use {
+    Actor load;
+    std::uint32_t lane;
+    std::uint32_t column;
+    std::string use;
+  };
   struct Memory {
     std::vector<Granule> granules;  // column by column, in each by groups of lanes
     std::vector<Allocation> allocations;
+    std::vector<Use> uses;
   };
 
   // Who makes an access, and what it knows.
@@ -84,6 +111,8 @@ class TmemChecker {
 
   Memory& memory_of(std::uint32_t cta);
   void touch(const Event& event, Actor actor, const View& view);
+  void mark_written(Granule& granule, std::uint16_t lanes, Actor actor, bool needs_old);
+  bool stops_for_use(const Event& event, const Use& use);
   void dealloc(const Event& event);
   bool is_still_used(const Granule& granule, const View& view, const Event& event);  // and the run stops for it
   Verdict judge(Actor before, const View& view) const;
@@ -103,6 +132,9 @@ class TmemChecker {
   const RaceReport& report_;
   FindingSink& sink_;
   std::unordered_map<std::uint32_t, Memory> memories_;  // by linear index of the CTA
+  bool judges_uses_ = false;
+  Spoils spoils_;
+  std::unordered_map<std::uint64_t, UndefinedCells> undefined_loads_;  // by transfer
 };
 
 }  // namespace heddle::sim::check

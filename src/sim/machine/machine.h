@@ -357,6 +357,8 @@ class Machine {
   void tcgen05_commit_multicast(Thread& thread, int cta_group, SharedAddress barrier, std::uint16_t mask,
                                 CallSite site);
   void tcgen05_fence(Thread& thread, FenceKind kind, CallSite site);
+  // What was issued on these columns of a CTA, and what was issued before it, happens now: before they go away.
+  void run_tcgen05_on(const Cta& cta, std::uint32_t column, std::uint32_t cols);
 
   // The warp meets, then each of its threads waits, again if it was blocked.
   bool setmaxnreg(Thread& thread, bool increases, std::uint32_t count, CallSite site);

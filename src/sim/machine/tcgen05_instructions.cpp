@@ -223,6 +223,43 @@ void Machine::step_tcgen05(std::size_t index) {
   }
 }
 
+namespace {
+
+bool touches(const Tcgen05Operation& operation, std::uint32_t column, std::uint32_t cols) {
+  const auto overlaps = [&](std::uint32_t taddr, std::uint32_t count) {
+    return tmem_column(taddr) < column + cols && column < tmem_column(taddr) + count;
+  };
+  if (operation.kind == Tcgen05Operation::Kind::kCommit) return false;
+  if (operation.kind == Tcgen05Operation::Kind::kCopy) {
+    return overlaps(operation.copy.taddr, operation.copy.cols());
+  }
+  const Tcgen05Operands& operands = operation.operands;
+  const Tcgen05Fields fields = fields_of(operands);
+  const Tcgen05Layout layout = layout_of(operands.cta_group, fields.m, fields.n);
+  if (overlaps(operands.d, layout.cols()) || (operands.a_in_tmem && overlaps(operands.a, kTmemACols)))
+    return true;
+  return operands.scale_vec != 0 &&
+         (overlaps(operands.sfa, scale_cols(layout.rows)) || overlaps(operands.sfb, scale_cols(fields.n)));
+}
+
+}  // namespace
+
+void Machine::run_tcgen05_on(const Cta& cta, std::uint32_t column, std::uint32_t cols) {
+  for (Cta* issuer : cta.cluster->ctas) {
+    for (Tcgen05Queue& queue : issuer->tcgen05_queues) {
+      const auto is_one = [&](const Tcgen05Operation& operation) {
+        const bool is_here =
+            issuer == &cta || (operation.operands.cta_group == 2 && (issuer->rank ^ 1) == cta.rank);
+        return is_here && touches(operation, column, cols);
+      };
+      while (std::any_of(queue.operations.begin(), queue.operations.end(), is_one)) {
+        const auto ready = std::find(tcgen05_ready_.begin(), tcgen05_ready_.end(), &queue);
+        step_tcgen05(static_cast<std::size_t>(ready - tcgen05_ready_.begin()));
+      }
+    }
+  }
+}
+
 // PTX: tcgen05.commit makes an arrive-on operation with a count of 1, at cluster scope.
 void Machine::run_tcgen05_commit(const Tcgen05Queue& queue, const Tcgen05Operation& operation) {
   const Thread& issuer = queue.cta->threads[queue.tid];

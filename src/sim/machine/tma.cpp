@@ -64,6 +64,7 @@ const char* name_of(CopyKind kind) {
     case CopyKind::kReduce: return "bulk reduction";
     case CopyKind::kSharedToPeer: return "bulk copy to a peer";
     case CopyKind::kClcResponse: return "response of cluster launch control";
+    case CopyKind::kStoreAsync: return "asynchronous store";
   }
   return "";
 }
@@ -140,7 +141,8 @@ void TmaEngine::step(std::size_t index, std::uint64_t entropy) {
   copy.pieces.erase(which);
   switch (copy.kind) {
     case CopyKind::kLoad: land_load(copy, piece); break;
-    case CopyKind::kSharedToPeer: land_in_peer(copy, piece); break;
+    case CopyKind::kSharedToPeer:
+    case CopyKind::kStoreAsync: land_in_peer(copy, piece); break;
     case CopyKind::kStore:
     case CopyKind::kReduce: land_store(copy, piece); break;
     case CopyKind::kClcResponse: break;  // never here: ClcUnit answers
@@ -330,8 +332,8 @@ const Copy* TmaEngine::completing_on(const Cta& cta, std::uint32_t barrier) cons
 
 const Copy* TmaEngine::filling(const Cta& cta, std::uint32_t offset) const {
   for (const std::unique_ptr<Copy>& copy : copies_) {
-    const std::uint32_t first =
-        copy->kind == CopyKind::kSharedToPeer ? static_cast<std::uint32_t>(copy->global) : copy->shared;
+    const bool is_to_peer = copy->kind == CopyKind::kSharedToPeer || copy->kind == CopyKind::kStoreAsync;
+    const std::uint32_t first = is_to_peer ? static_cast<std::uint32_t>(copy->global) : copy->shared;
     const std::uint64_t bytes = copy->box ? copy->box->shared_bytes() : copy->bytes;
     if (offset < first || offset >= first + bytes) continue;
     for (const Piece& piece : copy->pieces) {

@@ -360,7 +360,8 @@ void Machine::check_peer_bytes(const Thread& thread, const Cta& target, std::uin
 }
 
 // PTX: st.async, red.async. The value leaves with the instruction; it lands, and its bytes are counted, at any
-// time after. Model: as a copy of the copy engine does, and so in the async proxy.
+// time after. It is a write of the generic proxy, as Triton has it; the manual's list of the async proxy does not
+// name it.
 void Machine::store_async(Thread& thread, SharedAddress destination, const void* value, std::uint32_t bytes,
                           SharedAddress barrier, Reduction reduction, CallSite site) {
   const char* kInstruction = reduction == nullptr ? "st.async" : "red.async";
@@ -380,7 +381,7 @@ void Machine::store_async(Thread& thread, SharedAddress destination, const void*
   }
   check_not_barrier(thread, target, offset, bytes, site, kInstruction);
   auto copy = std::make_unique<Copy>();
-  copy->kind = CopyKind::kSharedToPeer;
+  copy->kind = CopyKind::kStoreAsync;
   copy->reduction = reduction;
   copy->issuer = &thread;
   copy->site = site;

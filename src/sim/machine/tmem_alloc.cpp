@@ -39,6 +39,9 @@ void check_not_multiplying(Machine& machine, const Thread& thread, const TmemOpe
           continue;
         if (column < operands.taddr || column >= operands.taddr + operands.cols) continue;
         const char* what = is_copy ? "tcgen05.cp" : "tcgen05.mma";
+        const CallSite issued = operation.site;
+        // It may come at any time until now. What it does to others, seen by those who watch, says more.
+        machine.run_tcgen05_on(*thread.cta, operands.taddr, operands.cols);
         machine.judge(
             &thread, site,
             {.code = FaultCode::kTmemDealloc,
@@ -46,9 +49,9 @@ void check_not_multiplying(Machine& machine, const Thread& thread, const TmemOpe
                                      operands.taddr, operands.taddr + operands.cols - 1, what),
              .details = {fmt::format("{:<62} {}",
                                      fmt::format("{}: {}", machine.describe(queue.cta->threads[queue.tid]), what),
-                                     place(operation.site)),
+                                     place(issued)),
                          "it has not been carried out, so that the warp that frees has not waited for it"},
-             .places = {.second = operation.site}});
+             .places = {.second = issued}});
         return;
       }
     }

@@ -397,9 +397,14 @@ void Machine::step_mma(std::size_t index) {
 void Machine::check_wgmma_at_exit(const Thread& thread) {
   const std::size_t index = thread.warp() / kWarpgroupWarps;
   if (index >= thread.cta->warpgroups.size()) return;
-  const Warpgroup& group = thread.cta->warpgroups[index];
+  Warpgroup& group = thread.cta->warpgroups[index];
   const WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
   if (warp.issued > warp.waited) {
+    // What they read, if others write it, says more.
+    for (auto ready = mma_ready_.begin();
+         (ready = std::find(mma_ready_.begin(), mma_ready_.end(), &group)) != mma_ready_.end();) {
+      step_mma(static_cast<std::size_t>(ready - mma_ready_.begin()));
+    }
     const bool committed = !warp.groups.empty() && warp.groups.back() == warp.issued;
     fault(&thread, warp.last_issue, FaultCode::kExitInFlight,
           fmt::format("a thread exits while {} {} of its warpgroup have not been waited for",

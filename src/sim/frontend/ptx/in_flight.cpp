@@ -11,13 +11,24 @@
 
 namespace heddle::sim::ptx {
 
-std::uint32_t Accumulators::element_of(std::uint32_t row) const {
+std::vector<Accumulators::Part> Accumulators::parts_of(std::uint32_t row) const {
   const auto own = std::find(rows.begin(), rows.end(), row);
-  if (own != rows.end()) return static_cast<std::uint32_t>(own - rows.begin());
-  for (const auto& [alias, element] : aliases) {
-    if (alias == row) return element;
+  if (own != rows.end()) return {{static_cast<std::uint32_t>(own - rows.begin())}};
+  std::vector<Part> parts;
+  for (const Alias& alias : aliases) {
+    if (alias.row == row) parts.push_back(alias.part);
   }
-  return kNone;
+  return parts;
+}
+
+bool Accumulators::has(std::uint32_t row) const {
+  return std::find(rows.begin(), rows.end(), row) != rows.end() ||
+         std::any_of(aliases.begin(), aliases.end(), [&](const Alias& alias) { return alias.row == row; });
+}
+
+std::uint32_t Accumulators::element_of(std::uint32_t row) const {
+  const std::vector<Part> parts = parts_of(row);
+  return parts.size() == 1 && parts[0] == Part{parts[0].element} ? parts[0].element : kNone;
 }
 
 void mark_in_flight(Frame& frame, std::uint32_t row, InFlight what) {
@@ -52,21 +63,55 @@ void refuse_touch(Warp& warp, const Instruction& i, const Accumulators& set, con
                        "likely: no wgmma.wait_group that covers it before this"});
 }
 
-void note_copy(Warp& warp, const Instruction& i) {
+namespace {
+
+using Part = Accumulators::Part;
+
+// Those of the bits [from, from + bits) of a register, moved to `to` in another.
+void take_parts(const Accumulators& set, std::uint32_t row, std::uint32_t from, std::uint32_t bits,
+                std::uint32_t to, std::vector<Part>& taken) {
+  for (const Part& part : set.parts_of(row)) {
+    const std::uint32_t first = std::max(part.to, from);
+    const std::uint32_t last = std::min(part.to + part.bits, from + bits);
+    if (first >= last) continue;
+    Part moved{part.element, part.from + first - part.to, last - first, to + first - from};
+    // What was taken apart may come together again.
+    if (!taken.empty()) {
+      Part& before = taken.back();
+      if (before.element == moved.element && before.from + before.bits == moved.from &&
+          before.to + before.bits == moved.to) {
+        before.bits += moved.bits;
+        continue;
+      }
+    }
+    taken.push_back(moved);
+  }
+}
+
+// What of `set` a move leaves in the register `to`, which is the n-th that it writes.
+std::vector<Part> moved_parts(const Accumulators& set, const Instruction& i, const Flow& flow, std::uint32_t n) {
+  std::vector<Part> parts;
+  if (flow.kind == FlowKind::kUnpack) {
+    take_parts(set, i.a, n * i.flags, i.flags, 0, parts);
+  } else if (flow.kind == FlowKind::kPack) {
+    for (std::uint32_t e = 0; e < i.rows.size(); ++e) take_parts(set, i.rows[e], 0, i.flags, e * i.flags, parts);
+  } else {
+    take_parts(set, i.a, 0, 64, 0, parts);
+  }
+  return parts;
+}
+
+void note_move(Warp& warp, const Instruction& i, const Flow& flow, std::uint32_t to, std::uint32_t n) {
   Frame& frame = *warp.frame;
-  if (is_in_flight(frame, i.d, kFragment)) note_fragment_writer(warp, i, i.d);
-  const bool to_result = is_in_flight(frame, i.d, kResult);
-  const bool from_result = is_in_flight(frame, i.a, kResult);
-  if (!to_result && !from_result) return;
-  if (to_result) land(frame, i.d);
+  if (is_in_flight(frame, to, kResult)) land(frame, to);
   for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
     if (!set->in_flight || set->frame != warp.frame) continue;
-    const std::uint32_t from = set->element_of(i.a);
-    if (const auto own = std::find(set->rows.begin(), set->rows.end(), i.d); own != set->rows.end()) {
+    const std::vector<Part> parts = moved_parts(*set, i, flow, n);
+    if (const auto own = std::find(set->rows.begin(), set->rows.end(), to); own != set->rows.end()) {
       // The register's own value, from a copy of it; nothing else may come here.
-      const bool is_same = from == static_cast<std::uint32_t>(own - set->rows.begin());
+      const bool is_same = parts == std::vector<Part>{{static_cast<std::uint32_t>(own - set->rows.begin())}};
       if (!is_same && !set->is_tmem_load) refuse_touch(warp, i, *set, "mov overwrites an accumulator");
-      mark_in_flight(frame, i.d, kResult);
+      mark_in_flight(frame, to, kResult);
       if (!is_same) {
         // The load comes first, then what is written over it.
         warp.machine->tcgen05_deliver(warp.thread(0), set->words.data());
@@ -74,11 +119,26 @@ void note_copy(Warp& warp, const Instruction& i) {
       }
       continue;
     }
-    std::erase_if(set->aliases, [&](const auto& alias) { return alias.first == i.d; });
-    if (from == kNone) continue;
-    set->aliases.emplace_back(i.d, from);
-    mark_in_flight(frame, i.d, kResult);
+    std::erase_if(set->aliases, [&](const Accumulators::Alias& alias) { return alias.row == to; });
+    for (const Part& part : parts) set->aliases.push_back({to, part});
+    if (!parts.empty()) mark_in_flight(frame, to, kResult);
   }
+}
+
+}  // namespace
+
+void note_move(Warp& warp, const Instruction& i, const Flow& flow) {
+  Frame& frame = *warp.frame;
+  const auto flies = [&](std::uint32_t row) { return is_in_flight(frame, row, kResult); };
+  for (const std::uint32_t row : flow.writes) {
+    if (is_in_flight(frame, row, kFragment)) note_fragment_writer(warp, i, row);
+  }
+  if (std::none_of(flow.reads.begin(), flow.reads.end(), flies) &&
+      std::none_of(flow.writes.begin(), flow.writes.end(), flies)) {
+    return;
+  }
+  if (flow.kind != FlowKind::kUnpack) return note_move(warp, i, flow, i.d, 0);
+  for (std::uint32_t e = 0; e < i.rows.size(); ++e) note_move(warp, i, flow, i.rows[e], e);
 }
 
 void touch_in_flight(Warp& warp, const Instruction& i, const Flow& flow) {
@@ -94,7 +154,7 @@ void touch_in_flight(Warp& warp, const Instruction& i, const Flow& flow) {
   deliver_loads(warp, i, flow);
   for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
     if (!set->in_flight || set->is_tmem_load || set->frame != warp.frame) continue;
-    const auto is_one = [&](std::uint32_t row) { return set->element_of(row) != kNone; };
+    const auto is_one = [&](std::uint32_t row) { return set->has(row); };
     if ((i.guard != kNone && is_one(i.guard)) || std::any_of(flow.reads.begin(), flow.reads.end(), is_one)) {
       refuse_touch(warp, i, *set, "an instruction reads an accumulator");
     }
@@ -104,8 +164,51 @@ void touch_in_flight(Warp& warp, const Instruction& i, const Flow& flow) {
         refuse_touch(warp, i, *set, "an instruction overwrites an accumulator");
       }
       // A copy that is overwritten no longer follows.
-      if (std::erase_if(set->aliases, [&](const auto& alias) { return alias.first == row; }) != 0)
+      if (std::erase_if(set->aliases, [&](const Accumulators::Alias& alias) { return alias.row == row; }) != 0)
         land(frame, row);
+    }
+  }
+}
+
+void take_back_undefined(Warp& warp, const Accumulators& set) {
+  const auto mark = [&](std::uint32_t lane, std::uint32_t element, const Origin& origin) {
+    const std::uint16_t number = note_origin(warp, origin);
+    set_undefined(warp, *set.frame, set.rows[element], lane, {0xffffffffu, number});
+    for (const auto& [row, part] : set.aliases) {
+      if (part.element != element) continue;
+      const std::uint64_t ones = ((std::uint64_t{1} << part.bits) - 1) << part.to;
+      set_undefined(warp, *set.frame, row, lane, {undefined_of(*set.frame, row, lane).bits | ones, number});
+    }
+  };
+  const std::uint32_t count = static_cast<std::uint32_t>(set.rows.size());
+  const std::uint32_t first = warp.thread(0).tid;
+  for (const std::uint64_t operation : set.operations) {
+    if (set.is_tmem_load) {
+      const check::UndefinedCells* brought = warp.interpreter->undefined_load(operation);
+      if (brought == nullptr) continue;
+      for (std::uint32_t at = 0; at < 32 * count; ++at) {
+        const machine::TmemCell cell = machine::cell_of(set.shape, at / count, at % count);
+        const std::uint32_t base = set.taddr[cell.half];
+        const std::uint32_t lane = machine::tmem_lane(base) + cell.lane;
+        const std::uint32_t column = machine::tmem_column(base) + cell.column;
+        if (brought->find(lane, column) == nullptr) continue;
+        mark(at / count, at % count,
+             {.kind = Origin::Kind::kTmem,
+              .tid = first + at / count,
+              .cta = brought->cta,
+              .offset = lane << 16 | column,
+              .load = operation,
+              .instruction = set.instruction});
+      }
+    } else if (const check::Spoil* by = warp.interpreter->spoil_of(operation); by != nullptr) {
+      for (std::uint32_t at = 0; at < 32 * count; ++at) {
+        mark(at / count, at % count,
+             {.kind = Origin::Kind::kShared,
+              .tid = first,
+              .cta = by->cta,
+              .offset = by->offset,
+              .instruction = set.instruction});
+      }
     }
   }
 }
@@ -116,11 +219,18 @@ void take_back(Warp& warp, Accumulators& set) {
   const std::size_t count = set.rows.size();
   for (std::uint32_t l = 0; l < 32; ++l) {
     for (std::size_t e = 0; e < count; ++e) set.frame->rows[set.rows[e]][l] = set.words[l * count + e];
-    for (const auto& [row, element] : set.aliases) set.frame->rows[row][l] = set.words[l * count + element];
+    for (const auto& [row, part] : set.aliases) {
+      const std::uint64_t ones = (std::uint64_t{1} << part.bits) - 1;
+      const std::uint64_t bits = set.words[l * count + part.element] >> part.from & ones;
+      std::uint64_t& value = set.frame->rows[row][l];
+      value = (value & ~(ones << part.to)) | bits << part.to;
+    }
   }
+  take_back_undefined(warp, set);
   for (const std::uint32_t row : set.rows) land(*set.frame, row);
-  for (const auto& alias : set.aliases) land(*set.frame, alias.first);
+  for (const Accumulators::Alias& alias : set.aliases) land(*set.frame, alias.row);
   set.aliases.clear();
+  set.operations.clear();
 }
 
 }  // namespace heddle::sim::ptx

@@ -279,8 +279,8 @@ std::uint32_t Interpreter::guarded(const Warp& warp, const Instruction& instruct
 void Interpreter::watch(Warp& warp, const Instruction& i, std::uint32_t pc, std::uint32_t mask) {
   const Flow& flow = warp.frame->function->flows[pc];
   if (warp.accumulators_in_flight != 0 && mask != 0) {
-    if (i.is_copy) {
-      note_copy(warp, i);
+    if (flow.kind == FlowKind::kCopy || flow.kind == FlowKind::kPack || flow.kind == FlowKind::kUnpack) {
+      note_move(warp, i, flow);
     } else {
       touch_in_flight(warp, i, flow);
     }
@@ -309,6 +309,10 @@ void Interpreter::use_undefined(Warp& warp, std::uint32_t lane, const Instructio
                                       machine::place(i.site));
   if (origin.kind == Origin::Kind::kShared) {
     races_->use_unwritten(origin.cta, origin.offset, use);
+    return;
+  }
+  if (origin.kind == Origin::Kind::kTmem) {
+    races_->use_undefined_load(origin.load, origin.offset >> 16, origin.offset & 0xffff, use);
     return;
   }
   const std::string loaded =

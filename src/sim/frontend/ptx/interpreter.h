@@ -57,6 +57,13 @@ class Interpreter final : public frontend::Run {
   // Bytes of shared memory that hold nothing: bit b for the byte at address + b.
   std::uint32_t unwritten(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes);
   void unwrite(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes);
+  // What a tensor core, or a load of tensor memory, made or brought of what nobody had written.
+  const check::Spoil* spoil_of(std::uint64_t operation) const {
+    return races_ ? races_->spoil_of(operation) : nullptr;
+  }
+  const check::UndefinedCells* undefined_load(std::uint64_t transfer) const {
+    return races_ ? races_->undefined_load(transfer) : nullptr;
+  }
   void use_undefined(Warp& warp, std::uint32_t lane, const Instruction& instruction, const Origin& origin,
                      const char* how);
 
@@ -94,7 +101,7 @@ class Interpreter final : public frontend::Run {
 
 // Before an instruction, while registers are in flight: a copy follows them, whatever else touches them is
 // refused, or gets them if a tcgen05.ld brings them. In in_flight.cpp.
-void note_copy(Warp& warp, const Instruction& instruction);
+void note_move(Warp& warp, const Instruction& instruction, const Flow& flow);
 void touch_in_flight(Warp& warp, const Instruction& instruction, const Flow& flow);
 [[noreturn]] void refuse_touch(Warp& warp, const Instruction& instruction, const Accumulators& set,
                                const char* what);

@@ -96,11 +96,14 @@ std::uint32_t load(Warp& warp, const Instruction& i, std::uint32_t mask) {
       warp, mask,
       [&](std::uint32_t l) {
         warp.tmem[l] = transfer_of(warp, i, l, set->words.data());
-        warp.machine->tcgen05_ld(warp.thread(l), warp.tmem[l], i.site);
+        if (!warp.machine->tcgen05_ld(warp.thread(l), warp.tmem[l], i.site)) return;
+        const machine::TmemTransfer& issued = *warp.thread(l).cta->tmem.transfers.back();
+        set->operations = {issued.id};
+        set->taddr = issued.taddr;
+        set->shape = issued.shape;
       },
       [&](std::uint32_t l) {
         for (std::size_t e = 0; e < count; ++e) warp.rows[i.rows[e]][l] = set->words[l * count + e];
-        // What of tensor memory nobody has written, the checker judges at the load.
         for (std::size_t e = 0; e < count && warp.undefined_rows != 0; ++e) {
           set_defined(warp, *warp.frame, i.rows[e], 1u << l);
         }
@@ -299,7 +302,7 @@ void deliver_loads(Warp& warp, const Instruction& i, const Flow& flow) {
   if (i.fills_later) return;
   for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
     if (!set->is_tmem_load || !set->in_flight || set->frame != warp.frame) continue;
-    const auto is_one = [&](std::uint32_t row) { return row != kNone && set->element_of(row) != kNone; };
+    const auto is_one = [&](std::uint32_t row) { return row != kNone && set->has(row); };
     const bool is_used = is_one(i.guard) || std::any_of(flow.reads.begin(), flow.reads.end(), is_one) ||
                          std::any_of(flow.writes.begin(), flow.writes.end(), is_one);
     if (!is_used) continue;

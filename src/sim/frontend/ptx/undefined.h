@@ -16,6 +16,7 @@
 
 namespace heddle::sim::ptx {
 
+struct Accumulators;
 struct Frame;
 struct Instruction;
 struct Warp;
@@ -25,12 +26,14 @@ using UndefinedBits = std::array<std::uint64_t, 32>;  // by lane
 
 // Where a value comes from that is not defined.
 struct Origin {
-  enum class Kind : std::uint8_t { kShared, kGlobal, kLane };
+  enum class Kind : std::uint8_t { kShared, kTmem, kGlobal, kLane };
 
   Kind kind = Kind::kShared;
-  std::uint32_t tid = 0;     // of the thread that got it
-  std::uint32_t cta = 0;     // kShared: whose memory it is, as index in the grid
-  std::uint32_t offset = 0;  // kShared: of the first byte; kLane: the lane that gave nothing
+  std::uint32_t tid = 0;  // of the thread that got it
+  std::uint32_t cta = 0;  // kShared: whose memory it is, as index in the grid
+  // kShared: of the first byte; kTmem: the cell's lane above its column; kLane: the lane that gave nothing.
+  std::uint32_t offset = 0;
+  std::uint64_t load = 0;    // kTmem: the load's number in the machine
   std::uint64_t global = 0;  // kGlobal: the address of the first byte
   const Instruction* instruction = nullptr;
 
@@ -60,6 +63,9 @@ std::uint16_t note_origin(Warp& warp, const Origin& origin);
 void follow(Warp& warp, const Instruction& instruction, const Flow& flow, std::uint32_t mask);
 // After one of the machine, for the lanes that are done.
 void follow_results(Warp& warp, const Flow& flow, std::uint32_t done);
+
+// What the registers hold that a tensor core or a tcgen05.ld has filled.
+void take_back_undefined(Warp& warp, const Accumulators& set);
 
 // Memory. `rows` are the elements, of so many bytes each.
 void load_undefined(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, std::uint32_t bytes,

@@ -52,17 +52,36 @@ struct Fragment {
 // by side. They are the accumulators of a wgmma, or what a tcgen05.ld reads. Until they were waited for, the rows
 // of the registers hold what the machine left there.
 struct Accumulators {
+  // Bits of an element that a register stands for.
+  struct Part {
+    std::uint32_t element;
+    std::uint32_t from = 0;
+    std::uint32_t bits = 32;
+    std::uint32_t to = 0;  // in the register
+
+    bool operator==(const Part&) const = default;
+  };
+  struct Alias {
+    std::uint32_t row;
+    Part part;
+  };
+
   Frame* frame = nullptr;
   std::vector<std::uint32_t> rows;
   std::vector<std::uint32_t> words;  // [lane][row]
-  // Rows that were copied from these in flight, with the element that they stand for. Compilers of PTX write such
-  // copies freely, and the assembler removes them.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> aliases;
+  // Rows that were copied from these in flight, whole or in parts. Compilers of PTX write such copies freely, and
+  // the assembler removes them.
+  std::vector<Alias> aliases;
+  std::vector<std::uint64_t> operations;    // what fills them: multiplications, or one load
+  std::array<std::uint32_t, 2> taddr = {};  // of a load: its addresses, with their lanes
+  TmemShape shape = TmemShape::k32x32b;     // likewise
   bool in_flight = false;
   bool is_tmem_load = false;                 // they come from tensor memory
   const Instruction* instruction = nullptr;  // the last that was issued with them
 
-  std::uint32_t element_of(std::uint32_t row) const;  // kNone if it is not one
+  std::vector<Part> parts_of(std::uint32_t row) const;  // what of them a register holds
+  bool has(std::uint32_t row) const;                    // some of it
+  std::uint32_t element_of(std::uint32_t row) const;    // kNone if it is not one as a whole
 };
 
 struct Warp {

@@ -54,10 +54,12 @@ Accumulators& find_accumulators(Warp& warp, const std::vector<std::uint32_t>& ro
     if (!is_same) continue;
     // The same accumulators under new names; the old ones follow them.
     for (std::uint32_t e = 0; e < rows.size(); ++e) {
-      if (set->rows[e] != rows[e]) set->aliases.emplace_back(set->rows[e], e);
+      if (set->rows[e] != rows[e]) set->aliases.push_back({set->rows[e], {e}});
     }
     set->rows = rows;
-    std::erase_if(set->aliases, [&](const auto& alias) { return set->rows[alias.second] == alias.first; });
+    std::erase_if(set->aliases, [&](const Accumulators::Alias& alias) {
+      return set->rows[alias.part.element] == alias.row && alias.part == Accumulators::Part{alias.part.element};
+    });
     return *set;
   }
   auto made = std::make_unique<Accumulators>();
@@ -112,8 +114,8 @@ void follow_multiply(Warp& warp, const Instruction& i, const machine::WgmmaOpera
 void refuse_others_accumulators(Warp& warp, const Instruction& i, const Accumulators& own) {
   for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
     if (set.get() == &own || !set->in_flight || set->is_tmem_load || set->frame != warp.frame) continue;
-    const bool overlaps = std::any_of(i.rows.begin(), i.rows.end(),
-                                      [&](std::uint32_t row) { return set->element_of(row) != kNone; });
+    const bool overlaps =
+        std::any_of(i.rows.begin(), i.rows.end(), [&](std::uint32_t row) { return set->has(row); });
     if (overlaps) refuse_touch(warp, i, *set, "wgmma.mma_async takes some of the accumulators");
   }
 }
@@ -177,6 +179,8 @@ std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
     if (!warp.machine->wgmma_mma_async(warp.thread(l), operands, i.site)) return;
     // All lanes have met: what they had in these registers is with the machine now.
     if (!set.in_flight) ++warp.accumulators_in_flight;
+    if (!set.in_flight || !operands.scale_d) set.operations.clear();
+    set.operations.push_back(machine_warp(warp)->ids.back());
     set.in_flight = true;
     set.instruction = &i;
     for (const std::uint32_t row : i.rows) {
