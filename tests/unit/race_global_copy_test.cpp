@@ -151,5 +151,21 @@ TEST(CopyInGlobal, ALoadThatIsNotCoherentDoesNotSeeAStore) {
   EXPECT_EQ(code_of(kStore + kWait + kBar + "ld.global.nc.u32 %r7, [%rd6];\n"), "silent");
 }
 
+// CUTLASS's epilogues let all lanes of a warp issue one store.
+TEST(CopyInGlobal, LanesOfOneInstructionMayStoreTheSameBytes) {
+  const std::string first_warp = "setp.lt.u32 %p4, %r1, 32;\n";
+  const std::string end = "@%p4 cp.async.bulk.commit_group;\n@%p4 cp.async.bulk.wait_group 0;\n";
+  const auto store = [](const char* source) {
+    return "@%p4 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [" + std::string(source) + "], 64;\n";
+  };
+  EXPECT_EQ(code_of(first_warp + store("%r5") + end), "silent");
+  // Other bytes from every second lane.
+  EXPECT_EQ(
+      code_of(first_warp + "and.b32 %r10, %r1, 1; mad.lo.u32 %r11, %r10, 128, %r5;\n" + store("%r11") + end),
+      "global_race");
+  // Both warps.
+  EXPECT_EQ(code_of("setp.lt.u32 %p4, %r1, 64;\n" + store("%r5") + end), "global_race");
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -387,6 +387,8 @@ void Order::issue(const Event& event) {
   copy.issuer = &by;
   copy.cluster_number = copy.cluster->number;
   copy.self = by.warp->component(by.lane);
+  copy.warp = by.warp->component(0);
+  copy.source = event.address;
   copy.known = by.known;
   copy.issued = by.warp->now++;
   copy.proxy_fences = by.proxy_fences;

@@ -193,6 +193,8 @@ struct IssuedCopy {
   const ThreadOrder* issuer = nullptr;  // likewise
   std::uint64_t cluster_number = 0;
   Component self = 0;                                 // of the issuer
+  Component warp = 0;                                 // of the first lane of its warp
+  std::uint32_t source = 0;                           // stores: the shared address
   Component groups = 0;                               // likewise
   Component completes() const { return groups + 1; }  // stores: counts the groups whose bytes are written
   Clock known;

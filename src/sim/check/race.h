@@ -159,6 +159,7 @@ class RaceChecker final : public Observer {
   // Two accesses that nothing orders: true if the run stops for them.
   bool stops_for_conflict(const Side& before, const Side& now, const CtaOrder& cta, std::uint32_t offset,
                           const Granule& granule, bool is_formal = false);
+  bool is_same_store(std::uint64_t first, std::uint64_t second) const;
   bool is_async_store(const Access& access) const;
   static bool is_same_value(const Access& before, const Access& now);
   // A generic access that reached the view, but with no fence between the proxies on the way, in whatever thread:

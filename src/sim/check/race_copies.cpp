@@ -90,13 +90,23 @@ bool RaceChecker::stops_for_threads(std::uint64_t address, const CopySpan& span,
   return false;
 }
 
+// Lanes of one instruction that store the same bytes: CUTLASS's epilogues let a whole warp issue each store.
+bool RaceChecker::is_same_store(std::uint64_t first, std::uint64_t second) const {
+  const IssuedCopy& one = order_.copy(first);
+  const IssuedCopy& other = order_.copy(second);
+  constexpr std::uint64_t kLanes = 32;
+  return one.kind == CopyKind::kStore && other.kind == CopyKind::kStore && one.source == other.source &&
+         one.bytes == other.bytes && one.warp == other.warp && one.self != other.self &&
+         one.cluster_number == other.cluster_number && std::max(first, second) - std::min(first, second) < kLanes;
+}
+
 bool RaceChecker::stops_for_earlier_copies(std::uint64_t address, const CopySpan& span, const CopyLines& copies,
                                            const View& view) {
   for (const CopySpan& old : copies.at(static_cast<std::uint32_t>(address % GlobalShadow::kPage))) {
     const std::uint32_t at = std::max(old.begin, span.begin);
     if (at >= std::min(old.end, span.end) || !(old.access.is_write || span.access.is_write)) continue;
     if (old.access.lanes == span.access.lanes || (old.is_reduction && span.is_reduction)) continue;
-    if (old.is_known_to(view)) continue;
+    if (old.is_known_to(view) || is_same_store(old.access.lanes, span.access.lanes)) continue;
     const Side before{old.in(at), 0};
     const Side now{span.in(at), 0};
     const bool stops = sink_.stops(FaultCode::kGlobalRace, {report_.site_of(before), report_.site_of(now)},
