@@ -31,7 +31,11 @@ struct OneSet {
     Instruction instruction;
     instruction.d = to;
     instruction.a = from;
-    note_copy(warp, instruction);
+    Flow flow;
+    flow.kind = FlowKind::kCopy;
+    flow.reads = {from};
+    flow.writes = {to};
+    note_move(warp, instruction, flow);
   }
 
   Frame frame;

@@ -171,6 +171,7 @@ void touch_in_flight(Warp& warp, const Instruction& i, const Flow& flow) {
 }
 
 void take_back_undefined(Warp& warp, const Accumulators& set) {
+  if (set.operations.empty()) return;
   const auto mark = [&](std::uint32_t lane, std::uint32_t element, const Origin& origin) {
     const std::uint16_t number = note_origin(warp, origin);
     set_undefined(warp, *set.frame, set.rows[element], lane, {0xffffffffu, number});
