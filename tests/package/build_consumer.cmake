@@ -1,5 +1,6 @@
 # Builds and runs the consumer in the folder WORK, with heddle taken the way that WAY says. What was compiled of the
 # simulated SM stays there for the next time.
+cmake_minimum_required(VERSION 3.25)
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT RESULT_VARIABLE status)
