@@ -135,26 +135,29 @@ TEST(PtxReport, AnAcceptedMistakeIsToldAndTheRunGoesOn) {
   EXPECT_THROW(run_ptx(text, out, {0}, run), InputError);
 }
 
-// Block 0 arrives on a barrier of block 1. The manual's scope is .cta where none is given.
-TEST(PtxReport, AnArrivalWithoutAScopeOnAPeersBarrierIsFormal) {
+// Block 0 arrives on a barrier of block 1, which waits for it. The manual's scope is .cta where none is given.
+TEST(PtxReport, ArrivalsAndWaitsOfAPeerWithoutAScopeAreFormal) {
   const std::string body =
       "mov.u32 %r1, %tid.x; mov.u32 %r2, %cluster_ctarank; setp.ne.u32 %p1, %r1, 0; @%p1 bra MEET;\n"
       "mbarrier.init.shared::cta.b64 [dyn], 1; fence.mbarrier_init.release.cluster;\n"
       "MEET: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; @%p1 bra END;\n"
       "setp.eq.u32 %p2, %r2, 1; @%p2 bra WAIT; mov.u32 %r3, dyn; mapa.shared::cluster.u32 %r4, %r3, 1;\n"
       "mbarrier.arrive%s.shared::cluster.b64 _, [%r4]; bra END;\n"
-      "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p3, [dyn], 0; @!%p3 bra WAIT;\n"
+      "WAIT: mbarrier.try_wait.parity%s.shared::cta.b64 %p3, [dyn], 0; @!%p3 bra WAIT;\n"
       "END: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;";
-  const auto with = [&](const std::string& scope) {
+  const auto with = [&](const std::string& arrive, const std::string& wait) {
     std::string text = body;
-    text.replace(text.find("%s"), 2, scope);
+    text.replace(text.find("%s"), 2, arrive);
+    text.replace(text.find("%s"), 2, wait);
     return report_of(text, kShared, {.grid = {2, 1, 1}, .cluster = {2, 1, 1}, .shared_bytes = 16});
   };
-  const sim::Report narrow = with("");
-  ASSERT_TRUE(narrow.ok()) << narrow.text();
-  ASSERT_EQ(narrow.formal.size(), 1u);
-  EXPECT_EQ(narrow.formal[0].code, "narrow_scope");
-  const sim::Report wide = with(".release.cluster");
+  for (const auto& [arrive, wait] : {std::pair("", ".acquire.cluster"), std::pair(".release.cluster", "")}) {
+    const sim::Report narrow = with(arrive, wait);
+    ASSERT_TRUE(narrow.ok()) << narrow.text();
+    ASSERT_EQ(narrow.formal.size(), 1u) << narrow.remarks();
+    EXPECT_EQ(narrow.formal[0].code, "narrow_scope");
+  }
+  const sim::Report wide = with(".release.cluster", ".acquire.cluster");
   EXPECT_TRUE(wide.ok() && wide.formal.empty()) << wide.text() << wide.remarks();
 }
 
