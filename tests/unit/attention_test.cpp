@@ -26,11 +26,11 @@ struct Problem {
 };
 
 // Small whole numbers, the same in bf16.
-std::vector<bf16> numbers(std::uint32_t rows, std::uint32_t step, int most) {
+std::vector<bf16> numbers(std::uint32_t rows, std::uint32_t step, std::uint32_t most) {
   std::vector<bf16> made(rows * kDim);
   for (std::uint32_t i = 0; i < made.size(); ++i) {
     const std::uint32_t hashed = (i + 1) * step * 2654435761u >> 8;
-    made[i] = bf16::from_float(static_cast<float>(static_cast<int>(hashed % (2 * most + 1)) - most));
+    made[i] = bf16::from_float(static_cast<float>(hashed % (2 * most + 1)) - static_cast<float>(most));
   }
   return made;
 }
