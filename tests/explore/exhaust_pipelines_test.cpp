@@ -80,8 +80,10 @@ void with_ring(const Size& size, const Use& use) {
         fill(stage, tile);
         continue;
       }
-      auto stage = size.form == Form::kTries ? pipeline.acquire_producer(pipeline.try_wait_consumer())
-                                             : pipeline.acquire_producer();
+      auto stage = [&] {
+        if (size.form == Form::kTries) return pipeline.acquire_producer(pipeline.try_wait_consumer());
+        return pipeline.acquire_producer();
+      }();
       if (size.form == Form::kCopies) {
         stage.expect_bytes(kPart * sizeof(std::uint32_t));
         isa::cp_async_bulk_load(&ring.words[stage.index()][me * kPart], &source[tile][me * kPart],
@@ -97,8 +99,10 @@ void with_ring(const Size& size, const Use& use) {
         check(stage, tile);
         continue;
       }
-      auto stage = size.form == Form::kTries ? pipeline.acquire_consumer(pipeline.try_wait_producer())
-                                             : pipeline.acquire_consumer();
+      auto stage = [&] {
+        if (size.form == Form::kTries) return pipeline.acquire_consumer(pipeline.try_wait_producer());
+        return pipeline.acquire_consumer();
+      }();
       check(stage, tile);
       std::move(stage).release();
     }
