@@ -250,12 +250,12 @@ constexpr bool check_shared_memory() {
 
 template <class T>
 constexpr std::string_view type_text() {
-  // What surrounds the type is the same for every type, so a known one shows how much it is.
-  constexpr std::string_view known = detail::function_text_with_type<int>();
-  constexpr std::size_t before = known.rfind("int");
-  constexpr std::size_t after = known.size() - before - std::string_view("int").size();
+  // The text ends in "T = int]", or in "T=int]". What comes before is not the same for every type: clang leaves
+  // the inline namespace out where the header was precompiled.
   constexpr std::string_view text = detail::function_text_with_type<T>();
-  return text.substr(before, text.size() - before - after);
+  constexpr std::size_t spaced = text.find("T = ");
+  constexpr std::size_t first = spaced != std::string_view::npos ? spaced + 4 : text.find("T=") + 2;
+  return text.substr(first, text.size() - first - 1);
 }
 
 template <class Smem>
