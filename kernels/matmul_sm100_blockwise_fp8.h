@@ -8,6 +8,7 @@
 
 #include "matmul_sm100_frame.h"
 
+#include <heddle/isa/grid_dependency.h>
 #include <heddle/isa/tcgen05.h>
 
 namespace heddle::inline HEDDLE_TARGET {
@@ -82,6 +83,8 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
     const Context ctx;
     Scheduler scheduler(params.scheduler, shared.pipelines);
     const KernelScope<Frame::kCluster> scope([&] { shared.pipelines.template init_mbars<Counts>(); });
+    isa::griddepcontrol_launch_dependents();
+    isa::griddepcontrol_wait();
     if (Roles::template enter<MatmulRoles::Load>()) {
       Frame::load(params, shared, ctx, scheduler);
     } else if (Roles::template enter<MatmulRoles::Mma>()) {
