@@ -189,6 +189,30 @@ TEST(Lifetime, ACommitOfNothingComesAfterTheWaitBeforeIt) {
   }
 }
 
+// One thread does it all: it has arrived for the next phase before it looks at the last, and then counts the
+// bytes that end the next by hand.
+struct CountsByHand {
+  struct Params {};
+  struct Shared {
+    SharedMemBarrier bar;
+  };
+  static constexpr std::uint32_t kThreads = 1;
+
+  static void run(const Params&, Shared& s) {
+    isa::mbarrier_init(&s.bar, 1);
+    isa::mbarrier_arrive(&s.bar);
+    isa::mbarrier_arrive_expect_tx(&s.bar, 16);
+    wait(&s.bar, 0);
+    isa::mbarrier_complete_tx_cluster(&s.bar, 16);
+    wait(&s.bar, 1);
+  }
+};
+
+TEST(Lifetime, BytesCountedByHandComeAfterTheWaitBeforeThem) {
+  const sim::Report report = sim::launch<CountsByHand>({}, {.grid = {1}}, {});
+  EXPECT_TRUE(report.ok()) << report.text();
+}
+
 // A barrier is invalidated by one thread after it was used by a copy and by another warp.
 struct Invalidate {
   enum class Flaw : std::uint8_t { kNone, kNoWait, kNoBarrier };

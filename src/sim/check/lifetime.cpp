@@ -77,6 +77,8 @@ void Lifetime::use_barrier(const Event& event) {
   const ThreadOrder& by = order_.thread(event);
   Barrier& barrier = barrier_of(event.barrier);
   const bool is_commit = event.kind == EventKind::kBarrierArrive && event.copy != 0;
+  if (event.kind == EventKind::kBarrierExpect) barrier.counted_by = &by;
+  if (event.kind == EventKind::kBarrierArrive) barrier.counted_by = nullptr;
   Use& use = use_of(barrier, *by.warp);
   if (is_commit) {
     // It comes on its own, long after its thread has gone on; who knows the phase knows it.
@@ -110,10 +112,15 @@ void Lifetime::use_barrier(const Event& event) {
         .site = event.site});
 }
 
+void Lifetime::complete_by_hand(const Event& event) {
+  barrier_of(event.barrier).counted_by = &order_.thread(event);
+}
+
 void Lifetime::complete_on_barrier(const Event& event) {
   const BarrierOrder& order = order_.barrier(event.barrier);
   Barrier& barrier = barrier_of(event.barrier);
   const IssuedCopy& copy = order_.copy(event.copy);
+  barrier.counted_by = nullptr;
   barrier.copies_until = order.time->reached + 1;
   barrier.last_copy = event.copy;
   note(*order.cta, order.time->component,
@@ -179,6 +186,9 @@ bool Lifetime::stops_for_phase(const Event& event) {
     if (use.phase == 0 || use.phase > event.phase) continue;
     const std::uint64_t phase = std::exchange(use.phase, 0) - 1;
     if (phase + 1 != event.phase || has_come(order.passed_all, *use.warp, use.passed)) continue;
+    // Bytes that a thread counts end the phase where it counts them.
+    const ThreadOrder* const by = barrier.counted_by;
+    if (by != nullptr && (by->warp == use.warp || has_come(by->known, *use.warp, use.passed))) continue;
     const ThreadOrder& waiter = use.warp->cta->threads[use.warp->first_thread + use.lane];
     const bool stops = sink_.stops(FaultCode::kLostPhase, {use.pass_site, barrier.last_arrival_site}, [&] {
       Finding finding{

@@ -35,6 +35,7 @@ class Lifetime {
   // A thread arrives on a barrier, a commit or a copy does, or a thread has waited for it.
   void use_barrier(const Event& event);
   void complete_on_barrier(const Event& event);
+  void complete_by_hand(const Event& event);
   bool stops_for_inval(const Event& event);
   // A phase is over, and Order knows it.
   bool stops_for_phase(const Event& event);
@@ -71,6 +72,7 @@ class Lifetime {
     const ThreadOrder* commit_by = nullptr;
     Epoch commit_number = 0;  // among the operations of its thread
     CallSite commit_site = {};
+    const ThreadOrder* counted_by = nullptr;  // the thread of the last change, if that was to the bytes by hand
     const ThreadOrder* last_arrival = nullptr;
     CallSite last_arrival_site = {};
   };

@@ -78,7 +78,10 @@ void RaceChecker::look_at(const Event& event) {
       order_.on_event(event);
       lifetime_.stops_for_phase(event);
       return;
-    case EventKind::kBarrierComplete: return event.copy == 0 ? use_barrier(event) : complete_on_barrier(event);
+    case EventKind::kBarrierComplete:
+      if (event.copy != 0) return complete_on_barrier(event);
+      lifetime_.complete_by_hand(event);
+      return use_barrier(event);
     case EventKind::kCtaStart: return start(event);
     case EventKind::kCtaExit: return exit(event);
     default: break;
