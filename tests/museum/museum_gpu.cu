@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -129,7 +130,8 @@ struct Options {
 };
 
 Child start(const Options& o, const Exhibit& e, const std::string& which) {
-  Child child{&e, which, 0, "/tmp/museum_gpu." + std::to_string(getpid()) + "." + e.name + "." + which,
+  const std::string file = "museum_gpu." + std::to_string(getpid()) + "." + e.name + "." + which;
+  Child child{&e, which, 0, std::filesystem::temp_directory_path() / file,
               std::chrono::steady_clock::now() + std::chrono::seconds(o.timeout)};
   child.pid = fork();
   if (child.pid == 0) {

@@ -3,7 +3,6 @@
 // The search over all executions of a launch: it misses none, and runs few twice.
 #include "sim/explore/exhaust.h"
 
-#include <heddle/isa/fence.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/sim/global_memory.h>
@@ -14,15 +13,10 @@
 #include <set>
 
 #include "../support/tiny_kernel.h"
+#include "../support/visible_store.h"
 
 namespace heddle::test {
 namespace {
-
-// Others may come before it: of weak stores alone the schedule knows nothing.
-void store(std::uint32_t* to, std::uint32_t value, CallSite site = CallSite::here()) {
-  isa::fence_acq_rel_cta(site);
-  isa::st_global(to, value, site);
-}
 
 using sim::explore::Actors;
 using sim::explore::Exhausted;
@@ -60,7 +54,7 @@ Searched search(std::uint32_t blocks, const Body& body, bool check_races = false
 
 TEST(Exhaust, StepsThatShareNothingAreRunInOneOrder) {
   const Searched searched = search(3, [](Words& words) {
-    for (std::uint32_t i = 0; i < 3; ++i) store(&words[isa::ctaid().x], i);
+    for (std::uint32_t i = 0; i < 3; ++i) visible_store(&words[isa::ctaid().x], i);
   });
   EXPECT_TRUE(searched.result.is_complete);
   EXPECT_EQ(searched.result.executions, 1u);
@@ -69,18 +63,19 @@ TEST(Exhaust, StepsThatShareNothingAreRunInOneOrder) {
 TEST(Exhaust, EveryOrderOfStoresToOneWordIsRunOnce) {
   // 4! / (2! 2!) orders of two stores each, 3! of three blocks with one.
   const Searched two = search(2, [](Words& words) {
-    for (std::uint32_t i = 0; i < 2; ++i) store(&words[0], 1 + 2 * isa::ctaid().x + i);
+    for (std::uint32_t i = 0; i < 2; ++i) visible_store(&words[0], 1 + 2 * isa::ctaid().x + i);
   });
   EXPECT_TRUE(two.result.is_complete);
   EXPECT_EQ(two.result.executions, 6u);
-  const Searched three = search(3, [](Words& words) { store(&words[0], 1 + isa::ctaid().x); });
+  const Searched three = search(3, [](Words& words) { visible_store(&words[0], 1 + isa::ctaid().x); });
   EXPECT_EQ(three.result.executions, 6u);
   EXPECT_EQ(three.outcomes.size(), 3u);
 }
 
 TEST(Exhaust, OrdersOfTwoWordsAreIndependent) {
   // Each pair of blocks shares a word: 2 orders each.
-  const Searched searched = search(4, [](Words& words) { store(&words[isa::ctaid().x / 2], isa::ctaid().x); });
+  const Searched searched =
+      search(4, [](Words& words) { visible_store(&words[isa::ctaid().x / 2], isa::ctaid().x); });
   EXPECT_TRUE(searched.result.is_complete);
   EXPECT_EQ(searched.result.executions, 4u);
   EXPECT_EQ(searched.outcomes.size(), 4u);
@@ -91,9 +86,9 @@ TEST(Exhaust, OrdersOfTwoWordsAreIndependent) {
 TEST(Exhaust, EveryOutcomeIsSeen) {
   const Searched searched = search(2, [](Words& words) {
     const std::uint32_t me = isa::ctaid().x;
-    store(&words[me], 1u);
-    store(&words[4 + me], 7u);
-    store(&words[2 + me], isa::ld_global(&words[1 - me]));
+    visible_store(&words[me], 1u);
+    visible_store(&words[4 + me], 7u);
+    visible_store(&words[2 + me], isa::ld_global(&words[1 - me]));
   });
   EXPECT_TRUE(searched.result.is_complete);
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
@@ -104,10 +99,10 @@ TEST(Exhaust, EveryOutcomeIsSeen) {
 TEST(Exhaust, AMistakeThatOneOrderHasIsFoundAndTheShortestKept) {
   const auto kernel = [](std::uint32_t wrong) {
     return [=](Words& words) {
-      if (isa::ctaid().x == 1) return store(&words[0], 5u);
-      for (std::uint32_t i = 0; i < 3; ++i) store(&words[0], i);
-      store(&words[7], 0u);
-      if (isa::ld_global(&words[0]) == wrong) store(words.data() + 8, 1u);
+      if (isa::ctaid().x == 1) return visible_store(&words[0], 5u);
+      for (std::uint32_t i = 0; i < 3; ++i) visible_store(&words[0], i);
+      visible_store(&words[7], 0u);
+      if (isa::ld_global(&words[0]) == wrong) visible_store(words.data() + 8, 1u);
     };
   };
   const Searched wrong = search(2, kernel(5));
@@ -123,7 +118,7 @@ TEST(Exhaust, ASearchThatIsTooLargeSaysSo) {
   const Searched searched = search(
       3,
       [](Words& words) {
-        for (std::uint32_t i = 0; i < 4; ++i) store(&words[0], i);
+        for (std::uint32_t i = 0; i < 4; ++i) visible_store(&words[0], i);
       },
       false, 50);
   EXPECT_FALSE(searched.result.is_complete);

@@ -3,7 +3,6 @@
 // One launch under many schedules, each from the same memory.
 #include "sim/explore/repeat.h"
 
-#include <heddle/isa/fence.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/sim/global_memory.h>
@@ -14,15 +13,10 @@
 #include <array>
 
 #include "../support/tiny_kernel.h"
+#include "../support/visible_store.h"
 
 namespace heddle::test {
 namespace {
-
-// Others may come before it: of weak stores alone the schedule knows nothing.
-void store(std::uint32_t* to, std::uint32_t value, CallSite site = CallSite::here()) {
-  isa::fence_acq_rel_cta(site);
-  isa::st_global(to, value, site);
-}
 
 using sim::explore::Repetition;
 
@@ -53,7 +47,7 @@ TEST(Repeat, EachRunBeginsFromTheSameMemoryAndTheFirstOneStays) {
   data.words[1500] = 41;
   const auto add_one = blocks(4, [&] {
     std::uint32_t* word = &data.words[1500 + isa::ctaid().x];
-    store(word, isa::ld_global(word) + 1);
+    visible_store(word, isa::ld_global(word) + 1);
   });
   const sim::Report report = sim::explore::repeat(options_for(data), {.schedules = 50}, add_one);
   EXPECT_TRUE(is_silent(report));
@@ -63,8 +57,8 @@ TEST(Repeat, EachRunBeginsFromTheSameMemoryAndTheFirstOneStays) {
 
 const auto last_one_wins = [](Data& data) {
   return blocks(4, [&] {
-    store(&data.words[7], 16 + isa::ctaid().x);
-    store(&data.words[1024 + isa::ctaid().x], 5u);
+    visible_store(&data.words[7], 16 + isa::ctaid().x);
+    visible_store(&data.words[1024 + isa::ctaid().x], 5u);
   });
 };
 
@@ -106,10 +100,10 @@ TEST(Repeat, ADifferenceCanBeAccepted) {
 TEST(Repeat, OfTheSchedulesThatStopTheShortestIsKept) {
   Data data;
   const auto stops_sometimes = blocks(2, [&] {
-    if (isa::ctaid().x == 1) return store(&data.words[0], 1u);
-    for (int turn = 0; turn < 4; ++turn) store(&data.words[1], 1u);
-    if (isa::ld_global(&data.words[0]) != 0) store(data.words.data() + data.words.size(), 1u);
-    store(&data.words[0], 1u);
+    if (isa::ctaid().x == 1) return visible_store(&data.words[0], 1u);
+    for (int turn = 0; turn < 4; ++turn) visible_store(&data.words[1], 1u);
+    if (isa::ld_global(&data.words[0]) != 0) visible_store(data.words.data() + data.words.size(), 1u);
+    visible_store(&data.words[0], 1u);
   });
   const Repetition how{.schedules = 100, .seed = 5};
   const sim::Report report = sim::explore::repeat(options_for(data), how, stops_sometimes);
