@@ -153,8 +153,7 @@ int check(const CheckOptions& options) {
     const std::uint64_t actors = result.outcome.warps + 1;
     bound = fmt::format(
         "PCT: each schedule meets a mistake of depth {} with a probability of at least {:.3g} = 1/(n k^{}), for "
-        "n = "
-        "{} warps and copies and k = {} steps\n",
+        "n = {} warps and copies and k = {} steps\n",
         options.depth, sim::pct_bound(actors, steps, options.depth), options.depth - 1, actors, steps);
   }
   const bool well = tally.reports == 0 && tally.wrong == 0;

@@ -40,8 +40,7 @@ HEDDLE_CUDA_CALL void** __cudaRegisterFatBinary(const FatWrapper* wrapper) {
       say("__cudaRegisterFatBinary: what the program registers is no fat binary of nvcc");
     } else if (wrapper->version != 1) {
       say("the program was built with relocatable device code (-rdc=true), whose PTX is not linked here. Build "
-          "it "
-          "with -rdc=false");
+          "it with -rdc=false");
       module = card.modules.add(nullptr);
     } else {
       module = card.modules.add(wrapper->image);

@@ -396,8 +396,7 @@ class Explainer {
     if (group.wait().phase < wanted + 2) return {};
     return fmt::format(
         "the phase for which {} waits is over, and so is the one after it, whose parity differs: {} ended {} "
-        "phases "
-        "since the last wait; its count is {}, set at {}, and the last phase was completed by {}",
+        "phases since the last wait; its count is {}, set at {}, and the last phase was completed by {}",
         who(group), machine_.describe(barrier), group.wait().phase - wanted, record.init_count,
         place(record.init), arrivals(record.arrived_before, *barrier.cta));
   }
@@ -417,8 +416,7 @@ class Explainer {
     if (record.phases_lost == 0) return {};
     return fmt::format(
         "{}{} lost {} phases of {} at {}: they were over before it waited, and a parity does not tell them from "
-        "the "
-        "next; whoever arrives does not wait until it is done",
+        "the next; whoever arrives does not wait until it is done",
         role_of(record.loser), list({record.loser}, *barrier.cta), record.phases_lost, machine_.describe(barrier),
         place(record.lost_at));
   }

@@ -203,8 +203,7 @@ bool Lifetime::stops_for_phase(const Event& event) {
       }
       finding.details.emplace_back(
           "likely: no arrival of the next phase comes after the wait; a waiter that is late takes the phase "
-          "after for "
-          "the one that it waits for, or waits for ever");
+          "after for the one that it waits for, or waits for ever");
       return finding;
     });
     if (stops) return true;

@@ -24,8 +24,7 @@ const char* why_unordered(const History::Work& work) {
              ? "nothing orders the two: they are in different streams, with no event and no wait of the host "
                "between"
              : "the first has let dependent launches begin with griddepcontrol.launch_dependents, and the second "
-               "has "
-               "not waited for it with griddepcontrol.wait (cudaGridDependencySynchronize) by then";
+               "has not waited for it with griddepcontrol.wait (cudaGridDependencySynchronize) by then";
 }
 
 // What a copy or fill of the host does, its name says.

@@ -361,8 +361,7 @@ std::string RaceReport::likely_source_overwritten(const Side& write, const Side&
            "two";
   }
   return "likely: the thread that issued the copy does not wait for it (cp_async_bulk_wait_group_read) before it "
-         "lets "
-         "others write; a wait in another thread waits for nothing";
+         "lets others write; a wait in another thread waits for nothing";
 }
 
 std::string RaceReport::likely_overwritten(const Side& copy, const Side& reader, const CtaOrder& cta) const {

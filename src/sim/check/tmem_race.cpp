@@ -318,8 +318,7 @@ Finding TmemChecker::unwritten_read(const Event& event, Actor actor, std::uint32
       : !what.empty()
           ? "likely: the scales were not copied here; tcgen05_cp_32x128b_warpx4() fills 4 columns in all lanes"
           : "likely: nothing was multiplied or stored here; a multiplication writes N columns, all lanes for M = "
-            "128 "
-            "and 256, lanes 0 to 15 of each 32 for M = 64");
+            "128 and 256, lanes 0 to 15 of each 32 for M = 64");
   return finding;
 }
 

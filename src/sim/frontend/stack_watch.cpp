@@ -42,8 +42,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (Executor::has_overflowed(info->si_addr)) {
     constexpr char kMessage[] =
         "heddle: [stack_overflow] a thread of a kernel has used up its stack. A local array belongs into shared "
-        "memory; "
-        "sim::LaunchOptions::stack_bytes gives each thread more (128 KiB unless told)\n";
+        "memory; sim::LaunchOptions::stack_bytes gives each thread more (128 KiB unless told)\n";
     const ssize_t written = write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
     static_cast<void>(written);
   }

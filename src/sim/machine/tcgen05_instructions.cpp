@@ -131,12 +131,12 @@ void Machine::tcgen05_cp(Thread& thread, const Tcgen05Copy& copy, CallSite site)
   for (const SharedRange& range : copy_ranges(copy)) {
     if (range.address >= kSharedBase && range.address + range.bytes <= thread.cta->shared_end) continue;
     fault(&thread, site, FaultCode::kBadDescriptor,
-          fmt::format("{}.{} with the descriptor {:#018x}: with start address {:#x}, leading byte offset {} and "
-                      "stride byte "
-                      "offset {} its {} rows of {} bytes reach {:#x}; the CTA's shared memory is [{:#x}, {:#x})",
-                      kCopy, sim::machine::name_of(copy.shape), copy.descriptor, fields.start_address,
-                      fields.leading_bytes, fields.stride_bytes, copy.rows(), copy.row_bytes(),
-                      range.address + range.bytes, kSharedBase, thread.cta->shared_end));
+          fmt::format(
+              "{}.{} with the descriptor {:#018x}: with start address {:#x}, leading byte offset {} and stride "
+              "byte offset {} its {} rows of {} bytes reach {:#x}; the CTA's shared memory is [{:#x}, {:#x})",
+              kCopy, sim::machine::name_of(copy.shape), copy.descriptor, fields.start_address,
+              fields.leading_bytes, fields.stride_bytes, copy.rows(), copy.row_bytes(),
+              range.address + range.bytes, kSharedBase, thread.cta->shared_end));
   }
   for (const Cta* cta : {static_cast<const Cta*>(thread.cta), peer}) {
     if (cta == nullptr) continue;

@@ -135,8 +135,7 @@ void Recorder::finish(const Report& report) {
   if (was_cut) {
     launch.cut = fmt::format(
         "Recording stopped at step {}: a trace keeps {} spans. What came later, of this launch and of those "
-        "after "
-        "it, is missing.",
+        "after it, is missing.",
         launch.end, timeline_.max_spans);
     timeline_.is_cut = true;
   }
