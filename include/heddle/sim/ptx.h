@@ -62,7 +62,9 @@ struct PtxEntry {
   std::size_t parameter_bytes = 0;
   std::vector<std::size_t> parameter_offsets;
   std::vector<std::size_t> parameter_sizes;
-  std::uint32_t max_threads = 0;  // 0: it does not say
+  std::vector<std::string> parameter_names;
+  std::vector<bool> parameter_is_float;  // .f16, .f32 or .f64, as nvcc writes what is no integer
+  std::uint32_t max_threads = 0;         // 0: it does not say
   isa::Dim3 required_block = {0, 0, 0};
   isa::Dim3 required_cluster = {0, 0, 0};
   std::size_t static_shared_bytes = 0;

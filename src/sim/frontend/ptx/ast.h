@@ -92,6 +92,7 @@ struct Parameter {
   std::uint32_t variable = kNone;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
+  bool is_float = false;
 };
 
 struct FunctionText {

@@ -266,6 +266,8 @@ void PtxModule::State::list_entries() {
                    .parameter_bytes = function.parameter_bytes,
                    .parameter_offsets = {},
                    .parameter_sizes = {},
+                   .parameter_names = {},
+                   .parameter_is_float = {},
                    .max_threads = function.max_threads,
                    .required_block = function.required_threads,
                    .required_cluster = function.required_cluster,
@@ -276,6 +278,8 @@ void PtxModule::State::list_entries() {
     for (const Parameter& parameter : function.parameters) {
       entry.parameter_offsets.push_back(parameter.offset);
       entry.parameter_sizes.push_back(parameter.bytes);
+      entry.parameter_names.push_back(parameter.name);
+      entry.parameter_is_float.push_back(parameter.is_float);
     }
     entries.push_back(std::move(entry));
   }

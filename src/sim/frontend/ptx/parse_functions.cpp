@@ -26,7 +26,7 @@ std::vector<Parameter> Parser::parameter_list() {
     if (where != Space::kParam) fail("a parameter that is not in the space .param");
     const TypeText type = variable_type();
     Variable one = variable(where, type, false);
-    Parameter parameter{.name = one.name, .bytes = one.bytes};
+    Parameter parameter{.name = one.name, .bytes = one.bytes, .is_float = type.is_float};
     parameter.variable = static_cast<std::uint32_t>(function_->variables.size());
     names_.front().variables.emplace(keep(one.name), parameter.variable);
     function_->variables.push_back(std::move(one));

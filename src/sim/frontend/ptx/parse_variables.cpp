@@ -68,6 +68,7 @@ Parser::TypeText Parser::variable_type() {
   const std::uint32_t bits = bits_of(word);
   if (bits < 8) fail(fmt::format("'{}' is not the type of a variable", word));
   type.bytes = bits / 8 * vector;
+  type.is_float = word.starts_with(".f") || word.starts_with(".bf");
   if (type.align == 0) type.align = type.bytes;
   // A parameter that is a pointer says where it points to.
   if (accept(".ptr")) {

@@ -41,6 +41,7 @@ class Parser : private Cursor {
     std::uint32_t align = 0;
     std::uint32_t bytes = 0;
     bool is_managed = false;
+    bool is_float = false;
   };
 
   // Modules.
