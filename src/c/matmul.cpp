@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "c/error.h"
+
+#include <heddle/c_api.h>
+#include <heddle/host/error.h>
+#include <heddle/kernels/matmul.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+#include <string_view>
+
+using heddle::InputError;
+using heddle::MatmulElement;
+using heddle::c::guarded;
+
+namespace {
+
+MatmulElement element_of(const char* name, const char* what) {
+  const std::string_view text = name == nullptr ? "" : name;
+  constexpr std::array kAll = {MatmulElement::kBf16, MatmulElement::kFp16, MatmulElement::kFp32,
+                               MatmulElement::kTf32, MatmulElement::kE4m3, MatmulElement::kE5m2};
+  for (const MatmulElement one : kAll) {
+    if (text == heddle::name_of(one)) return one;
+  }
+  throw InputError(fmt::format("matmul: {} is '{}'; bf16, fp16, fp32, tf32, e4m3 or e5m2", what, text));
+}
+
+heddle::OperandLayout layout_of(int is_mn_major) {
+  return is_mn_major != 0 ? heddle::OperandLayout::kMnMajor : heddle::OperandLayout::kKMajor;
+}
+
+heddle::MatmulProblem problem_of(const heddle_matmul_call& call) {
+  heddle::MatmulProblem problem;
+  problem.m = call.m;
+  problem.n = call.n;
+  problem.k = call.k;
+  problem.batches = call.batches;
+  problem.a_type = element_of(call.a_type, "a_type");
+  problem.b_type = element_of(call.b_type, "b_type");
+  problem.out_type = element_of(call.out_type, "out_type");
+  problem.a_layout = layout_of(call.a_is_mn_major);
+  problem.b_layout = layout_of(call.b_is_mn_major);
+  problem.a_pitch = call.a_pitch;
+  problem.b_pitch = call.b_pitch;
+  problem.out_pitch = call.out_pitch;
+  problem.a_batch_stride = call.a_batch_stride;
+  problem.b_batch_stride = call.b_batch_stride;
+  problem.out_batch_stride = call.out_batch_stride;
+  problem.alpha = call.alpha;
+  problem.beta = call.beta;
+  return problem;
+}
+
+heddle::MatmulTensors tensors_of(const heddle_matmul_call& call) {
+  return {.a = call.a, .b = call.b, .out = call.out, .bias = call.bias};
+}
+
+}  // namespace
+
+HEDDLE_C_CALL int heddle_matmul(const heddle_matmul_call* call, const char* device) {
+  return guarded(1, [&] {
+    heddle::RunOptions options{.kernel = "matmul"};
+    if (call->sms != 0) options.sms = call->sms;
+    if (call->schedule != nullptr) options.schedule = call->schedule;
+    const heddle::RunOutcome outcome =
+        heddle::matmul(problem_of(*call), tensors_of(*call), heddle::find_device(device), options);
+    if (!outcome.ok()) throw std::runtime_error(outcome.report);
+    return 0;
+  });
+}
+
+HEDDLE_C_CALL int heddle_matmul_in_stream(const heddle_matmul_call* call, void* stream) {
+  return guarded(1, [&] {
+    heddle::matmul(problem_of(*call), tensors_of(*call), stream);
+    return 0;
+  });
+}
