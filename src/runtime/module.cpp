@@ -51,7 +51,11 @@ Error Module::load(Memory& memory) {
 }
 
 Error Module::choose(Memory& memory) {
-  if (image_ == nullptr && owned_.empty()) return Error::kNoKernelImageForDevice;
+  if (image_ == nullptr && owned_.empty()) {
+    say("the program was built with relocatable device code (-rdc=true), whose PTX is not linked here. Build "
+        "it with -rdc=false");
+    return Error::kNoKernelImageForDevice;
+  }
   const std::span<const std::byte> bytes = owned_.empty() ? image_at(image_) : std::span(std::as_const(owned_));
   if (bytes.size() >= sizeof(kElfMagic) && std::memcmp(bytes.data(), kElfMagic, sizeof(kElfMagic)) == 0) {
     say("a module is machine code, which cannot be run; give PTX, or a fat binary that has some");

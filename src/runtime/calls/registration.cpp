@@ -39,9 +39,7 @@ HEDDLE_CUDA_CALL void** __cudaRegisterFatBinary(const FatWrapper* wrapper) {
     if (wrapper == nullptr || wrapper->magic != kWrapperMagic) {
       say("__cudaRegisterFatBinary: what the program registers is no fat binary of nvcc");
     } else if (wrapper->version != 1) {
-      say("the program was built with relocatable device code (-rdc=true), whose PTX is not linked here. Build "
-          "it with -rdc=false");
-      module = card.modules.add(nullptr);
+      module = card.modules.add(nullptr);  // told when something of it is to run
     } else {
       module = card.modules.add(wrapper->image);
     }
