@@ -123,7 +123,7 @@ void tell(State& card, const sim::Report& report) {
       told.times += one.times;
       if (!is_formal) card.used_rules.insert(one.accepted_by);
       if (!told.places.emplace(one.code, fmt::format("{}", fmt::join(one.places, " "))).second) continue;
-      say((is_formal ? "" : "accepted: ") + one.text);
+      if (!card.keeps_reports) say((is_formal ? "" : "accepted: ") + one.text);
     }
   }
 }
@@ -236,10 +236,13 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
     card.pct.add(actors, report.stats.steps, asked.depth);
   }
   tell(card, report);
+  if (card.keeps_reports && !(report.ok() && report.formal.empty() && report.accepted.empty())) {
+    card.reports.push_back(std::make_unique<heddle_report>(name, report));
+  }
   if (report.ok()) return Error::kSuccess;
   show_printed(card);
   std::fflush(stdout);
-  std::fputs(report.text().c_str(), stderr);
+  if (!card.keeps_reports) std::fputs(report.text().c_str(), stderr);
   write_trace();  // a program may not come to its end after this
   card.failed = code_of(report);
   return Error::kSuccess;

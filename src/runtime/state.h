@@ -5,6 +5,7 @@
 // of the program runs.
 #pragma once
 
+#include "c/report.h"
 #include "runtime/error_code.h"
 #include "runtime/memory.h"
 #include "runtime/message.h"
@@ -14,6 +15,8 @@
 #include <heddle/sim/fault_code.h>
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -54,6 +57,9 @@ struct State {
   std::set<std::string> used_rules;  // that accepted something
   PctBound pct;
   double seconds = 0;  // in launches
+
+  bool keeps_reports = false;  // for the program itself, in place of telling them
+  std::deque<std::unique_ptr<heddle_report>> reports;
 };
 
 // Lives until the process ends: programs call the runtime from destructors of globals.

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a program that knows heddle may ask of the card, beyond CUDA's calls. heddle's Python module does, in a
+// program that `heddle exec` runs: it finds these functions by their names, or not at all beside a real card.
+#include "c/report.h"
+#include "runtime/state.h"
+
+#include <cstdint>
+
+using namespace heddle::runtime;
+
+// Where the bytes of device memory are in this process. Whoever asks in order to write says so, because reading
+// what nobody wrote is a mistake. The code of cudaErrorInvalidValue for memory that is not the card's; what a
+// broken card says.
+HEDDLE_CUDA_CALL int heddle_exec_host_bytes(const void* begin, std::size_t bytes, int writes, void** host) {
+  return static_cast<int>(guarded("heddle_exec_host_bytes", [&](State& card) {
+    if (!all_set(host)) return Error::kInvalidValue;
+    *host = nullptr;
+    const Allocation* found = card.memory.find(begin);
+    if (found == nullptr) return Error::kInvalidValue;
+    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(begin) - found->begin);
+    if (bytes > found->bytes - offset) return Error::kInvalidValue;
+    *host = found->host.get() + offset;
+    if (writes != 0) {
+      const auto address = reinterpret_cast<std::uintptr_t>(begin);
+      const heddle::sim::GlobalMemory::Region* region = card.memory.global().find(address, bytes);
+      if (region != nullptr) heddle::sim::GlobalMemory::note_written(*region, address, bytes);
+    }
+    return Error::kSuccess;
+  }));
+}
+
+// From now on reports are kept for heddle_exec_take_report, and not printed.
+HEDDLE_CUDA_CALL void heddle_exec_keep_reports() {
+  guard("heddle_exec_keep_reports", [](State& card) { card.keeps_reports = true; });
+}
+
+// The oldest report of a launch with findings, for heddle_report_free; null if there is none.
+HEDDLE_CUDA_CALL heddle_report* heddle_exec_take_report() {
+  heddle_report* oldest = nullptr;
+  guard("heddle_exec_take_report", [&](State& card) {
+    if (card.reports.empty()) return;
+    oldest = card.reports.front().release();
+    card.reports.pop_front();
+  });
+  return oldest;
+}
+
+// A card that a kernel broke works again, and its memory stays as it is: no hardware does that. For what tests
+// many kernels in one process.
+HEDDLE_CUDA_CALL void heddle_exec_mend() {
+  guard("heddle_exec_mend", [](State& card) { card.failed = Error::kSuccess; });
+  take_last_error();
+}
