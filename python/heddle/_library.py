@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libheddle.so by ctypes: include/heddle/c_api.h, structure by structure."""
+
+import ctypes
+import functools
+import pathlib
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+
+from .report import Finding, Place, Report
+
+
+class Parameter(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("bytes", c_size_t), ("offset", c_size_t), ("is_float", c_int)]
+
+
+class Kernel(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("parameters", POINTER(Parameter)),
+        ("parameter_count", c_size_t),
+        ("parameter_bytes", c_size_t),
+        ("max_threads", c_uint32),
+        ("required_block", c_uint32 * 3),
+        ("required_cluster", c_uint32 * 3),
+        ("static_shared_bytes", c_size_t),
+        ("unsupported", c_char_p),
+    ]
+
+
+class Region(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("begin", c_void_p), ("bytes", c_size_t), ("is_writable", c_int)]
+
+
+PRINT = ctypes.CFUNCTYPE(None, c_void_p, POINTER(ctypes.c_char), c_size_t)
+
+
+class Launch(ctypes.Structure):
+    _fields_ = [
+        ("kernel", c_char_p),
+        ("arch", c_char_p),
+        ("grid", c_uint32 * 3),
+        ("block", c_uint32 * 3),
+        ("cluster", c_uint32 * 3),
+        ("dynamic_shared_bytes", c_size_t),
+        ("parameters", c_void_p),
+        ("parameter_bytes", c_size_t),
+        ("regions", POINTER(Region)),
+        ("region_count", c_size_t),
+        ("sms", c_uint32),
+        ("schedule", c_char_p),
+        ("schedules", c_uint32),
+        ("seed", c_uint64),
+        ("pct_depth", c_uint32),
+        ("budget", c_uint64),
+        ("check_races", c_int),
+        ("strict", c_int),
+        ("accepted", POINTER(c_char_p)),
+        ("accepted_count", c_size_t),
+        ("print", PRINT),
+        ("print_context", c_void_p),
+    ]
+
+
+class CFinding(ctypes.Structure):
+    _fields_ = [
+        ("code", c_char_p),
+        ("verdict", c_char_p),
+        ("text", c_char_p),
+        ("accepted_by", c_char_p),
+        ("places", POINTER(c_char_p)),
+        ("place_count", c_size_t),
+        ("times", c_uint64),
+        ("has_stopped", c_int),
+    ]
+
+
+REPORT_CALLS = {
+    "heddle_report_count": (c_size_t, [c_void_p]),
+    "heddle_report_finding": (c_int, [c_void_p, c_size_t, POINTER(CFinding)]),
+    "heddle_report_kernel": (c_char_p, [c_void_p]),
+    "heddle_report_schedule": (c_char_p, [c_void_p]),
+    "heddle_report_instructions": (c_uint64, [c_void_p]),
+    "heddle_report_free": (None, [c_void_p]),
+}
+
+_CALLS = {
+    "heddle_version": (c_char_p, []),
+    "heddle_error": (c_char_p, []),
+    "heddle_module_load": (c_void_p, [c_char_p, c_char_p]),
+    "heddle_module_free": (None, [c_void_p]),
+    "heddle_module_target": (c_char_p, [c_void_p]),
+    "heddle_module_kernel_count": (c_size_t, [c_void_p]),
+    "heddle_module_kernel": (c_int, [c_void_p, c_size_t, POINTER(Kernel)]),
+    "heddle_module_launch": (c_void_p, [c_void_p, POINTER(Launch)]),
+    **REPORT_CALLS,
+}
+
+
+def declare(library, calls):
+    """Tells ctypes the types of these functions of a library."""
+    for name, (result, arguments) in calls.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    return library
+
+
+@functools.cache
+def library():
+    package = pathlib.Path(__file__).parent
+    # Inside the package in a wheel; where CMake installed it, lib/libheddle.so beside lib/heddle/python/heddle.
+    for path in (package / "lib" / "libheddle.so", package.parents[2] / "libheddle.so"):
+        if path.is_file():
+            return declare(ctypes.CDLL(str(path)), _CALLS)
+    raise ImportError(f"libheddle.so is not beside {package}; install heddle with pip, or with cmake --install")
+
+
+def error():
+    return library().heddle_error().decode()
+
+
+def take_report(owner, handle):
+    """A report of the library `owner` as an object; the handle is given back."""
+    try:
+        findings = []
+        for index in range(owner.heddle_report_count(handle)):
+            raw = CFinding()
+            owner.heddle_report_finding(handle, index, raw)
+            findings.append(
+                Finding(
+                    code=raw.code.decode(),
+                    verdict=raw.verdict.decode(),
+                    text=raw.text.decode(errors="replace"),
+                    places=tuple(
+                        Place.parse(raw.places[p].decode(errors="replace")) for p in range(raw.place_count)
+                    ),
+                    times=raw.times,
+                    accepted_by=raw.accepted_by.decode(),
+                    has_stopped=bool(raw.has_stopped),
+                )
+            )
+        return Report(
+            kernel=owner.heddle_report_kernel(handle).decode(),
+            schedule=owner.heddle_report_schedule(handle).decode(),
+            instructions=owner.heddle_report_instructions(handle),
+            findings=tuple(findings),
+        )
+    finally:
+        owner.heddle_report_free(handle)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated card of this process, if `heddle exec` runs it: src/runtime/calls/heddle.cpp by ctypes."""
+
+import ctypes
+import functools
+from ctypes import POINTER, c_int, c_size_t, c_void_p
+
+from . import _library
+
+_CALLS = {
+    "heddle_exec_host_bytes": (c_int, [c_void_p, c_size_t, c_int, POINTER(c_void_p)]),
+    "heddle_exec_keep_reports": (None, []),
+    "heddle_exec_take_report": (c_void_p, []),
+    "heddle_exec_mend": (None, []),
+    **_library.REPORT_CALLS,
+}
+
+
+@functools.cache
+def _runtime():
+    # `heddle exec` loads it before all others, so the process itself has its functions.
+    try:
+        return _library.declare(ctypes.CDLL(None), _CALLS)
+    except AttributeError:
+        return None
+
+
+def is_simulated():
+    """Whether this process runs against the simulated card."""
+    return _runtime() is not None
+
+
+def host_address(address, size, writes):
+    """(code, address) of the bytes of device memory in this process; the code is one of CUDA's."""
+    found = c_void_p()
+    code = _runtime().heddle_exec_host_bytes(address, size, writes, found)
+    return code, found.value
+
+
+def keep_reports():
+    """From now on reports wait for take_reports() and are not printed."""
+    _runtime().heddle_exec_keep_reports()
+
+
+def take_reports():
+    """What launches found since the last time."""
+    runtime = _runtime()
+    reports = []
+    while handle := runtime.heddle_exec_take_report():
+        reports.append(_library.take_report(runtime, handle))
+    return reports
+
+
+def mend():
+    """Makes a card that a kernel broke work again; its memory stays as it is."""
+    _runtime().heddle_exec_mend()
