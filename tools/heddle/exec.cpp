@@ -44,16 +44,24 @@ std::string find_program(const std::string& name) {
   throw InputError(fmt::format("exec: there is no program '{}' on PATH{}", name, hint));
 }
 
-// Where the shared objects are: beside this program, in the build tree as where it is installed.
-fs::path runtime_folder() {
-  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path() / HEDDLE_RUNTIME_FOLDER;
-  return folder.lexically_normal();
+// What comes with this program lies beside it, in the build tree as where it is installed.
+fs::path beside_program(const char* folder) {
+  return (fs::read_symlink("/proc/self/exe").parent_path() / folder).lexically_normal();
 }
 
 void prepend(const char* variable, const std::string& value) {
   const char* old = std::getenv(variable);
   const std::string joined = old == nullptr || *old == '\0' ? value : value + ":" + old;
   setenv(variable, joined.c_str(), 1);
+}
+
+// An interpreter of Python runs the file sitecustomize.py of this folder first, which adds what PyTorch and
+// Triton need.
+void use_python(const fs::path& folder) {
+  prepend("PYTHONPATH", (folder / "startup").string());
+  setenv("HEDDLE_EXEC_PYTHON", beside_program(HEDDLE_PYTHON_FOLDER).c_str(), 1);
+  // Each tensor is an allocation of its own then, so that a kernel that leaves one is seen.
+  setenv("PYTORCH_NO_CUDA_MEMORY_CACHING", "1", 0);
 }
 
 void use_runtime(const std::string& path) {
@@ -73,7 +81,7 @@ void use_runtime(const std::string& path) {
                     "CUDA 12.8 to 13.0",
                     path, wanted));
   }
-  const fs::path folder = runtime_folder();
+  const fs::path folder = beside_program(HEDDLE_RUNTIME_FOLDER);
   const fs::path first = folder / (is_12 ? "cuda12" : "cuda13");
   const fs::path second = folder / (is_12 ? "cuda13" : "cuda12");
   const fs::path library = first / (is_12 ? "libcudart.so.12" : "libcudart.so.13");
@@ -94,6 +102,7 @@ void use_runtime(const std::string& path) {
   setenv("TRITON_PTXAS_PATH", assembler.c_str(), 1);
   setenv("TRITON_PTXAS_BLACKWELL_PATH", assembler.c_str(), 1);
   setenv("TRITON_LIBCUDA_PATH", first.c_str(), 1);
+  use_python(folder);
 }
 
 // What a shell takes as it is.
