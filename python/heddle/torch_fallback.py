@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's own operators on the simulated card.
+
+They are machine code, which cannot be run, so each is run on the CPU instead, on the same bytes: the operands are
+CPU tensors that lie where the card's memory does. It is registered with PyTorch's dispatcher for the key CUDA,
+operator by operator, so it holds in all threads, below autograd, and whatever calls the operator.
+
+Random numbers are those of the CPU's generator: torch.manual_seed() decides them, and they are not a GPU's.
+"""
+
+import ctypes
+
+import torch
+
+from . import card
+
+# What needs no kernel: it takes memory, or only looks at it from elsewhere.
+_KEEP = {
+    "_reshape_alias",
+    "as_strided",
+    "empty.memory_format",
+    "empty_strided",
+    "record_stream",
+    "resize_",
+    "set_",
+    "set_.source_Storage",
+    "set_.source_Storage_storage_offset",
+    "set_.source_Tensor",
+    "unfold",
+    "view",
+    "view_as_complex",
+    "view_as_real",
+    "_local_scalar_dense",
+    "_pin_memory",
+    "is_pinned",
+    "is_set_to",
+}
+
+# Not registered for CUDA, because what they do there is no operator, or one that only a GPU has.
+_ADD = ["copy_", "convolution", "convolution_backward", "_foreach_copy_"]
+
+# Sums that the CPU keeps in half precision, and every GPU in float.
+_IN_FLOAT = {"native_layer_norm_backward", "native_group_norm_backward", "native_batch_norm_backward"}
+_HALVES = (torch.float16, torch.bfloat16)
+
+_library = None
+_generators = {}
+
+
+def install(_module=None):
+    """Registers all of it, once."""
+    global _library
+    if _library is not None:
+        return
+    _library = torch.library.Library("aten", "IMPL")
+    names = torch._C._dispatch_get_registrations_for_dispatch_key("CUDA")
+    prefix = "aten::"
+    names = [name[len(prefix) :] for name in names if name.startswith(prefix)]
+    for name in [*names, *_ADD]:
+        if name in _KEEP:
+            continue
+        operator = _find(name)
+        if operator is not None:
+            _library.impl(name, _fallback(operator), "CUDA", **_OVERRIDE)
+    # What only a GPU has is not chosen, so that operators are made of others.
+    torch.backends.cudnn.enabled = False
+    for enable in ("enable_flash_sdp", "enable_mem_efficient_sdp", "enable_cudnn_sdp"):
+        if hasattr(torch.backends.cuda, enable):
+            getattr(torch.backends.cuda, enable)(False)
+
+
+_OVERRIDE = (
+    {"allow_override": True} if "allow_override" in torch.library.Library.impl.__code__.co_varnames else {}
+)
+
+
+def _find(name):
+    packet, _, overload = name.partition(".")
+    try:
+        return getattr(getattr(torch.ops.aten, packet), overload or "default")
+    except AttributeError:
+        return None
+
+
+class _Aliases:
+    """The CPU's view of the card's tensors in one call, and the way back."""
+
+    def __init__(self):
+        self.originals = {}  # by the address of the storage here: a tensor of the card
+        self.device = None
+
+    def to_host(self, value, writes=False):
+        if isinstance(value, torch.Tensor):
+            return self.tensor_to_host(value, writes) if value.device.type == "cuda" else value
+        if isinstance(value, torch.device):
+            if value.type == "cuda":
+                self.device = value
+                return torch.device("cpu")
+            return value
+        if isinstance(value, torch.Generator):
+            return _generator(value)
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.to_host(one, writes) for one in value)
+        return value
+
+    def tensor_to_host(self, tensor, writes):
+        self.device = tensor.device
+        storage = tensor.untyped_storage()
+        size = storage.nbytes()
+        if size == 0:
+            return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
+        code, address = card.host_address(storage.data_ptr(), size, writes and _is_all(tensor, size))
+        if code != 0:
+            # A kernel broke the card: PyTorch has its own words for that.
+            torch.cuda.synchronize()
+            raise RuntimeError(f"a tensor's memory is not that of the simulated card (code {code})")
+        if writes and not _is_all(tensor, size):
+            _note_written(tensor)
+        held = torch.frombuffer((ctypes.c_char * size).from_address(address), dtype=torch.uint8).untyped_storage()
+        self.originals[held.data_ptr()] = tensor
+        host = torch.empty(0, dtype=tensor.dtype)
+        host.set_(held, tensor.storage_offset(), tensor.shape, tensor.stride())
+        if tensor.is_conj():
+            host = torch._conj(host)
+        return torch._neg_view(host) if tensor.is_neg() else host
+
+    def to_card(self, value):
+        if isinstance(value, torch.Tensor):
+            return self.tensor_to_card(value)
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.to_card(one) for one in value)
+        return value
+
+    def tensor_to_card(self, host):
+        if host.device.type != "cpu" or host.layout != torch.strided:
+            return host
+        storage = host.untyped_storage()
+        original = self.originals.get(storage.data_ptr()) if storage.nbytes() else None
+        if original is not None:
+            return original.as_strided(host.shape, host.stride(), host.storage_offset())
+        made = torch.empty(storage.nbytes(), dtype=torch.uint8, device=self.device)
+        if storage.nbytes():
+            _, address = card.host_address(made.data_ptr(), storage.nbytes(), True)
+            ctypes.memmove(address, storage.data_ptr(), storage.nbytes())
+        result = torch.empty(0, dtype=host.dtype, device=self.device)
+        return result.set_(made.untyped_storage(), host.storage_offset(), host.shape, host.stride())
+
+
+def _is_all(tensor, size):
+    return tensor.numel() * tensor.element_size() == size
+
+
+def _note_written(tensor):
+    """The bytes of a view mean something from now on: row by row, as it lies in memory."""
+    if tensor.numel() == 0:
+        return
+    item = tensor.element_size()
+    dims = sorted(((stride, extent) for stride, extent in zip(tensor.stride(), tensor.shape) if extent > 1))
+    run = 1
+    while dims and dims[0][0] <= run:
+        stride, extent = dims.pop(0)
+        run = max(run, stride * (extent - 1) + run)
+    offsets = [0]
+    for stride, extent in dims:
+        offsets = [base + stride * index for index in range(extent) for base in offsets]
+    for offset in offsets:
+        card.host_address(tensor.data_ptr() + offset * item, run * item, True)
+
+
+def _generator(generator):
+    """The CPU's generator that stands for one of the card."""
+    if generator.device.type != "cuda":
+        return generator
+    key = id(generator)
+    if key not in _generators or _generators[key][0] != generator.initial_seed():
+        _generators[key] = (
+            generator.initial_seed(),
+            torch.Generator().manual_seed(generator.initial_seed()),
+            generator,
+        )
+    return _generators[key][1]
+
+
+def _fallback(operator):
+    arguments = operator._schema.arguments
+    writes = [one.alias_info is not None and one.alias_info.is_write for one in arguments]
+    writes_by_name = {one.name: write for one, write in zip(arguments, writes)}
+    compute = _in_float(operator) if operator._schema.name[len("aten::") :] in _IN_FLOAT else operator
+
+    def run(*args, **kwargs):
+        aliases = _Aliases()
+        host_args = [aliases.to_host(one, write) for one, write in zip(args, writes)]
+        host_kwargs = {name: aliases.to_host(one, writes_by_name[name]) for name, one in kwargs.items()}
+        outputs = [
+            (one, host)
+            for one, host, write in (
+                *zip(args, host_args, writes),
+                *((kwargs[name], host_kwargs[name], writes_by_name[name]) for name in kwargs),
+            )
+            if write and isinstance(one, torch.Tensor) and one.device.type == "cuda"
+        ]
+        try:
+            result = compute(*host_args, **host_kwargs)
+        except NotImplementedError as error:
+            raise NotImplementedError(
+                f"{operator} has a kernel for CUDA alone, which is machine code, so it cannot run on the "
+                "simulated card; heddle runs PyTorch's operators on the CPU"
+            ) from error
+        for one, host in outputs:
+            _bring_back(one, host, aliases)
+        given = {id(host): one for one, host in outputs}
+        if isinstance(result, torch.Tensor) and id(result) in given:
+            return given[id(result)]
+        if isinstance(result, (list, tuple)):
+            return type(result)(given[id(one)] if id(one) in given else aliases.to_card(one) for one in result)
+        return aliases.to_card(result)
+
+    return run
+
+
+def _in_float(operator):
+    """The operator on floats, its results rounded to the type of the first operand."""
+
+    def run(*args, **outputs):
+        dtype = args[0].dtype
+        if outputs or dtype not in _HALVES:
+            return operator(*args, **outputs)
+        floats = [one.float() if isinstance(one, torch.Tensor) and one.dtype in _HALVES else one for one in args]
+        return tuple(one.to(dtype) if isinstance(one, torch.Tensor) else one for one in operator(*floats))
+
+    return run
+
+
+def _bring_back(tensor, host, aliases):
+    """An output that the operator has given another shape, or other memory, has it on the card, too."""
+    if host.untyped_storage().data_ptr() in aliases.originals and host.shape == tensor.shape:
+        return
+    if host.numel() == 0 and tensor.numel() == 0 and host.shape == tensor.shape:
+        return
+    made = aliases.tensor_to_card(host)
+    tensor.set_(made.untyped_storage(), made.storage_offset(), made.shape, made.stride())

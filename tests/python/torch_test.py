@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's operators on the simulated card. Run by `heddle exec python torch_test.py`."""
+
+import threading
+import unittest
+
+import torch
+
+CARD = torch.device("cuda")
+
+
+class Operators(unittest.TestCase):
+    def same(self, made, expected):
+        self.assertEqual(made.device.type, "cuda")
+        torch.testing.assert_close(made.cpu(), expected, rtol=0, atol=0)
+
+    def test_factories(self):
+        self.same(torch.arange(10, device=CARD), torch.arange(10))
+        self.same(torch.full((3, 2), 1.5, device=CARD), torch.full((3, 2), 1.5))
+        self.same(torch.eye(3, device=CARD), torch.eye(3))
+        torch.manual_seed(3)
+        made = torch.randn(100, device=CARD)
+        torch.manual_seed(3)
+        self.same(made, torch.randn(100))
+
+    def test_arithmetic_and_reductions(self):
+        x = torch.randn(33, 17)
+        y = x.to(CARD)
+        self.same(y + 1, x + 1)
+        self.same((y * y).sum(0), (x * x).sum(0))
+        self.same(y.softmax(-1), x.softmax(-1))
+        self.assertTrue(torch.allclose(y, x.cuda()))
+        self.assertEqual(y.max().item(), x.max().item())
+
+    def test_matmul_of_halves(self):
+        a, b = torch.randn(16, 32).half(), torch.randn(32, 8).half()
+        self.same(a.cuda() @ b.cuda(), a @ b)
+        self.same(torch.bmm(a.cuda()[None], b.cuda()[None]), (a @ b)[None])
+
+    def test_views_write_to_the_tensor_behind_them(self):
+        x = torch.zeros(4, 6, device=CARD)
+        x[1:3, ::2] += 5
+        x.t()[0].fill_(9)
+        expected = torch.zeros(4, 6)
+        expected[1:3, ::2] += 5
+        expected.t()[0].fill_(9)
+        self.same(x, expected)
+
+    def test_indexing(self):
+        x = torch.arange(20.0).reshape(4, 5)
+        y = x.cuda()
+        rows = torch.tensor([3, 0])
+        self.same(y[rows.cuda()], x[rows])
+        self.same(y[y > 7], x[x > 7])
+        y[rows.cuda(), 1] = -1
+        x[rows, 1] = -1
+        self.same(y, x)
+
+    def test_outputs_are_given_their_shape(self):
+        x = torch.arange(6.0, device=CARD)
+        out = torch.empty(0, device=CARD)
+        torch.add(x, 1, out=out)
+        self.same(out, torch.arange(1.0, 7.0))
+        whole = torch.zeros(12, device=CARD)
+        torch.mul(x, 2, out=whole[::2])
+        self.assertEqual(whole.sum().item(), 30)
+
+    def test_copies_of_every_kind(self):
+        x = torch.randn(5, 7)
+        self.same(x.t().to(CARD), x.t())
+        self.same(x.cuda().t().contiguous(), x.t().contiguous())
+        self.same(x.cuda().half(), x.half())
+        self.same(x.cuda()[:, 1:3].clone(), x[:, 1:3])
+        into = torch.zeros(7, 5)
+        into.copy_(x.cuda().t())
+        torch.testing.assert_close(into, x.t())
+
+    def test_tuples_and_lists(self):
+        x = torch.randn(6, 4)
+        values, places = x.cuda().sort(0)
+        self.same(values, x.sort(0).values)
+        self.same(places, x.sort(0).indices)
+        self.same(torch.cat([x.cuda(), x.cuda()]), torch.cat([x, x]))
+        self.same(torch.stack(x.cuda().split(2)), torch.stack(x.split(2)))
+
+    def test_gradients(self):
+        x = torch.randn(4, 8)
+        y = x.cuda().requires_grad_()
+        z = x.clone().requires_grad_()
+        weight = torch.randn(8, 3)
+        torch.nn.functional.gelu(y @ weight.cuda()).sum().backward()
+        torch.nn.functional.gelu(z @ weight).sum().backward()
+        self.same(y.grad, z.grad)
+
+    def test_layers(self):
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(
+            torch.nn.Conv2d(1, 2, 3),
+            torch.nn.ReLU(),
+            torch.nn.Flatten(),
+            torch.nn.LayerNorm(2 * 36),
+            torch.nn.Linear(72, 5),
+        )
+        x = torch.randn(2, 1, 8, 8)
+        expected = net(x)
+        torch.testing.assert_close(net.cuda()(x.cuda()).cpu(), expected)
+        q = torch.randn(1, 2, 16, 8)
+        attention = torch.nn.functional.scaled_dot_product_attention
+        torch.testing.assert_close(attention(q.cuda(), q.cuda(), q.cuda()).cpu(), attention(q, q, q))
+
+    def test_optimiser(self):
+        net = torch.nn.Linear(4, 4).cuda()
+        optimiser = torch.optim.Adam(net.parameters())
+        before = net.weight.detach().clone()
+        net(torch.ones(1, 4, device=CARD)).sum().backward()
+        optimiser.step()
+        self.assertFalse(torch.equal(before, net.weight))
+
+    def test_generator_of_the_card(self):
+        def draw():
+            return torch.rand(8, device=CARD, generator=torch.Generator(CARD).manual_seed(5))
+
+        self.assertTrue(torch.equal(draw(), draw()))
+
+    def test_other_threads(self):
+        made = []
+        thread = threading.Thread(target=lambda: made.append((torch.ones(3, device=CARD) * 2).cpu()))
+        thread.start()
+        thread.join()
+        torch.testing.assert_close(made[0], torch.full((3,), 2.0))
+
+    def test_printing(self):
+        self.assertIn("device='cuda:0'", repr(torch.arange(3.0, device=CARD)))
+
+    def test_what_the_cpu_has_not_is_refused_by_name(self):
+        x = torch.zeros(2, 2, device=CARD)
+        with self.assertRaisesRegex(NotImplementedError, "_cudnn_init_dropout_state.*CUDA alone"):
+            torch._cudnn_init_dropout_state(0.5, True, 1, dtype=torch.uint8, device=CARD)
+        self.assertEqual(x.sum().item(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
