@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.ops.heddle.matmul: heddle's kernels as an operator of PyTorch.
+
+    import torch, heddle.torch_ops
+    with heddle.torch_ops.device("sim:sm100"):
+        out = torch.ops.heddle.matmul(a, b)          # [M, K] @ [K, N] on CPU tensors, by a Blackwell kernel
+
+CPU tensors are multiplied in the simulated SM (sim:sm100 unless told), CUDA tensors by the kernels for the GPU,
+in the current stream. There are gradients, and fake tensors, so that torch.compile takes it as it is. Types:
+float16, bfloat16, and float32, whose elements the tensor cores take as tf32. Sums are in float.
+"""
+
+import contextlib
+import contextvars
+import ctypes
+import functools
+from ctypes import POINTER, c_char_p, c_float, c_int, c_int64, c_uint32, c_void_p
+from typing import Optional
+
+import torch
+
+from . import _library
+
+__all__ = ["device"]
+
+_TYPES = {torch.bfloat16: "bf16", torch.float16: "fp16", torch.float32: "tf32"}
+_OUTPUTS = {torch.bfloat16: "bf16", torch.float16: "fp16", torch.float32: "fp32"}
+_DEVICES = ("sim:sm90", "sim:sm100")
+_ROW_BYTES = 16  # a row begins at a multiple of it
+_device = contextvars.ContextVar("heddle_device", default="sim:sm100")
+
+
+@contextlib.contextmanager
+def device(name):
+    """The simulated SM that multiplies CPU tensors: sim:sm90 or sim:sm100."""
+    if name not in _DEVICES:
+        raise ValueError(f"device '{name}'; {' or '.join(_DEVICES)}. CUDA tensors are multiplied where they are")
+    token = _device.set(name)
+    try:
+        yield
+    finally:
+        _device.reset(token)
+
+
+class _Call(ctypes.Structure):
+    _fields_ = [
+        ("m", c_int64),
+        ("n", c_int64),
+        ("k", c_int64),
+        ("batches", c_int64),
+        ("a_type", c_char_p),
+        ("b_type", c_char_p),
+        ("out_type", c_char_p),
+        ("a_is_mn_major", c_int),
+        ("b_is_mn_major", c_int),
+        ("a_pitch", c_int64),
+        ("b_pitch", c_int64),
+        ("out_pitch", c_int64),
+        ("a_batch_stride", c_int64),
+        ("b_batch_stride", c_int64),
+        ("out_batch_stride", c_int64),
+        ("alpha", c_float),
+        ("beta", c_float),
+        ("a", c_void_p),
+        ("b", c_void_p),
+        ("out", c_void_p),
+        ("bias", c_void_p),
+        ("sms", c_uint32),
+        ("schedule", c_char_p),
+    ]
+
+
+@functools.cache
+def _calls():
+    library = _library.library()
+    if not hasattr(library, "heddle_matmul"):
+        raise RuntimeError("heddle::matmul: heddle was built without its kernels (HEDDLE_KERNELS=OFF)")
+    return _library.declare(
+        library,
+        {
+            "heddle_matmul": (c_int, [POINTER(_Call), c_char_p]),
+            "heddle_matmul_in_stream": (c_int, [POINTER(_Call), c_void_p]),
+        },
+    )
+
+
+def _check(a, b, bias, out_dtype):
+    for name, tensor, dims in (("a", a, 2), ("b", b, 2), ("bias", bias, 1)):
+        if tensor is None:
+            continue
+        if tensor.dim() != dims:
+            raise RuntimeError(f"heddle::matmul: {name} has {tensor.dim()} dimensions; it must have {dims}")
+        if tensor.device != a.device:
+            raise RuntimeError(
+                f"heddle::matmul: expected all tensors to be on the same device, but a is on {a.device} and "
+                f"{name} on {tensor.device}"
+            )
+    if a.dtype not in _TYPES:
+        raise RuntimeError(f"heddle::matmul: a is {a.dtype}; {', '.join(map(str, _TYPES))}")
+    if b.dtype != a.dtype:
+        raise RuntimeError(
+            f"heddle::matmul: expected a and b to have the same dtype, but got {a.dtype} and {b.dtype}"
+        )
+    if out_dtype not in _OUTPUTS:
+        raise RuntimeError(f"heddle::matmul: out_dtype is {out_dtype}; {', '.join(map(str, _OUTPUTS))}")
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(
+            f"heddle::matmul: a and b shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
+            f"{b.shape[0]}x{b.shape[1]})"
+        )
+    if bias is not None and (bias.dtype != out_dtype or bias.shape[0] != b.shape[1]):
+        raise RuntimeError(
+            f"heddle::matmul: bias has {bias.shape[0]} elements of {bias.dtype}; {b.shape[1]} of {out_dtype}"
+        )
+
+
+def _fits(tensor, inner):
+    """Whether rows along dimension `inner` are what the copy engine takes."""
+    item = tensor.element_size()
+    outer = tensor.stride(1 - inner)
+    return (
+        tensor.stride(inner) == 1
+        and outer >= tensor.shape[inner]
+        and outer * item % _ROW_BYTES == 0
+        and tensor.data_ptr() % _ROW_BYTES == 0
+    )
+
+
+def _padded(rows, cols, like, dtype):
+    """A matrix whose rows begin where the copy engine wants them."""
+    step = _ROW_BYTES // torch.empty(0, dtype=dtype).element_size()
+    pitch = max(step, (cols + step - 1) // step * step)
+    return torch.empty(rows, pitch, dtype=dtype, device=like.device)[:, :cols]
+
+
+def _operand(tensor, k_dim):
+    """(tensor, is_mn_major, pitch): as it lies if a kernel can read that, otherwise copied."""
+    if _fits(tensor, k_dim):
+        return tensor, 0, tensor.stride(1 - k_dim)
+    if _fits(tensor, 1 - k_dim):
+        return tensor, 1, tensor.stride(k_dim)
+    by_k = tensor if k_dim == 1 else tensor.t()
+    copy = _padded(*by_k.shape, tensor, tensor.dtype)
+    copy.copy_(by_k)
+    return copy, 0, copy.stride(0)
+
+
+def _multiply(a, b, bias, out_dtype):
+    out_dtype = out_dtype or a.dtype
+    _check(a, b, bias, out_dtype)
+    m, k = a.shape
+    n = b.shape[1]
+    held_a, a_is_mn_major, a_pitch = _operand(a, 1)
+    held_b, b_is_mn_major, b_pitch = _operand(b, 0)
+    bias = bias.contiguous() if bias is not None else None
+    out = _padded(m, n, a, out_dtype)
+    call = _Call(
+        m=m,
+        n=n,
+        k=k,
+        batches=1,
+        a_type=_TYPES[a.dtype].encode(),
+        b_type=_TYPES[b.dtype].encode(),
+        out_type=_OUTPUTS[out_dtype].encode(),
+        a_is_mn_major=a_is_mn_major,
+        b_is_mn_major=b_is_mn_major,
+        a_pitch=a_pitch,
+        b_pitch=b_pitch,
+        out_pitch=out.stride(0),
+        alpha=1,
+        a=held_a.data_ptr(),
+        b=held_b.data_ptr(),
+        out=out.data_ptr(),
+        bias=bias.data_ptr() if bias is not None else None,
+    )
+    if a.device.type == "cuda":
+        with torch.cuda.device(a.device):
+            failed = _calls().heddle_matmul_in_stream(call, torch.cuda.current_stream().cuda_stream)
+    else:
+        failed = _calls().heddle_matmul(call, _device.get().encode())
+    if failed:
+        raise RuntimeError(_library.error())
+    return out.contiguous()
+
+
+@torch.library.custom_op("heddle::matmul", mutates_args=(), device_types=("cpu", "cuda"))
+def matmul(
+    a: torch.Tensor, b: torch.Tensor, bias: Optional[torch.Tensor] = None, out_dtype: Optional[torch.dtype] = None
+) -> torch.Tensor:
+    """a @ b + bias by heddle's kernels: [M, K] @ [K, N], bias of N elements."""
+    return _multiply(a, b, bias, out_dtype)
+
+
+@matmul.register_fake
+def _(a, b, bias=None, out_dtype=None):
+    _check(a, b, bias, out_dtype or a.dtype)
+    return a.new_empty(a.shape[0], b.shape[1], dtype=out_dtype or a.dtype)
+
+
+def _setup(ctx, inputs, output):
+    a, b, bias, _ = inputs
+    ctx.save_for_backward(a, b)
+    ctx.bias_dtype = bias.dtype if bias is not None else None
+
+
+def _backward(ctx, gradient):
+    a, b = ctx.saved_tensors
+    gradient_in = gradient.to(a.dtype)
+    grad_a = matmul(gradient_in, b.t()) if ctx.needs_input_grad[0] else None
+    grad_b = matmul(a.t(), gradient_in) if ctx.needs_input_grad[1] else None
+    has_bias = ctx.bias_dtype is not None and ctx.needs_input_grad[2]
+    return grad_a, grad_b, gradient.sum(0).to(ctx.bias_dtype) if has_bias else None, None
+
+
+matmul.register_autograd(_backward, setup_context=_setup)
