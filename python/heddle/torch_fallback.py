@@ -39,8 +39,15 @@ _KEEP = {
 # Not registered for CUDA, because what they do there is no operator, or one that only a GPU has.
 _ADD = ["copy_", "convolution", "convolution_backward", "_foreach_copy_"]
 
-# Sums that the CPU keeps in half precision, and every GPU in float.
-_IN_FLOAT = {"native_layer_norm_backward", "native_group_norm_backward", "native_batch_norm_backward"}
+# What the CPU sums in half precision and every GPU in float, with how many of the results have the operands' type;
+# the others, means and deviations, stay floats.
+_IN_FLOAT = {
+    "native_layer_norm": 1,
+    "native_layer_norm_backward": 3,
+    "native_batch_norm": 1,
+    "native_batch_norm_backward": 3,
+    "native_group_norm_backward": 3,
+}
 _HALVES = (torch.float16, torch.bfloat16)
 
 _library = None
@@ -185,7 +192,8 @@ def _fallback(operator):
     arguments = operator._schema.arguments
     writes = [one.alias_info is not None and one.alias_info.is_write for one in arguments]
     writes_by_name = {one.name: write for one, write in zip(arguments, writes)}
-    compute = _in_float(operator) if operator._schema.name[len("aten::") :] in _IN_FLOAT else operator
+    rounded = _IN_FLOAT.get(operator._schema.name[len("aten::") :])
+    compute = operator if rounded is None else _in_float(operator, rounded)
 
     def run(*args, **kwargs):
         aliases = _Aliases()
@@ -218,15 +226,17 @@ def _fallback(operator):
     return run
 
 
-def _in_float(operator):
-    """The operator on floats, its results rounded to the type of the first operand."""
+def _in_float(operator, rounded):
+    """The operator on floats, the first of its results rounded to the type of the first operand."""
 
     def run(*args, **outputs):
         dtype = args[0].dtype
         if outputs or dtype not in _HALVES:
             return operator(*args, **outputs)
         floats = [one.float() if isinstance(one, torch.Tensor) and one.dtype in _HALVES else one for one in args]
-        return tuple(one.to(dtype) if isinstance(one, torch.Tensor) else one for one in operator(*floats))
+        results = operator(*floats)
+        halves = (one.to(dtype) if isinstance(one, torch.Tensor) else one for one in results[:rounded])
+        return (*halves, *results[rounded:])
 
     return run
 

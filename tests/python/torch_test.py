@@ -108,6 +108,19 @@ class Operators(unittest.TestCase):
         attention = torch.nn.functional.scaled_dot_product_attention
         torch.testing.assert_close(attention(q.cuda(), q.cuda(), q.cuda()).cpu(), attention(q, q, q))
 
+    def test_norms_of_halves_are_summed_in_float(self):
+        torch.manual_seed(0)
+        x = (torch.randn(600, 64) * 0.5 - 2.3).half()
+        weight, bias, up = torch.rand(64).half(), torch.rand(64).half(), (torch.randn(600, 64) * 0.1).half()
+
+        def gradients(dtype, device):
+            leaves = [one.to(device, dtype).requires_grad_() for one in (x, weight, bias)]
+            torch.nn.functional.layer_norm(leaves[0], (64,), *leaves[1:], 1e-5).backward(up.to(device, dtype))
+            return [leaf.grad.double().cpu() for leaf in leaves]
+
+        for made, exact in zip(gradients(torch.float16, CARD), gradients(torch.float64, "cpu")):
+            torch.testing.assert_close(made, exact, rtol=2**-10, atol=2**-10)
+
     def test_optimiser(self):
         net = torch.nn.Linear(4, 4).cuda()
         optimiser = torch.optim.Adam(net.parameters())
