@@ -39,8 +39,8 @@ _KEEP = {
 # Not registered for CUDA, because what they do there is no operator, or one that only a GPU has.
 _ADD = ["copy_", "convolution", "convolution_backward", "_foreach_copy_"]
 
-# What the CPU sums in half precision and every GPU in float, with how many of the results have the operands' type;
-# the others, means and deviations, stay floats.
+# What the CPU sums in half precision and every GPU in float, with how many of the results have the operands'
+# type; the others, means and deviations, stay floats.
 _IN_FLOAT = {
     "native_layer_norm": 1,
     "native_layer_norm_backward": 3,

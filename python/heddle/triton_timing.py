@@ -2,9 +2,9 @@
 """What Triton measures on the simulated card, which has no time.
 
 do_bench() and its kin run the function once and return what it took here. Of the configurations of
-@triton.autotune the first that can run is taken; HEDDLE_TUNE=all runs, and checks, each of them once. Reports of
-@triton.testing.perf_report are left out, which repeat large problems for their times alone; HEDDLE_BENCH=1 runs
-them.
+@triton.autotune the first that can run is taken; HEDDLE_EXEC_TUNE=all runs, and checks, each of them once. Reports
+of @triton.testing.perf_report are left out, which repeat large problems for their times alone;
+HEDDLE_EXEC_BENCH=1 runs them.
 """
 
 import math
@@ -32,7 +32,7 @@ def _once(function, *_, quantiles=None, return_mode="mean", **__):
 def _leave_out(self, *_, return_df=False, **__):
     benchmarks = self.benchmarks if isinstance(self.benchmarks, (list, tuple)) else [self.benchmarks]
     names = ", ".join(one.plot_name for one in benchmarks)
-    _say(f"benchmark {names} is left out: the simulated card has no time. HEDDLE_BENCH=1 runs it")
+    _say(f"benchmark {names} is left out: the simulated card has no time. HEDDLE_EXEC_BENCH=1 runs it")
     if return_df:
         import pandas
 
@@ -45,14 +45,14 @@ def install_testing(testing):
     for name in ("do_bench", "do_bench_cudagraph", "do_bench_proton", "do_bench_cudagraph_proton"):
         if hasattr(testing, name):
             setattr(testing, name, _once)
-    if os.environ.get("HEDDLE_BENCH") != "1":
+    if os.environ.get("HEDDLE_EXEC_BENCH") != "1":
         testing.Mark.run = _leave_out
 
 
 def install_tuning(autotuner):
     """`autotuner` is the module triton.runtime.autotuner."""
     tuner = autotuner.Autotuner
-    if os.environ.get("HEDDLE_TUNE") == "all" or not hasattr(tuner, "_bench"):
+    if os.environ.get("HEDDLE_EXEC_TUNE") == "all" or not hasattr(tuner, "_bench"):
         return
     run, measure = tuner.run, tuner._bench
     told = set()
@@ -72,7 +72,7 @@ def install_tuning(autotuner):
                 told.add(name)
                 _say(
                     f"of {len(self.configs)} configurations of {name} the first that runs is taken; "
-                    "HEDDLE_TUNE=all runs each"
+                    "HEDDLE_EXEC_TUNE=all runs each"
                 )
         return times
 

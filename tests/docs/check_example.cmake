@@ -1,13 +1,19 @@
 # Code in documents is that of examples which are compiled and run.
 cmake_minimum_required(VERSION 3.25)
 
-# The part of `source` between two lines "// [marker]" stands in `document` as it is.
+# The part of `source` between two lines "// [marker]", or "# [marker]", stands in `document` as it is.
 function(expect_same document source marker)
   file(READ "${ROOT}/${document}" text)
   file(READ "${ROOT}/${source}" example)
-  string(REGEX MATCH "// \\[${marker}\\]\n(.*\n) *// \\[${marker}\\]" matched "${example}")
+  set(comment "//")
+  set(language cpp)
+  if(source MATCHES "\\.py$")
+    set(comment "#")
+    set(language python)
+  endif()
+  string(REGEX MATCH "${comment} \\[${marker}\\]\n(.*\n) *${comment} \\[${marker}\\]" matched "${example}")
   set(part "${CMAKE_MATCH_1}")
-  string(FIND "${text}" "```cpp\n${part}```" place)
+  string(FIND "${text}" "```${language}\n${part}```" place)
   if(part STREQUAL "" OR place EQUAL -1)
     message(SEND_ERROR "the ${marker} in ${document} differs from the one in ${source}")
   endif()
@@ -15,5 +21,6 @@ endfunction()
 
 expect_same(README.md examples/01_pipeline.cu kernel)
 expect_same(docs/guide.md examples/own_payload.h payload)
+expect_same(docs/python.md examples/python/add.py add)
 expect_same(docs/guide.md tests/package/consumer/multiply.cpp multiply)
 expect_same(docs/guide.md examples/hopper_tiles.h multiply)
