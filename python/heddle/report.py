@@ -16,16 +16,22 @@ __all__ = ["Finding", "Involved", "KernelError", "Place", "Report"]
 
 @dataclass(frozen=True)
 class Place:
+    """A line of the source. `also` has other lines of the same place: callers it is inlined in, and of PTX."""
+
     file: str
     line: int
+    also: tuple = ()
 
     @classmethod
     def parse(cls, text):
-        file, _, line = text.rpartition(":")
-        return cls(file, int(line)) if line.isdigit() else cls(text, 0)
+        first, *others = text.split(", ")
+        file, _, line = first.rpartition(":")
+        also = tuple(map(cls.parse, others))
+        return cls(file, int(line), also) if line.isdigit() else cls(first, 0, also)
 
     def __str__(self):
-        return f"{self.file}:{self.line}" if self.line else self.file
+        first = f"{self.file}:{self.line}" if self.line else self.file
+        return ", ".join([first, *map(str, self.also)])
 
 
 @dataclass(frozen=True)
@@ -34,13 +40,13 @@ class Involved:
 
     who: str
     what: str
-    places: tuple = ()
+    place: Place
 
 
 # "  load, warp 0, lane 0: waits for empty of input[0], phase 0     tile_copy.h:97", and the line of PTX if known.
 _PLACE = r"(?:module \d+|\S+):\d+"
 _WHO = r"(?P<who>(?:\S+: )?\S[^:]*?\b(?:block|warps?|lane) [^:]*?)"
-_INVOLVED = re.compile(rf"  {_WHO}(?:: (?P<what>\S.*?))?\s+(?P<places>{_PLACE}(?:, {_PLACE})*)$")
+_INVOLVED = re.compile(rf"  {_WHO}(?:: (?P<what>\S.*?))?\s+(?P<place>{_PLACE}(?:, {_PLACE})*)$")
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class Finding:
     def place(self):
         """Where it is told for, or where the first that took part was; None if the text has no place."""
         involved = self.roles
-        return self.places[0] if self.places else involved[0].places[0] if involved else None
+        return self.places[0] if self.places else involved[0].place if involved else None
 
     @property
     def file(self):
@@ -74,7 +80,7 @@ class Finding:
         """Who took part, in the order of the text."""
         found = (_INVOLVED.match(line) for line in self.text.splitlines()[1:])
         return tuple(
-            Involved(one["who"].strip(), one["what"] or "", tuple(map(Place.parse, one["places"].split(", "))))
+            Involved(one["who"].strip(), one["what"] or "", Place.parse(one["place"]))
             for one in found
             if one is not None
         )

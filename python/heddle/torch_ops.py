@@ -23,8 +23,8 @@ from . import _library
 
 __all__ = ["device"]
 
-_TYPES = {torch.bfloat16: "bf16", torch.float16: "fp16", torch.float32: "tf32"}
-_OUTPUTS = {torch.bfloat16: "bf16", torch.float16: "fp16", torch.float32: "fp32"}
+_TYPES = {torch.bfloat16: b"bf16", torch.float16: b"fp16", torch.float32: b"tf32"}
+_OUTPUTS = {torch.bfloat16: b"bf16", torch.float16: b"fp16", torch.float32: b"fp32"}
 _DEVICES = ("sim:sm90", "sim:sm100")
 _ROW_BYTES = 16  # a row begins at a multiple of it
 _device = contextvars.ContextVar("heddle_device", default="sim:sm100")
@@ -114,35 +114,64 @@ def _check(a, b, bias, out_dtype):
         )
 
 
-def _fits(tensor, inner):
+def _is_readable(shape, stride, inner, item):
     """Whether rows along dimension `inner` are what the copy engine takes."""
-    item = tensor.element_size()
-    outer = tensor.stride(1 - inner)
-    return (
-        tensor.stride(inner) == 1
-        and outer >= tensor.shape[inner]
-        and outer * item % _ROW_BYTES == 0
-        and tensor.data_ptr() % _ROW_BYTES == 0
+    outer = stride[1 - inner]
+    return stride[inner] == 1 and outer >= shape[inner] and outer * item % _ROW_BYTES == 0
+
+
+def _padded(rows, cols, dtype, device):
+    """A matrix whose rows begin where the copy engine wants them."""
+    step = _ROW_BYTES // dtype.itemsize
+    pitch = max(step, (cols + step - 1) // step * step)
+    made = torch.empty(rows, pitch, dtype=dtype, device=device)
+    return made if pitch == cols else made[:, :cols]
+
+
+def _operand(tensor, k_dim, takes_mn_major):
+    """(is_mn_major, pitch) where a kernel can read it as it lies; None where it must be copied."""
+    shape, stride, item = tensor.shape, tensor.stride(), tensor.element_size()
+    if tensor.data_ptr() % _ROW_BYTES != 0:
+        return None
+    if _is_readable(shape, stride, k_dim, item):
+        return 0, stride[1 - k_dim]
+    if takes_mn_major and _is_readable(shape, stride, 1 - k_dim, item):
+        return 1, stride[k_dim]
+    return None
+
+
+def _by_k(tensor, k_dim):
+    """A copy with rows along K."""
+    rows = tensor if k_dim == 1 else tensor.t()
+    copy = _padded(*rows.shape, rows.dtype, rows.device)
+    return copy.copy_(rows)
+
+
+@functools.lru_cache(maxsize=4096)
+def _plan(m, n, k, dtype, out_dtype, a_place, b_place):
+    """What a call says that does not change from one to the next of the same shape."""
+    return bytes(
+        _Call(
+            m=m,
+            n=n,
+            k=k,
+            batches=1,
+            a_type=_TYPES[dtype],
+            b_type=_TYPES[dtype],
+            out_type=_OUTPUTS[out_dtype],
+            a_is_mn_major=a_place[0],
+            b_is_mn_major=b_place[0],
+            a_pitch=a_place[1],
+            b_pitch=b_place[1],
+            alpha=1,
+        )
     )
 
 
-def _padded(rows, cols, like, dtype):
-    """A matrix whose rows begin where the copy engine wants them."""
-    step = _ROW_BYTES // torch.empty(0, dtype=dtype).element_size()
-    pitch = max(step, (cols + step - 1) // step * step)
-    return torch.empty(rows, pitch, dtype=dtype, device=like.device)[:, :cols]
-
-
-def _operand(tensor, k_dim):
-    """(tensor, is_mn_major, pitch): as it lies if a kernel can read that, otherwise copied."""
-    if _fits(tensor, k_dim):
-        return tensor, 0, tensor.stride(1 - k_dim)
-    if _fits(tensor, 1 - k_dim):
-        return tensor, 1, tensor.stride(k_dim)
-    by_k = tensor if k_dim == 1 else tensor.t()
-    copy = _padded(*by_k.shape, tensor, tensor.dtype)
-    copy.copy_(by_k)
-    return copy, 0, copy.stride(0)
+def _is_hopper(device):
+    if device.type == "cuda":
+        return torch.cuda.get_device_capability(device)[0] == 9
+    return _device.get() == "sim:sm90"
 
 
 def _multiply(a, b, bias, out_dtype):
@@ -150,37 +179,33 @@ def _multiply(a, b, bias, out_dtype):
     _check(a, b, bias, out_dtype)
     m, k = a.shape
     n = b.shape[1]
-    held_a, a_is_mn_major, a_pitch = _operand(a, 1)
-    held_b, b_is_mn_major, b_pitch = _operand(b, 0)
-    bias = bias.contiguous() if bias is not None else None
-    out = _padded(m, n, a, out_dtype)
-    call = _Call(
-        m=m,
-        n=n,
-        k=k,
-        batches=1,
-        a_type=_TYPES[a.dtype].encode(),
-        b_type=_TYPES[b.dtype].encode(),
-        out_type=_OUTPUTS[out_dtype].encode(),
-        a_is_mn_major=a_is_mn_major,
-        b_is_mn_major=b_is_mn_major,
-        a_pitch=a_pitch,
-        b_pitch=b_pitch,
-        out_pitch=out.stride(0),
-        alpha=1,
-        a=held_a.data_ptr(),
-        b=held_b.data_ptr(),
-        out=out.data_ptr(),
-        bias=bias.data_ptr() if bias is not None else None,
-    )
-    if a.device.type == "cuda":
-        with torch.cuda.device(a.device):
-            failed = _calls().heddle_matmul_in_stream(call, torch.cuda.current_stream().cuda_stream)
-    else:
+    device = a.device
+    # Kernels for Hopper read A along K alone.
+    a_place = _operand(a, 1, takes_mn_major=not _is_hopper(device))
+    if a_place is None:
+        a = _by_k(a, 1)
+        a_place = 0, a.stride(0)
+    b_place = _operand(b, 0, takes_mn_major=True)
+    if b_place is None:
+        b = _by_k(b, 0)
+        b_place = 0, b.stride(0)
+    out = _padded(m, n, out_dtype, device)
+    call = _Call.from_buffer_copy(_plan(m, n, k, a.dtype, out_dtype, a_place, b_place))
+    call.out_pitch = out.stride(0)
+    call.a, call.b, call.out = a.data_ptr(), b.data_ptr(), out.data_ptr()
+    if bias is not None:
+        bias = bias.contiguous()
+        call.bias = bias.data_ptr()
+    if device.type == "cpu":
         failed = _calls().heddle_matmul(call, _device.get().encode())
+    elif device.index == torch.cuda.current_device():
+        failed = _calls().heddle_matmul_in_stream(call, torch.cuda.current_stream(device).cuda_stream)
+    else:
+        with torch.cuda.device(device):
+            failed = _calls().heddle_matmul_in_stream(call, torch.cuda.current_stream(device).cuda_stream)
     if failed:
         raise RuntimeError(_library.error())
-    return out.contiguous()
+    return out if out.is_contiguous() else out.contiguous()
 
 
 @torch.library.custom_op("heddle::matmul", mutates_args=(), device_types=("cpu", "cuda"))

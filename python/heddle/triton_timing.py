@@ -2,8 +2,8 @@
 """What Triton measures on the simulated card, which has no time.
 
 do_bench() and its kin run the function once and return what it took here. Of the configurations of
-@triton.autotune the first that can run is taken; HEDDLE_EXEC_TUNE=all runs, and checks, each of them once. Reports
-of @triton.testing.perf_report are left out, which repeat large problems for their times alone;
+@triton.autotune the first that can run is taken; HEDDLE_EXEC_TUNE=all runs, and checks, each of them once.
+Reports of @triton.testing.perf_report are left out, which repeat large problems for their times alone;
 HEDDLE_EXEC_BENCH=1 runs them.
 """
 

@@ -66,7 +66,7 @@ class Mistakes(unittest.TestCase):
         self.assertGreater(finding.line, 0)
         self.assertEqual(len(finding.roles), 2)
         self.assertTrue(all(role.who.startswith("warp ") for role in finding.roles), finding.roles)
-        self.assertTrue(all(role.places[0].file == "turn.ptx" for role in finding.roles), finding.roles)
+        self.assertTrue(all(role.place.file == "turn.ptx" for role in finding.roles), finding.roles)
 
     def test_its_twin_is_silent(self):
         _, report = launch_turn(True)

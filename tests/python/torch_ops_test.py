@@ -2,6 +2,7 @@
 """torch.ops.heddle.matmul on CPU tensors, by the simulated SM."""
 
 import unittest
+import warnings
 
 import heddle.torch_ops
 import torch
@@ -33,9 +34,16 @@ class Matmul(unittest.TestCase):
         expected = a.float() @ b.float()
         padded = torch.zeros(33, 64, dtype=a.dtype)
         padded[:, :50] = a
-        for one in (a, a.t().contiguous().t(), padded[:, :50], a.flip(0).flip(0)):
-            for other in (b, b.t().contiguous().t()):
-                torch.testing.assert_close(matmul(one, other, None, torch.float32), expected, rtol=0, atol=0)
+        shifted = torch.zeros(33 * 50 + 1, dtype=a.dtype)[1:].view(33, 50).copy_(a)
+        aligned = whole(64, 32), whole(32, 48)
+        for name in ("sim:sm90", "sim:sm100"):
+            with heddle.torch_ops.device(name):
+                for one in (a, a.t().contiguous().t(), padded[:, :50], shifted):
+                    made = matmul(one, b.t().contiguous().t() if one is shifted else b, None, torch.float32)
+                    torch.testing.assert_close(made, expected, rtol=0, atol=0)
+                for one in (aligned[0], aligned[0].t().contiguous().t()):
+                    for other in (aligned[1], aligned[1].t().contiguous().t()):
+                        torch.testing.assert_close(matmul(one, other), one @ other, rtol=0, atol=0)
 
     def test_bias_and_type_of_the_output(self):
         a, b, bias = whole(16, 32), whole(32, 8), whole(8, dtype=torch.float32)
@@ -48,8 +56,6 @@ class Matmul(unittest.TestCase):
         a = whole(4, 8, dtype=torch.float32).requires_grad_()
         b = whole(8, 4, dtype=torch.float32).requires_grad_()
         bias = whole(4, dtype=torch.float32).requires_grad_()
-        import warnings
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # gradcheck asks for doubles
             self.assertTrue(torch.autograd.gradcheck(matmul, (a, b, bias), eps=1.0, atol=0, rtol=0))
