@@ -17,6 +17,10 @@ __all__ = ["Finding", "Involved", "Kernel", "KernelError", "Module", "Place", "R
 
 
 def __getattr__(name):
+    if name == "device":  # of torch.ops.heddle; imports PyTorch
+        from .torch_ops import device
+
+        return device
     if name == "__version__":
         return _library.library().heddle_version().decode()
     raise AttributeError(f"module 'heddle' has no attribute '{name}'")

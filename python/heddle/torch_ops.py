@@ -2,7 +2,7 @@
 """torch.ops.heddle.matmul: heddle's kernels as an operator of PyTorch.
 
     import torch, heddle.torch_ops
-    with heddle.torch_ops.device("sim:sm100"):
+    with heddle.device("sim:sm100"):
         out = torch.ops.heddle.matmul(a, b)          # [M, K] @ [K, N] on CPU tensors, by a Blackwell kernel
 
 CPU tensors are multiplied in the simulated SM (sim:sm100 unless told), CUDA tensors by the kernels for the GPU,

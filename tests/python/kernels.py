@@ -30,6 +30,26 @@ END:
 """
 )
 
+# out[i] = x[i] for 32 threads.
+COPY = (
+    HEAD
+    + """
+.visible .entry copy(.param .u64 x, .param .u64 out)
+{
+  .reg .b32 %r<2>; .reg .b64 %rd<6>;
+  ld.param.u64 %rd0, [x];
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %rd2, %r0, 4;
+  add.s64 %rd3, %rd0, %rd2;
+  add.s64 %rd4, %rd1, %rd2;
+  ld.global.u32 %r1, [%rd3];
+  st.global.u32 [%rd4], %r1;
+  ret;
+}
+"""
+)
+
 
 def turn(has_barrier=True):
     """Each thread gets the number of its neighbour in the next warp, through shared memory."""

@@ -37,7 +37,7 @@ class Matmul(unittest.TestCase):
         shifted = torch.zeros(33 * 50 + 1, dtype=a.dtype)[1:].view(33, 50).copy_(a)
         aligned = whole(64, 32), whole(32, 48)
         for name in ("sim:sm90", "sim:sm100"):
-            with heddle.torch_ops.device(name):
+            with heddle.device(name):
                 for one in (a, a.t().contiguous().t(), padded[:, :50], shifted):
                     made = matmul(one, b.t().contiguous().t() if one is shifted else b, None, torch.float32)
                     torch.testing.assert_close(made, expected, rtol=0, atol=0)
