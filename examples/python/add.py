@@ -15,7 +15,7 @@ def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
 
 
 x = torch.rand(5000, device="cuda")
-y = torch.rand(5000, device="cuda")
+y = 2 * torch.rand(5000, device="cuda")
 out = torch.empty_like(x)
 add_kernel[(triton.cdiv(5000, 1024),)](x, y, out, 5000, BLOCK=1024)
 assert torch.equal(out, x + y)

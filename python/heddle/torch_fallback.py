@@ -26,7 +26,6 @@ _KEEP = {
     "set_.source_Storage",
     "set_.source_Storage_storage_offset",
     "set_.source_Tensor",
-    "unfold",
     "view",
     "view_as_complex",
     "view_as_real",

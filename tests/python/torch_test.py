@@ -41,9 +41,11 @@ class Operators(unittest.TestCase):
         x = torch.zeros(4, 6, device=CARD)
         x[1:3, ::2] += 5
         x.t()[0].fill_(9)
+        x.view(-1).unfold(0, 3, 6)[1] *= 2  # a view that the CPU makes
         expected = torch.zeros(4, 6)
         expected[1:3, ::2] += 5
         expected.t()[0].fill_(9)
+        expected.view(-1).unfold(0, 3, 6)[1] *= 2
         self.same(x, expected)
 
     def test_indexing(self):
@@ -96,10 +98,11 @@ class Operators(unittest.TestCase):
         torch.manual_seed(0)
         net = torch.nn.Sequential(
             torch.nn.Conv2d(1, 2, 3),
+            torch.nn.Conv2d(2, 2, 3, groups=2),  # by channel, for which CUDA has an operator of its own
             torch.nn.ReLU(),
             torch.nn.Flatten(),
-            torch.nn.LayerNorm(2 * 36),
-            torch.nn.Linear(72, 5),
+            torch.nn.LayerNorm(2 * 16),
+            torch.nn.Linear(32, 5),
         )
         x = torch.randn(2, 1, 8, 8)
         expected = net(x)
