@@ -4,7 +4,7 @@
 import ctypes
 import functools
 import pathlib
-from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_float, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 from .report import Finding, Place, Report
 
@@ -71,6 +71,34 @@ class CFinding(ctypes.Structure):
         ("place_count", c_size_t),
         ("times", c_uint64),
         ("has_stopped", c_int),
+    ]
+
+
+class MatmulCall(ctypes.Structure):
+    _fields_ = [
+        ("m", c_int64),
+        ("n", c_int64),
+        ("k", c_int64),
+        ("batches", c_int64),
+        ("a_type", c_char_p),
+        ("b_type", c_char_p),
+        ("out_type", c_char_p),
+        ("a_is_mn_major", c_int),
+        ("b_is_mn_major", c_int),
+        ("a_pitch", c_int64),
+        ("b_pitch", c_int64),
+        ("out_pitch", c_int64),
+        ("a_batch_stride", c_int64),
+        ("b_batch_stride", c_int64),
+        ("out_batch_stride", c_int64),
+        ("alpha", c_float),
+        ("beta", c_float),
+        ("a", c_void_p),
+        ("b", c_void_p),
+        ("out", c_void_p),
+        ("bias", c_void_p),
+        ("sms", c_uint32),
+        ("schedule", c_char_p),
     ]
 
 

@@ -12,9 +12,8 @@ float16, bfloat16, and float32, whose elements the tensor cores take as tf32. Su
 
 import contextlib
 import contextvars
-import ctypes
 import functools
-from ctypes import POINTER, c_char_p, c_float, c_int, c_int64, c_uint32, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_void_p
 from typing import Optional
 
 import torch
@@ -42,34 +41,6 @@ def device(name):
         _device.reset(token)
 
 
-class _Call(ctypes.Structure):
-    _fields_ = [
-        ("m", c_int64),
-        ("n", c_int64),
-        ("k", c_int64),
-        ("batches", c_int64),
-        ("a_type", c_char_p),
-        ("b_type", c_char_p),
-        ("out_type", c_char_p),
-        ("a_is_mn_major", c_int),
-        ("b_is_mn_major", c_int),
-        ("a_pitch", c_int64),
-        ("b_pitch", c_int64),
-        ("out_pitch", c_int64),
-        ("a_batch_stride", c_int64),
-        ("b_batch_stride", c_int64),
-        ("out_batch_stride", c_int64),
-        ("alpha", c_float),
-        ("beta", c_float),
-        ("a", c_void_p),
-        ("b", c_void_p),
-        ("out", c_void_p),
-        ("bias", c_void_p),
-        ("sms", c_uint32),
-        ("schedule", c_char_p),
-    ]
-
-
 @functools.cache
 def _calls():
     library = _library.library()
@@ -78,8 +49,8 @@ def _calls():
     return _library.declare(
         library,
         {
-            "heddle_matmul": (c_int, [POINTER(_Call), c_char_p]),
-            "heddle_matmul_in_stream": (c_int, [POINTER(_Call), c_void_p]),
+            "heddle_matmul": (c_int, [POINTER(_library.MatmulCall), c_char_p]),
+            "heddle_matmul_in_stream": (c_int, [POINTER(_library.MatmulCall), c_void_p]),
         },
     )
 
@@ -151,7 +122,7 @@ def _by_k(tensor, k_dim):
 def _plan(m, n, k, dtype, out_dtype, a_place, b_place):
     """What a call says that does not change from one to the next of the same shape."""
     return bytes(
-        _Call(
+        _library.MatmulCall(
             m=m,
             n=n,
             k=k,
@@ -190,7 +161,7 @@ def _multiply(a, b, bias, out_dtype):
         b = _by_k(b, 0)
         b_place = 0, b.stride(0)
     out = _padded(m, n, out_dtype, device)
-    call = _Call.from_buffer_copy(_plan(m, n, k, a.dtype, out_dtype, a_place, b_place))
+    call = _library.MatmulCall.from_buffer_copy(_plan(m, n, k, a.dtype, out_dtype, a_place, b_place))
     call.out_pitch = out.stride(0)
     call.a, call.b, call.out = a.data_ptr(), b.data_ptr(), out.data_ptr()
     if bias is not None:

@@ -4,11 +4,13 @@
 import array
 import ctypes
 import pathlib
+import re
 import tempfile
 import unittest
 
 import heddle
 import kernels
+from heddle import _library
 
 
 def launch_turn(has_barrier, **options):
@@ -98,6 +100,32 @@ class Mistakes(unittest.TestCase):
     def test_what_cannot_be_written_is_read_only(self):
         with self.assertRaisesRegex(heddle.KernelError, "global_read_only"):
             heddle.load(kernels.SCALE)["scale"][1, (32,)](bytes(128), 1, 32)
+
+
+class Interface(unittest.TestCase):
+    def test_structures_are_those_of_the_header(self):
+        header = (pathlib.Path(__file__).parents[2] / "include/heddle/c_api.h").read_text()
+        header = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+        sizes = {"int": 4, "float": 4, "uint32_t": 4, "uint64_t": 8, "int64_t": 8, "size_t": 8, "heddle_print": 8}
+        written = {}
+        for body, name in re.findall(r"typedef struct \{(.*?)\} (\w+);", header, re.DOTALL):
+            fields = re.findall(r"([^;]*?)(\w+)((?:\[\d+\])?);", body)
+            written[name] = [
+                (field, 8 if "*" in kind else sizes[kind.split()[-1]] * int(count.strip("[]") or 1))
+                for kind, field, count in fields
+            ]
+        made = {
+            "heddle_parameter": _library.Parameter,
+            "heddle_kernel": _library.Kernel,
+            "heddle_region": _library.Region,
+            "heddle_launch": _library.Launch,
+            "heddle_finding": _library.CFinding,
+            "heddle_matmul_call": _library.MatmulCall,
+        }
+        self.assertEqual(set(written), set(made))
+        for name, structure in made.items():
+            here = [(field, ctypes.sizeof(kind)) for field, kind in structure._fields_]
+            self.assertEqual(here, written[name], name)
 
 
 class BadInput(unittest.TestCase):
