@@ -106,6 +106,40 @@ TEST(WgmmaSums, TilesAreFreeWhenTheirProductHasBeenWaitedFor) {
   }
 }
 
+// Sums are there while a product of others, which was started later, is under way; not while their own is.
+TEST(WgmmaSums, CanBeReadWhileNewerProductsOfOthersAreUnderWay) {
+  std::uint32_t wrong = 0;
+  std::uint32_t early = 0;
+  const auto report = test::run_kernel<Shared>({.threads = 128}, [&](Shared& shared) {
+    fill(shared);
+    Sums sums;
+    Sums others;
+    const auto start = [&](Sums& s) {
+      return s.multiply(shared.tiles.a_tiles()[0].operand(), shared.tiles.b_tiles()[0].operand());
+    };
+    const auto count_wrong = [](const auto& values) {
+      std::uint32_t count = 0;
+      for (std::uint32_t i = 0; i < values.count; ++i) {
+        int sum = 0;
+        for (std::uint32_t k = 0; k < 64; ++k) sum += a_value(values.row(i), k) * b_value(values.col(i), k);
+        count += values[i] != static_cast<float>(sum);
+      }
+      return count;
+    };
+    auto pending = start(sums);
+    auto newer = start(others);
+    auto& values = std::move(pending).wait<1>();
+    wrong += count_wrong(values);
+    wrong += count_wrong(std::move(newer).wait());
+    auto again = start(sums);
+    early += count_wrong(std::move(again).wait<1>());
+    isa::wgmma_wait_group<0>();
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(early, 0u) << "what is under way can be read";
+}
+
 TEST(WgmmaSums, FillSetsEveryValueForWhatIsAdded) {
   std::uint32_t wrong = 0;
   const auto report = test::run_kernel<Shared>({.threads = 128}, [&](Shared& shared) {

@@ -103,7 +103,7 @@ HEDDLE_DEVICE RowPair reduce_rows(const WgmmaValues<shape>& values, const Join& 
 template <WgmmaShape shape>
 HEDDLE_DEVICE RowPair row_max(const WgmmaValues<shape>& values, CallSite site = CallSite::here()) {
   return detail::reduce_rows(
-      values, [](float a, float b) { return a > b ? a : b; }, site);
+      values, [](float a, float b) { return __builtin_fmaxf(a, b); }, site);
 }
 template <WgmmaShape shape>
 HEDDLE_DEVICE RowPair row_sum(const WgmmaValues<shape>& values, CallSite site = CallSite::here()) {
@@ -190,10 +190,12 @@ class HEDDLE_LINEAR WgmmaPending {
     isa::wgmma_wait_group<groups>(site);
   }
 
-  // Waits for all of them and gives the sums back.
+  // Waits for all of them and gives the sums back. `newer` products of other sums that were started after the
+  // last of these may stay under way.
+  template <std::uint32_t newer = 0>
   HEDDLE_ENDS HEDDLE_DEVICE WgmmaValues<shape>& wait(CallSite site = HEDDLE_HERE) && {
     obligation_.fulfil(site);
-    isa::wgmma_wait_group<0>(site);
+    isa::wgmma_wait_group<newer>(site);
     isa::wgmma_fence_operands(values_->values_);
     return *values_;
   }
