@@ -31,6 +31,7 @@
 #include <heddle/tile/element.h>
 #include <heddle/tile/layout.h>
 #include <heddle/tile/load_tile.h>
+#include <heddle/tile/online_softmax.h>
 #include <heddle/tile/operand.h>
 #include <heddle/tile/scale_factors.h>
 #include <heddle/tile/smem_array.h>

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The softmax of rows that come in two pieces, in the registers of a warpgroup.
+#include <heddle/tile/online_softmax.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "../support/tiny_kernel.h"
+
+namespace heddle {
+namespace {
+
+using test::is_silent;
+
+constexpr WgmmaShape kShape{.n = 16};
+constexpr float kFactor = 0.5f;
+
+// Scores of piece 0 or 1. Row 3 has none at all and row 4 none in the first piece; rows of the upper half have
+// scores in the second piece that are far above those of the first, the others such that are near.
+float score(std::uint32_t piece, std::uint32_t row, std::uint32_t col) {
+  if (row == 3 || (row == 4 && piece == 0)) return -__builtin_huge_valf();
+  const float base = static_cast<float>((row * 5 + col * 3 + piece) % 7);
+  return piece == 1 && row >= 32 ? base + 40.0f : base;
+}
+
+TEST(OnlineSoftmax, TwoPiecesGiveTheSoftmaxOfTheWholeRow) {
+  std::vector<float> weights(2 * 64 * 16);
+  std::vector<float> sums(64);
+  std::vector<float> logs(64);
+  std::vector<int> moved(4);
+  const auto report = test::run_kernel<test::NoShared>({.threads = 128}, [&](test::NoShared&) {
+    OnlineSoftmax softmax;
+    WgmmaSums<kShape> pieces[2];
+    WgmmaSums<kShape> before;
+    auto& scale = before.fill(1.0f);
+    for (std::uint32_t piece = 0; piece < 2; ++piece) {
+      auto& values = pieces[piece].fill(0.0f);
+      for (std::uint32_t i = 0; i < values.count; ++i) values[i] = score(piece, values.row(i), values.col(i));
+      const bool moves = softmax.weigh(values, kFactor);
+      if (moves && piece == 1) {
+        softmax.rescale(scale);
+        moved[isa::tid_x() / 32] = 1;
+      }
+      for (std::uint32_t i = 0; i < values.count; ++i) {
+        weights[(piece * 64 + values.row(i)) * 16 + values.col(i)] = values[i];
+      }
+    }
+    const RowPair of_rows = softmax.sums();
+    for (std::uint32_t i = 0; i < scale.count; ++i) {
+      const std::uint32_t row = scale.row(i);
+      weights[row * 16 + scale.col(i)] *= scale[i];
+      sums[row] = of_rows[scale.row_of_pair(i)];
+      logs[row] = softmax.log2_sum(scale.row_of_pair(i), sums[row], kFactor);
+    }
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(moved, (std::vector<int>{1, 0, 1, 1})) << "warp 0 has row 4, warps 2 and 3 the upper half";
+  for (std::uint32_t row = 0; row < 64; ++row) {
+    double sum = 0;
+    for (std::uint32_t i = 0; i < 32; ++i) sum += std::exp2(double{score(i / 16, row, i % 16)} * double{kFactor});
+    if (row == 3) {
+      EXPECT_EQ(sums[row], 0.0f);
+      EXPECT_EQ(logs[row], -__builtin_huge_valf());
+      for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(weights[(i / 16 * 64 + row) * 16 + i % 16], 0.0f);
+      continue;
+    }
+    EXPECT_NEAR(double{logs[row]}, std::log2(sum), 1e-5) << "row " << row;
+    for (std::uint32_t i = 0; i < 32; ++i) {
+      const double expected = std::exp2(double{score(i / 16, row, i % 16)} * double{kFactor}) / sum;
+      const double actual = double{weights[(i / 16 * 64 + row) * 16 + i % 16]} / double{sums[row]};
+      EXPECT_NEAR(actual, expected, 1e-6) << "row " << row << ", score " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heddle
