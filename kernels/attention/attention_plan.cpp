@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention_plan.h"
+
+#include <heddle/host/error.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace heddle {
+
+namespace {
+
+constexpr std::int64_t kMaxLength = std::int64_t{1} << 30;       // what positions as 32-bit numbers allow
+constexpr std::int64_t kMaxTiles = (std::int64_t{1} << 31) - 1;  // of 64 queries, of all heads
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;      // strides of the copy engine end there
+constexpr std::int64_t kElementBytes = 2;
+constexpr std::int64_t kAlignedElements = 16 / kElementBytes;  // of the copy engine
+
+void require(bool holds, const std::string& message) {
+  if (!holds) throw InputError("attention: " + message);
+}
+
+void check_extent(const char* what, std::int64_t value, std::int64_t most) {
+  require(value >= 1 && value <= most, fmt::format("{} is {}; 1 to {}", what, value, most));
+}
+
+std::int64_t checked_stride(const std::string& what, std::int64_t stride, std::int64_t least,
+                            std::int64_t count) {
+  if (stride == 0 || count == 1) return stride == 0 ? least : std::max(stride, least);
+  require(stride >= least,
+          fmt::format("{} is {} elements; {} or more, and they would not overlap", what, stride, least));
+  require(stride % kAlignedElements == 0,
+          fmt::format("{} is {} elements, {} bytes; the copy engine takes multiples of 16 bytes: {} would pass",
+                      what, stride, stride * kElementBytes,
+                      (stride + kAlignedElements - 1) / kAlignedElements * kAlignedElements));
+  require(static_cast<std::uint64_t>(stride) < kMaxBytes / kElementBytes,
+          fmt::format("{} is {} elements; less than {}", what, stride, kMaxBytes / kElementBytes));
+  return stride;
+}
+
+// Rows, heads and batches may be nested in any order, such as [batch, row, head, dim]: each stride is at least a
+// row.
+AttentionTensorPlan plan_tensor(const char* name, std::int64_t dim, std::int64_t rows, std::int64_t heads,
+                                std::int64_t batches, const AttentionStrides& strides) {
+  const std::int64_t row = checked_stride(fmt::format("{}_strides.row", name), strides.row, dim, rows);
+  const std::int64_t dense_head = strides.head == 0 ? row * rows : dim;
+  const std::int64_t head = checked_stride(fmt::format("{}_strides.head", name), strides.head, dense_head, heads);
+  const std::int64_t dense_batch = strides.batch == 0 ? std::max(row * rows, head * heads) : dim;
+  const std::int64_t batch =
+      checked_stride(fmt::format("{}_strides.batch", name), strides.batch, dense_batch, batches);
+  const double elements = static_cast<double>(row) * static_cast<double>(rows - 1) +
+                          static_cast<double>(head) * static_cast<double>(heads - 1) +
+                          static_cast<double>(batch) * static_cast<double>(batches - 1) +
+                          static_cast<double>(dim);
+  require(elements * kElementBytes <= static_cast<double>(kMaxBytes),
+          fmt::format("{} takes {:.3g} bytes; at most {}", name, elements * kElementBytes, kMaxBytes));
+  const auto u = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  return {.dim = u(dim),
+          .rows = u(rows),
+          .heads = u(heads),
+          .batches = u(batches),
+          .row_stride = u(row),
+          .head_stride = u(head),
+          .batch_stride = u(batch),
+          .bytes = static_cast<std::size_t>(elements) * kElementBytes};
+}
+
+void check_address(const char* what, const void* address, std::size_t alignment, bool copied) {
+  require(address != nullptr, fmt::format("{} is null", what));
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  require(copied || at % alignment == 0,
+          fmt::format("{} is at 0x{:x}, {} bytes past a multiple of {}; 0x{:x} would pass", what, at,
+                      at % alignment, alignment, (at + alignment - 1) / alignment * alignment));
+}
+
+void check_apart(const char* what, const void* in, std::size_t in_bytes, const char* out_name, const void* out,
+                 std::size_t out_bytes) {
+  const auto in_first = reinterpret_cast<std::uintptr_t>(in);
+  const auto out_first = reinterpret_cast<std::uintptr_t>(out);
+  require(
+      in_first + in_bytes <= out_first || out_first + out_bytes <= in_first,
+      fmt::format("{} overlaps {}: {} is 0x{:x} to 0x{:x}, {} is 0x{:x} to 0x{:x}; they must be apart", out_name,
+                  what, out_name, out_first, out_first + out_bytes, what, in_first, in_first + in_bytes));
+}
+
+}  // namespace
+
+AttentionPlan plan_attention(const AttentionProblem& p) {
+  require(p.type <= AttentionElement::kFp16,
+          fmt::format("type is {}; its enumerators are 0 to {}", static_cast<unsigned>(p.type),
+                      static_cast<unsigned>(AttentionElement::kFp16)));
+  check_extent("batches", p.batches, kMaxLength);
+  check_extent("heads", p.heads, kMaxLength);
+  check_extent("queries", p.queries, kMaxLength);
+  check_extent("keys", p.keys, kMaxLength);
+  require(p.head_dim == 64 || p.head_dim == 128,
+          fmt::format("head_dim is {}; there are kernels for 64 and 128", p.head_dim));
+  const std::int64_t key_heads = p.key_heads == 0 ? p.heads : p.key_heads;
+  check_extent("key_heads", key_heads, kMaxLength);
+  require(p.heads % key_heads == 0,
+          fmt::format("{} heads share {} key heads; the number of heads must be a multiple of that of key heads",
+                      p.heads, key_heads));
+  const double tiles =
+      static_cast<double>((p.queries + 63) / 64) * static_cast<double>(p.heads) * static_cast<double>(p.batches);
+  require(tiles <= static_cast<double>(kMaxTiles),
+          fmt::format("{} queries of {} heads of {} batches make {:.3g} tiles of 64; at most {}", p.queries,
+                      p.heads, p.batches, tiles, kMaxTiles));
+  require(p.scale == 0 || (p.scale >= 1e-6f && p.scale <= 1e6f),
+          fmt::format("scale is {}; 1e-6 to 1e6, or 0 for 1 / sqrt(head_dim)", p.scale));
+  AttentionPlan plan;
+  plan.q = plan_tensor("q", p.head_dim, p.queries, p.heads, p.batches, p.q_strides);
+  plan.k = plan_tensor("k", p.head_dim, p.keys, key_heads, p.batches, p.k_strides);
+  plan.v = plan_tensor("v", p.head_dim, p.keys, key_heads, p.batches, p.v_strides);
+  plan.o = plan_tensor("o", p.head_dim, p.queries, p.heads, p.batches, p.o_strides);
+  plan.lse_bytes = static_cast<std::size_t>(p.batches * p.heads * p.queries) * sizeof(float);
+  plan.scale = p.scale == 0 ? 1 / std::sqrt(static_cast<float>(p.head_dim)) : p.scale;
+  return plan;
+}
+
+void check_attention_tensors(const AttentionPlan& plan, const AttentionTensors& tensors, bool copied) {
+  check_address("q", tensors.q, 16, copied);
+  check_address("k", tensors.k, 16, copied);
+  check_address("v", tensors.v, 16, copied);
+  check_address("o", tensors.o, 16, copied);
+  const auto apart_from_inputs = [&](const char* name, const void* out, std::size_t bytes) {
+    check_apart("q", tensors.q, plan.q.bytes, name, out, bytes);
+    check_apart("k", tensors.k, plan.k.bytes, name, out, bytes);
+    check_apart("v", tensors.v, plan.v.bytes, name, out, bytes);
+  };
+  apart_from_inputs("o", tensors.o, plan.o.bytes);
+  if (tensors.lse == nullptr) return;
+  check_address("lse", tensors.lse, sizeof(float), copied);
+  apart_from_inputs("lse", tensors.lse, plan.lse_bytes);
+  check_apart("o", tensors.o, plan.o.bytes, "lse", tensors.lse, plan.lse_bytes);
+}
+
+}  // namespace heddle

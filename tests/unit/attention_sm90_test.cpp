@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention for Hopper in the simulated SM against a reference in double: heads, masks, edges and schedules; and
+// mistakes planted in each of its rings.
+#include "attention/attention_sm90.h"
+#include "attention/attention_plan.h"
+#include "attention/attention_reference.h"
+#include "attention/attention_sm90_host.h"
+
+#include <heddle/host/error.h>
+#include <heddle/host/tensor_map.h>
+#include <heddle/pipeline/mutant.h>
+#include <heddle/sim/launch.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace heddle {
+namespace {
+
+struct Case {
+  AttentionProblem problem;
+  std::vector<std::uint16_t> q, k, v, o;
+  std::vector<float> lse;
+
+  // Normal numbers, and outputs of NaNs.
+  explicit Case(const AttentionProblem& p) : problem(p) {
+    const AttentionPlan plan = plan_attention(p);
+    std::mt19937 engine(7);
+    std::normal_distribution<float> normal;
+    const auto numbers = [&](std::size_t bytes) {
+      std::vector<std::uint16_t> made(bytes / 2);
+      for (std::uint16_t& bits : made) {
+        const float number = normal(engine);
+        bits = p.type == AttentionElement::kBf16 ? bf16::from_float(number).bits : fp16::from_float(number).bits;
+      }
+      return made;
+    };
+    q = numbers(plan.q.bytes);
+    k = numbers(plan.k.bytes);
+    v = numbers(plan.v.bytes);
+    o.assign(plan.o.bytes / 2, 0x7fff);
+    lse.assign(plan.lse_bytes / 4, std::nanf(""));
+  }
+
+  AttentionTensors tensors() {
+    return {.q = q.data(), .k = k.data(), .v = v.data(), .o = o.data(), .lse = lse.data()};
+  }
+  RunOutcome run(const std::string& schedule = "rr") {
+    return attention_sm90<Target::kSim>(problem, tensors(),
+                                        {.kernel = "attention", .schedule = schedule, .sms = 2});
+  }
+  double o_at(std::uint64_t at) const {
+    return problem.type == AttentionElement::kBf16 ? double{bf16{o[at]}.to_float()}
+                                                   : double{fp16{o[at]}.to_float()};
+  }
+};
+
+// How far outputs may be from the reference. With u the rounding of the type, 2^-9 or 2^-12: each weight is
+// rounded by u of itself and the weights add up to one, so that sums of rows of V are off by at most u times the
+// largest number of V; the output is rounded by u of itself. An eighth more for scores, powers and sums in float.
+void expect_right(Case& c) {
+  const reference::AttentionOutput expected = reference::attention(c.problem, c.tensors());
+  const AttentionPlan plan = plan_attention(c.problem);
+  const double u = c.problem.type == AttentionElement::kBf16 ? 1.0 / 512 : 1.0 / 4096;
+  double largest_v = 0;
+  for (const std::uint16_t bits : c.v) {
+    largest_v = std::fmax(largest_v,
+                          std::fabs(c.problem.type == AttentionElement::kBf16 ? double{bf16{bits}.to_float()}
+                                                                              : double{fp16{bits}.to_float()}));
+  }
+  std::size_t wrong = 0;
+  for (std::uint64_t row = 0; row < expected.lse.size(); ++row) {
+    const std::uint64_t query = row % plan.o.rows;
+    const std::uint64_t head = row / plan.o.rows % plan.o.heads;
+    const std::uint64_t batch = row / plan.o.rows / plan.o.heads;
+    const std::uint64_t at = batch * plan.o.batch_stride + head * plan.o.head_stride + query * plan.o.row_stride;
+    for (std::uint64_t d = 0; d < plan.o.dim; ++d) {
+      const double value = expected.o[row * plan.o.dim + d];
+      const double bound = (largest_v + std::fabs(value)) * u * 9 / 8;
+      if (!(std::fabs(c.o_at(at + d) - value) <= bound) && ++wrong < 5) {
+        ADD_FAILURE() << "o of batch " << batch << ", head " << head << ", query " << query << ", dim " << d
+                      << " is " << c.o_at(at + d) << " and should be " << value << " within " << bound;
+      }
+    }
+    const double lse = expected.lse[row];
+    const bool is_right =
+        std::isinf(lse) ? double{c.lse[row]} == lse : std::fabs(double{c.lse[row]} - lse) <= 1e-4;
+    if (!is_right && ++wrong < 5) {
+      ADD_FAILURE() << "lse of batch " << batch << ", head " << head << ", query " << query << " is "
+                    << c.lse[row] << " and should be " << lse;
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
+void run_and_check(const AttentionProblem& problem, const std::string& schedule = "rr") {
+  Case c(problem);
+  const RunOutcome outcome = c.run(schedule);
+  ASSERT_TRUE(outcome.ok()) << outcome.report;
+  EXPECT_EQ(outcome.remarks, "");
+  expect_right(c);
+}
+
+TEST(AttentionSm90, EveryKeyIsSeenWithoutAMask) { run_and_check({.heads = 2, .queries = 256, .keys = 256}); }
+
+TEST(AttentionSm90, ACausalMaskEndsAtTheQuery) {
+  run_and_check({.heads = 2, .queries = 300, .keys = 300, .is_causal = true});
+}
+
+// Enough heads for tiles that are dealt out in pairs, and for others after them.
+TEST(AttentionSm90, ManyHeadsUnderAMask) {
+  run_and_check({.heads = 9, .queries = 260, .keys = 260, .is_causal = true});
+  run_and_check({.batches = 3, .heads = 3, .queries = 200, .keys = 200, .head_dim = 64, .is_causal = true});
+}
+
+TEST(AttentionSm90, LengthsThatTilesDoNotDivide) {
+  run_and_check({.batches = 2, .heads = 1, .queries = 70, .keys = 131});
+  run_and_check({.heads = 1, .queries = 1, .keys = 1});
+  run_and_check({.heads = 1, .queries = 65, .keys = 17, .head_dim = 64});
+}
+
+TEST(AttentionSm90, HeadsOf64) {
+  run_and_check({.heads = 3, .queries = 200, .keys = 300, .head_dim = 64});
+  run_and_check({.heads = 2, .queries = 260, .keys = 260, .head_dim = 64, .is_causal = true});
+}
+
+TEST(AttentionSm90, Fp16) {
+  run_and_check({.heads = 1, .queries = 130, .keys = 140, .type = AttentionElement::kFp16, .is_causal = true});
+  run_and_check({.heads = 1, .queries = 130, .keys = 140, .head_dim = 64, .type = AttentionElement::kFp16});
+}
+
+TEST(AttentionSm90, HeadsShareKeyHeads) {
+  run_and_check({.batches = 2, .heads = 4, .key_heads = 2, .queries = 40, .keys = 50});
+  run_and_check({.heads = 3, .key_heads = 1, .queries = 40, .keys = 50, .head_dim = 64, .is_causal = true});
+}
+
+// The last query sees the last key; where there are fewer keys than queries, the first queries see none.
+TEST(AttentionSm90, QueriesThatSeeNoKeyHaveZeros) {
+  Case c({.heads = 1, .queries = 300, .keys = 100, .is_causal = true});
+  const RunOutcome outcome = c.run();
+  ASSERT_TRUE(outcome.ok()) << outcome.report;
+  expect_right(c);
+  for (std::size_t query = 0; query < 200; ++query) {
+    EXPECT_TRUE(std::isinf(c.lse[query]) && c.lse[query] < 0) << query;
+    for (std::size_t d = 0; d < 128; ++d) ASSERT_EQ(c.o_at(query * 128 + d), 0.0) << query;
+  }
+}
+
+TEST(AttentionSm90, FewerQueriesThanKeysUnderAMask) {
+  run_and_check({.heads = 2, .queries = 30, .keys = 200, .is_causal = true});
+}
+
+// As tensors of [batch, row, head, dim] are, with a gap behind each row of O.
+TEST(AttentionSm90, StridesOfAnyOrder) {
+  const std::int64_t heads = 2;
+  const std::int64_t queries = 70;
+  const std::int64_t keys = 90;
+  const auto interleaved = [&](std::int64_t rows) {
+    return AttentionStrides{.row = heads * 64, .head = 64, .batch = rows * heads * 64};
+  };
+  AttentionProblem problem{.batches = 2, .heads = heads, .queries = queries, .keys = keys, .head_dim = 64};
+  problem.q_strides = interleaved(queries);
+  problem.k_strides = interleaved(keys);
+  problem.v_strides = interleaved(keys);
+  problem.o_strides = {.row = 72, .head = 72 * queries, .batch = 72 * queries * heads};
+  Case c(problem);
+  const RunOutcome outcome = c.run();
+  ASSERT_TRUE(outcome.ok()) << outcome.report;
+  expect_right(c);
+  for (std::size_t row = 0; row + 1 < 2 * 2 * 70; ++row) {
+    for (std::size_t d = 64; d < 72; ++d) ASSERT_EQ(c.o[row * 72 + d], 0x7fff) << "between rows, after " << row;
+  }
+}
+
+// Scores grow along the keys, so that what was summed has to be scaled again and again.
+TEST(AttentionSm90, LargerScoresComeLater) {
+  Case c({.heads = 1, .queries = 64, .keys = 512, .head_dim = 64, .scale = 1});
+  for (std::size_t i = 0; i < c.q.size(); ++i) c.q[i] = bf16::from_float(i % 64 == 0 ? 1.0f : 0.0f).bits;
+  for (std::size_t i = 0; i < c.k.size(); ++i) c.k[i] = bf16::from_float(static_cast<float>(i / 64 / 4)).bits;
+  const RunOutcome outcome = c.run();
+  ASSERT_TRUE(outcome.ok()) << outcome.report;
+  expect_right(c);
+}
+
+// Equal scores and whole numbers: weights are one, sums and quotients exact.
+TEST(AttentionSm90, EqualScoresGiveExactMeans) {
+  Case c({.heads = 1, .queries = 64, .keys = 256});
+  for (std::uint16_t& bits : c.q) bits = 0;
+  for (std::size_t i = 0; i < c.v.size(); ++i) {
+    c.v[i] = bf16::from_float(static_cast<float>(i % 128 % 8) * (i / 128 % 2 == 0 ? 1.0f : 3.0f)).bits;
+  }
+  ASSERT_TRUE(c.run().ok());
+  for (std::size_t i = 0; i < c.o.size(); ++i) ASSERT_EQ(c.o_at(i), static_cast<double>(i % 128 % 8) * 2) << i;
+}
+
+class AttentionSm90Schedules : public testing::TestWithParam<int> {};
+
+TEST_P(AttentionSm90Schedules, GiveTheSameBits) {
+  const AttentionProblem problem{.heads = 3, .queries = 130, .keys = 150, .head_dim = 64, .is_causal = true};
+  Case first(problem);
+  ASSERT_TRUE(first.run().ok());
+  Case other(problem);
+  const RunOutcome outcome = other.run(std::to_string(GetParam()));
+  ASSERT_TRUE(outcome.ok()) << outcome.report;
+  EXPECT_EQ(outcome.remarks, "");
+  EXPECT_EQ(first.o, other.o);
+  EXPECT_EQ(std::memcmp(first.lse.data(), other.lse.data(), first.lse.size() * 4), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Twenty, AttentionSm90Schedules, testing::Range(1, 21));
+
+struct Refusal {
+  const char* name;
+  std::function<void(AttentionProblem&, AttentionTensors&)> spoil;
+  std::string message;
+};
+
+TEST(AttentionRefusals, NameTheRuleAndWriteNothing) {
+  const std::vector<Refusal> refusals = {
+      {"NoQueries", [](auto& p, auto&) { p.queries = 0; }, "queries is 0; 1 to 1073741824"},
+      {"NegativeKeys", [](auto& p, auto&) { p.keys = -3; }, "keys is -3; 1 to 1073741824"},
+      {"TooManyKeys", [](auto& p, auto&) { p.keys = std::int64_t{1} << 40; },
+       "keys is 1099511627776; 1 to 1073741824"},
+      {"NoBatches", [](auto& p, auto&) { p.batches = 0; }, "batches is 0; 1 to 1073741824"},
+      {"NoHeads", [](auto& p, auto&) { p.heads = 0; }, "heads is 0; 1 to 1073741824"},
+      {"HeadsDoNotDivide", [](auto& p, auto&) { p.key_heads = 3; },
+       "4 heads share 3 key heads; the number of heads must be a multiple of that of key heads"},
+      {"MoreKeyHeadsThanHeads", [](auto& p, auto&) { p.key_heads = 8; },
+       "4 heads share 8 key heads; the number of heads must be a multiple of that of key heads"},
+      {"HeadWithoutAKernel", [](auto& p, auto&) { p.head_dim = 80; },
+       "head_dim is 80; there are kernels for 64 and 128"},
+      {"NotAType", [](auto& p, auto&) { p.type = static_cast<AttentionElement>(7); },
+       "type is 7; its enumerators are 0 to 1"},
+      {"NegativeScale", [](auto& p, auto&) { p.scale = -1; },
+       "scale is -1; 1e-6 to 1e6, or 0 for 1 / sqrt(head_dim)"},
+      {"ScaleIsNoNumber", [](auto& p, auto&) { p.scale = std::nanf(""); },
+       "scale is nan; 1e-6 to 1e6, or 0 for 1 / sqrt(head_dim)"},
+      {"TooManyTiles", [](auto& p, auto&) { p.batches = p.queries = 1 << 20; },
+       "1048576 queries of 4 heads of 1048576 batches make 6.87e+10 tiles of 64; at most 2147483647"},
+      {"RowsOverlap", [](auto& p, auto&) { p.q_strides.row = 40; },
+       "q_strides.row is 40 elements; 64 or more, and they would not overlap"},
+      {"RowsAreMisaligned", [](auto& p, auto&) { p.k_strides.row = 65; },
+       "k_strides.row is 65 elements, 130 bytes; the copy engine takes multiples of 16 bytes: 72 would pass"},
+      {"HeadsAreMisaligned", [](auto& p, auto&) { p.v_strides.head = 4001; },
+       "v_strides.head is 4001 elements, 8002 bytes; the copy engine takes multiples of 16 bytes: 4008 would "
+       "pass"},
+      {"BatchesAreFarApart", [](auto& p, auto&) { p.o_strides.batch = std::int64_t{1} << 39; },
+       "o_strides.batch is 549755813888 elements; less than 549755813888"},
+      {"QIsNull", [](auto&, auto& t) { t.q = nullptr; }, "q is null"},
+      {"OIsNull", [](auto&, auto& t) { t.o = nullptr; }, "o is null"},
+      {"OOverlapsV", [](auto&, auto& t) { t.o = const_cast<void*>(t.v); }, "o overlaps v: "},
+      {"LseOverlapsO", [](auto&, auto& t) { t.lse = static_cast<float*>(t.o); }, "lse overlaps o: "},
+  };
+  for (const Refusal& refusal : refusals) {
+    SCOPED_TRACE(refusal.name);
+    Case c({.batches = 2, .heads = 4, .queries = 20, .keys = 20, .head_dim = 64});
+    AttentionTensors tensors = c.tensors();
+    refusal.spoil(c.problem, tensors);
+    try {
+      attention_sm90<Target::kSim>(c.problem, tensors, {.kernel = "attention"});
+      ADD_FAILURE() << "it ran";
+    } catch (const InputError& error) {
+      EXPECT_EQ(std::string(error.what()).rfind("attention: " + refusal.message, 0), 0u) << error.what();
+    }
+    for (const std::uint16_t bits : c.o) ASSERT_EQ(bits, 0x7fff);
+    for (const float value : c.lse) ASSERT_TRUE(std::isnan(value));
+  }
+}
+
+TEST(AttentionRefusals, AddressesOnADeviceAreAligned) {
+  Case c({.heads = 1, .queries = 20, .keys = 20, .head_dim = 64});
+  const AttentionPlan plan = plan_attention(c.problem);
+  const auto at = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
+  const AttentionTensors right{.q = at(0x10000), .k = at(0x20000), .v = at(0x30000), .o = at(0x40000)};
+  EXPECT_NO_THROW(check_attention_tensors(plan, right, false));
+  AttentionTensors wrong = right;
+  wrong.k = at(0x20008);
+  try {
+    check_attention_tensors(plan, wrong, false);
+    ADD_FAILURE() << "it passed";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "attention: k is at 0x20008, 8 bytes past a multiple of 16; 0x20010 would pass");
+  }
+}
+
+// Small tiles, with mistakes in one of the rings. One CTA has four tiles of queries, so that every ring goes
+// round.
+constexpr AttentionConfig kSmall{.head_dim = 64, .value_dim = 64, .keys = 64, .q_stages = 1};
+
+template <class Kernel>
+sim::Report run_small(std::uint32_t keys) {
+  Case c({.heads = 2, .queries = 256, .keys = keys, .head_dim = 64});
+  sim::GlobalMemory memory;
+  memory.add("q", c.q.data(), c.q.size() * 2);
+  memory.add("k", c.k.data(), c.k.size() * 2);
+  memory.add("v", c.v.data(), c.v.size() * 2);
+  memory.add("o", c.o.data(), c.o.size() * 2);
+  const auto map = [](const std::vector<std::uint16_t>& tensor, std::uint64_t rows, std::uint32_t box_rows) {
+    return make_tensor_map({.type = TensorType::kBF16,
+                            .rank = 4,
+                            .address = tensor.data(),
+                            .dims = {64, rows, 2, 1},
+                            .strides = {128, rows * 128, rows * 256},
+                            .box = {64, box_rows, 1, 1},
+                            .swizzle = Swizzle::k128B});
+  };
+  const AttentionSm90Params params{.q = map(c.q, 256, 128),
+                                   .k = map(c.k, keys, 64),
+                                   .v = map(c.v, keys, 64),
+                                   .o = map(c.o, 256, 64),
+                                   .extents = {.queries = 256,
+                                               .keys = static_cast<std::int32_t>(keys),
+                                               .heads = 2,
+                                               .batches = 1,
+                                               .offset = 0,
+                                               .tiles = 2,
+                                               .paired = 0,
+                                               .group = 1},
+                                   .heads_per_key_head = 1,
+                                   .lse = nullptr,
+                                   .factor = 0.18f};
+  return sim::launch<Kernel>({.memory = &memory, .kernel = "attention"}, {.grid = {1}}, params);
+}
+
+TEST(AttentionSm90Mistakes, NoneIsSilent) {
+  for (const std::uint32_t keys : {64u, 192u}) {
+    const sim::Report report = run_small<AttentionSm90<bf16, kSmall>>(keys);
+    EXPECT_TRUE(report.ok()) << report.text();
+  }
+}
+
+using Q = MbarrierBackend<kSmall.q_stages>;
+using K = MbarrierBackend<kSmall.stages>;
+constexpr Mistake kPlanted[] = {Mistake::kDropRelease,    Mistake::kDropArrive,    Mistake::kShortExpect,
+                                Mistake::kWrongPhase,     Mistake::kLargeCount,    Mistake::kSwapProducer,
+                                Mistake::kNoConsumerWait, Mistake::kNoProducerWait};
+
+template <Mistake mistake>
+void expect_found_in_each_ring() {
+  constexpr Mutation mutation{mistake};
+  using BadQ = MutantBackend<Q, mutation>;
+  using BadK = MutantBackend<K, mutation>;
+  // With more tiles of keys, or of queries in their ring, the ring of K would keep that of Q in order.
+  EXPECT_FALSE((run_small<AttentionSm90<bf16, kSmall, BadQ>>(64).ok())) << "in the ring of Q";
+  EXPECT_FALSE((run_small<AttentionSm90<bf16, kSmall, Q, BadK>>(192).ok())) << "in the ring of K";
+  EXPECT_FALSE((run_small<AttentionSm90<bf16, kSmall, Q, K, BadK>>(192).ok())) << "in the ring of V";
+}
+
+template <std::size_t... i>
+void expect_all_found(std::index_sequence<i...>) {
+  (
+      [] {
+        SCOPED_TRACE("mistake " + std::to_string(i));
+        expect_found_in_each_ring<kPlanted[i]>();
+      }(),
+      ...);
+}
+
+TEST(AttentionSm90Mistakes, AreFoundInEachRing) {
+  expect_all_found(std::make_index_sequence<std::size(kPlanted)>());
+}
+
+}  // namespace
+}  // namespace heddle
