@@ -9,6 +9,7 @@ from . import _library
 
 _CALLS = {
     "heddle_exec_host_bytes": (c_int, [c_void_p, c_size_t, c_int, POINTER(c_void_p)]),
+    "heddle_exec_free_quietly": (None, []),
     "heddle_exec_keep_reports": (None, []),
     "heddle_exec_take_report": (c_void_p, []),
     "heddle_exec_mend": (None, []),
@@ -35,6 +36,11 @@ def host_address(address, size, writes):
     found = c_void_p()
     code = _runtime().heddle_exec_host_bytes(address, size, writes, found)
     return code, found.value
+
+
+def free_quietly():
+    """From now on freeing memory does not wait for the card, and does not fail on one that a kernel broke."""
+    _runtime().heddle_exec_free_quietly()
 
 
 def keep_reports():

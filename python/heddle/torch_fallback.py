@@ -68,6 +68,8 @@ def install(_module=None):
         operator = _find(name)
         if operator is not None:
             _library.impl(name, _fallback(operator), "CUDA", **_OVERRIDE)
+    # `heddle exec` has PyTorch ask the card for each tensor, and not its cache; freeing one is as in the cache.
+    card.free_quietly()
     # What only a GPU has is not chosen, so that operators are made of others.
     torch.backends.cudnn.enabled = False
     for enable in ("enable_flash_sdp", "enable_mem_efficient_sdp", "enable_cudnn_sdp"):

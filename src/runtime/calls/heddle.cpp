@@ -3,6 +3,7 @@
 // What a program that knows heddle may ask of the card, beyond CUDA's calls. heddle's Python module does, in a
 // program that `heddle exec` runs: it finds these functions by their names, or not at all beside a real card.
 #include "c/report.h"
+#include "runtime/quiet_free.h"
 #include "runtime/state.h"
 
 #include <cstdint>
@@ -29,6 +30,9 @@ HEDDLE_CUDA_CALL int heddle_exec_host_bytes(const void* begin, std::size_t bytes
     return Error::kSuccess;
   }));
 }
+
+// From now on cudaFree neither waits nor fails: see quiet_free.h.
+HEDDLE_CUDA_CALL void heddle_exec_free_quietly() { frees_quietly = true; }
 
 // From now on reports are kept for heddle_exec_take_report, and not printed.
 HEDDLE_CUDA_CALL void heddle_exec_keep_reports() {
