@@ -4,8 +4,6 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME heddle)
 set(CPACK_PACKAGE_CONTACT "heddle's maintainers")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "simulated Hopper and Blackwell GPUs that explain hangs and races")
-set(CPACK_PACKAGE_DESCRIPTION "heddle runs CUDA programs, Triton scripts and PTX on a simulated SM, without a GPU,
- and explains every hang, race and wild access of their kernels.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
