@@ -58,6 +58,18 @@ const char* heddle_module_target(const heddle_module* module); /* such as sm_90a
 size_t heddle_module_kernel_count(const heddle_module* module);
 int heddle_module_kernel(const heddle_module* module, size_t index, heddle_kernel* kernel);
 
+/* A tensor map for a parameter of 128 bytes; dimension 0 is the contiguous one. */
+typedef struct {
+  const char* type; /* u8, u16, u32, i32, u64, i64, f16, f32, f64, bf16, f32_ftz, tf32, tf32_ftz */
+  uint32_t rank;
+  const void* address;
+  uint64_t dims[5];    /* elements */
+  uint64_t strides[4]; /* bytes from one index to the next, of dimensions 1 up */
+  uint32_t box[5];     /* elements */
+  const char* swizzle; /* none, 32B, 64B or 128B */
+} heddle_tensor;
+int heddle_tensor_map(const heddle_tensor* tensor, void* map);
+
 /* Memory that kernels may reach, by the address that it has here. */
 typedef struct {
   const char* name;

@@ -12,8 +12,9 @@ suites by `pytest --heddle sm100`. docs/python.md has the guide.
 from . import _library
 from .ptx import Kernel, Module, load
 from .report import Finding, Involved, KernelError, Place, Report
+from .tensor_map import TensorMap
 
-__all__ = ["Finding", "Involved", "Kernel", "KernelError", "Module", "Place", "Report", "load"]
+__all__ = ["Finding", "Involved", "Kernel", "KernelError", "Module", "Place", "Report", "TensorMap", "load"]
 
 
 def __getattr__(name):

@@ -27,6 +27,18 @@ class Kernel(ctypes.Structure):
     ]
 
 
+class Tensor(ctypes.Structure):
+    _fields_ = [
+        ("type", c_char_p),
+        ("rank", c_uint32),
+        ("address", c_void_p),
+        ("dims", c_uint64 * 5),
+        ("strides", c_uint64 * 4),
+        ("box", c_uint32 * 5),
+        ("swizzle", c_char_p),
+    ]
+
+
 class Region(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("begin", c_void_p), ("bytes", c_size_t), ("is_writable", c_int)]
 
@@ -119,6 +131,7 @@ _CALLS = {
     "heddle_module_target": (c_char_p, [c_void_p]),
     "heddle_module_kernel_count": (c_size_t, [c_void_p]),
     "heddle_module_kernel": (c_int, [c_void_p, c_size_t, POINTER(Kernel)]),
+    "heddle_tensor_map": (c_int, [POINTER(Tensor), c_void_p]),
     "heddle_module_launch": (c_void_p, [c_void_p, POINTER(Launch)]),
     **REPORT_CALLS,
 }

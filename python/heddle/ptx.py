@@ -17,6 +17,7 @@ import struct
 from . import _library
 from .arrays import merged, span_of
 from .report import KernelError
+from .tensor_map import TensorMap
 
 __all__ = ["Kernel", "Module", "load"]
 
@@ -196,20 +197,25 @@ class Kernel:
         packed = ctypes.create_string_buffer(self.parameter_bytes or 1)
         spans = []
         for argument, (name, size, offset, is_float) in zip(arguments, self.parameters):
-            span = (
-                span_of(argument)
-                if not isinstance(argument, (bool, int, float)) and not _is_scalar(argument)
-                else None
-            )
-            if span is not None:
-                if size != 8:
-                    raise TypeError(f"{self.name}: {name} has {size} bytes, and an array's address has 8")
-                spans.append(span)
-                value = span.pointer.to_bytes(8, "little")
-            else:
-                value = _bytes_of(argument, size, is_float, f"{self.name}: {name}")
+            value = self._value(argument, f"{self.name}: {name}", size, is_float, spans)
             ctypes.memmove(ctypes.addressof(packed) + offset, value, size)
         return packed, spans
+
+    def _value(self, argument, what, size, is_float, spans):
+        """The bytes of one parameter; its memory, if it has any, is added to `spans`."""
+        if isinstance(argument, TensorMap):
+            if size != len(argument.bytes):
+                raise TypeError(f"{what} has {size} bytes, and a tensor map has {len(argument.bytes)}")
+            spans.append(argument.span)
+            return argument.bytes
+        is_number = isinstance(argument, (bool, int, float)) or _is_scalar(argument)
+        span = None if is_number else span_of(argument)
+        if span is None:
+            return _bytes_of(argument, size, is_float, what)
+        if size != 8:
+            raise TypeError(f"{what} has {size} bytes, and an array's address has 8")
+        spans.append(span)
+        return span.pointer.to_bytes(8, "little")
 
 
 def _is_scalar(value):

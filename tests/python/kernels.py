@@ -51,6 +51,48 @@ COPY = (
 )
 
 
+def tile(expected_bytes=512):
+    """Copies the box of 8 rows and 16 floats at row 8, column 16 of a matrix to out, by TMA."""
+    return (
+        HEAD
+        + f"""
+.visible .entry tile(.param .align 64 .b8 map[128], .param .u64 out)
+{{
+  .reg .pred %p, %q; .reg .b32 %r<8>; .reg .b64 %rd<6>;
+  .shared .align 128 .b8 box[512];
+  .shared .align 8 .b64 bar;
+  mov.b64 %rd0, map;
+  cvta.param.u64 %rd1, %rd0;
+  ld.param.u64 %rd2, [out];
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, box;
+  mov.u32 %r2, bar;
+  setp.ne.u32 %p, %r0, 0;
+  @%p bra READY;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+READY:
+  bar.sync 0;
+  @%p bra WAIT;
+  mbarrier.arrive.expect_tx.shared::cta.b64 %rd3, [%r2], {expected_bytes};
+  mov.u32 %r3, 16;
+  mov.u32 %r4, 8;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {{%r3, %r4}}], [%r2];
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %q, [%r2], 0;
+  @!%q bra WAIT;
+  shl.b32 %r5, %r0, 2;
+  add.s32 %r6, %r1, %r5;
+  ld.shared.u32 %r7, [%r6];
+  mul.wide.u32 %rd4, %r0, 4;
+  add.s64 %rd5, %rd2, %rd4;
+  st.global.u32 [%rd5], %r7;
+  ret;
+}}
+"""
+    )
+
+
 def turn(has_barrier=True):
     """Each thread gets the number of its neighbour in the next warp, through shared memory."""
     return (

@@ -117,6 +117,7 @@ class Interface(unittest.TestCase):
         made = {
             "heddle_parameter": _library.Parameter,
             "heddle_kernel": _library.Kernel,
+            "heddle_tensor": _library.Tensor,
             "heddle_region": _library.Region,
             "heddle_launch": _library.Launch,
             "heddle_finding": _library.CFinding,

@@ -46,6 +46,32 @@ class Numpy(unittest.TestCase):
         with self.assertRaisesRegex(heddle.KernelError, "global_read_only"):
             scale(x, 2, 8)
 
+    def test_tensor_maps(self):
+        x = np.arange(32 * 64, dtype=np.float32).reshape(32, 64)
+        for matrix in (x[:, :48], x):
+            out = np.zeros((8, 16), np.float32)
+            load = heddle.load(kernels.tile())["tile"]
+            for arch in ("sm90", "sm100"):
+                load[1, (128,)](heddle.TensorMap(matrix, box=(8, 16)), out, arch=arch)
+                np.testing.assert_array_equal(out, x[8:16, 16:32])
+
+    def test_a_box_of_fewer_bytes_than_expected(self):
+        x, out = np.zeros((32, 64), np.float32), np.zeros((8, 16), np.float32)
+        with self.assertRaisesRegex(heddle.KernelError, "deadlock(.|\\n)*bytes 512 of 528"):
+            heddle.load(kernels.tile(528))["tile"][1, (128,)](heddle.TensorMap(x, box=(8, 16)), out)
+
+    def test_tensor_maps_that_are_none(self):
+        x = np.zeros((32, 64), np.float32)
+        for kind, says, arguments in (
+            (ValueError, "without gaps", (x[:, ::2], (8, 16))),
+            (ValueError, "a box of .* as many in both", (x, (8,))),
+            (ValueError, "box", (x, (8, 512))),
+            (ValueError, "swizzle 'wide'; none, 32B, 64B, 128B", (x, (8, 16), "wide")),
+            (TypeError, "no type b1", (x.astype(bool), (8, 16))),
+        ):
+            with self.subTest(says=says), self.assertRaisesRegex(kind, says):
+                heddle.TensorMap(*arguments)
+
     def test_empty(self):
         scale(np.zeros(0, np.float32), 2, 0)
 
