@@ -132,7 +132,7 @@ void tell(State& card, const sim::Report& report) {
 std::string again_of(const Options& asked, std::uint64_t launch) {
   const std::size_t slot = asked.again.find("{}");
   if (slot == std::string::npos || asked.program.empty()) return asked.again;
-  const bool is_one = asked.schedules != 0 || asked.replay.launch != 0;
+  const bool is_one = asked.schedules != 0 || asked.exhaust != 0 || asked.replay.launch != 0;
   return std::string(asked.again)
       .replace(slot, 2, fmt::format("{{}}@{}{}", asked.program, is_one ? fmt::format("#{}", launch) : ""));
 }
@@ -226,7 +226,22 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   StreamOrder& order = card.streams.order;
   sim::History& history = order.begin(request.stream, request.is_programmatic);
   if (order.can_overlap(kernel.module->ptx()->launches_dependents())) how.history = &history;
-  const sim::Report report = sim::explore::repeat(how, many, run_once);
+  sim::Report report;
+  if (asked.exhaust == 0) {
+    try {
+      report = sim::explore::repeat(how, many, run_once);
+    } catch (const InputError& refusal) {
+      // Turns that do not fit the launch are a mistake in the command, not in the program.
+      if (how.schedule.kind != sim::Schedule::Kind::kTurns) throw;
+      say(refusal.what());
+      std::fflush(nullptr);
+      std::_Exit(2);
+    }
+  } else {
+    sim::explore::SearchedLaunch searched;
+    report = sim::explore::search(how, sim::Actors::kWarps, {.executions = asked.exhaust}, run_once, searched);
+    if (report.ok() || searched.counts.executions != 0) card.searches.add(searched, number, name);
+  }
   order.end();
   card.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ++card.launches;

@@ -44,6 +44,7 @@ Options read() {
   read_number(kSchedulesVariable, result.schedules);
   read_number(kSeedVariable, result.seed, std::uint64_t{0});
   read_number(kPctVariable, result.depth);
+  read_number(kExhaustVariable, result.exhaust);
   result.program = variable(kProgramVariable);
   if (const std::string_view text = variable(kScheduleVariable); !text.empty()) {
     result.replay = sim::ReplayToken::parse(text, result.program);

@@ -20,6 +20,7 @@ struct Options {
   std::uint32_t schedules = 0;                    // more of them that each launch is repeated under, and compared
   std::uint64_t seed = 1;                         // of the first of them
   std::uint32_t depth = 0;                        // they are those of PCT with this depth; 0: random
+  std::uint64_t exhaust = 0;                      // search each launch, up to so many executions; 0: do not
   std::uint64_t budget = std::uint64_t{1} << 40;  // instructions of a launch
   bool check_races = true;
   bool strict = false;  // formal findings end a launch
@@ -43,6 +44,7 @@ inline constexpr const char* kProgramVariable = "HEDDLE_EXEC_PROGRAM";
 inline constexpr const char* kSchedulesVariable = "HEDDLE_EXEC_SCHEDULES";
 inline constexpr const char* kSeedVariable = "HEDDLE_EXEC_SEED";
 inline constexpr const char* kPctVariable = "HEDDLE_EXEC_PCT";
+inline constexpr const char* kExhaustVariable = "HEDDLE_EXEC_EXHAUST";
 inline constexpr const char* kBudgetVariable = "HEDDLE_EXEC_BUDGET";
 inline constexpr const char* kRacesVariable = "HEDDLE_EXEC_RACES";
 inline constexpr const char* kStrictVariable = "HEDDLE_EXEC_STRICT";

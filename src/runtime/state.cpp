@@ -8,6 +8,8 @@
 #include <heddle/sim/accept.h>
 #include <heddle/sim/schedule.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -74,6 +76,26 @@ void show_schedules(const State& card) {
       static_cast<unsigned long long>(card.pct.steps));
 }
 
+void show_searches(const Searches& all) {
+  const Options& asked = options();
+  const auto number = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
+  std::fprintf(
+      stderr,
+      "heddle exec: %llu launches searched: %llu executions, %llu pruned, at most %llu decisions in one; "
+      "%llu completely\n",
+      number(all.complete + all.limited), number(all.executions), number(all.cut), number(all.depth),
+      number(all.complete));
+  if (all.limited != 0) {
+    std::fprintf(stderr,
+                 "heddle exec: %llu not completely, first %s: more than %llu executions; --limit allows more\n",
+                 number(all.limited), all.first_limited.c_str(), number(asked.exhaust));
+  }
+  if (all.too_long != 0) {
+    std::fprintf(stderr, "heddle exec: %llu ran under one schedule only, first %s, too long for a search\n",
+                 number(all.too_long), all.first_too_long.c_str());
+  }
+}
+
 // A launch that never came was not seen again.
 void check_replay(const State& card, int status) {
   const sim::ReplayToken& replay = options().replay;
@@ -91,6 +113,7 @@ void at_exit(int status, void* /*unused*/) {
   show_printed(card);
   std::fflush(stdout);
   if (options().schedules != 0) show_schedules(card);
+  if (options().exhaust != 0) show_searches(card.searches);
   summarise(card.formal, "formal", "; --strict makes them stop");
   summarise(card.accepted, "accepted", "");
   if (options().stats) show_stats(card);
@@ -109,6 +132,23 @@ void PctBound::add(std::uint64_t launch_actors, std::uint64_t launch_steps, std:
   const double launch_bound = sim::pct_bound(launch_actors, at_least_one, depth);
   if (launch_bound >= bound) return;
   *this = {launch_actors, at_least_one, launch_bound};
+}
+
+void Searches::add(const sim::explore::SearchedLaunch& searched, std::uint64_t launch,
+                   const std::string& kernel) {
+  const sim::explore::Exhausted& counts = searched.counts;
+  const std::string which = fmt::format("launch {}, {}", launch, kernel);
+  if (searched.is_too_long) {
+    if (too_long++ == 0)
+      first_too_long = fmt::format("{}: {} steps, and at most {} are searched", which, searched.steps,
+                                   sim::explore::SearchLimits{}.steps);
+    return;
+  }
+  if (!counts.is_complete && limited++ == 0) first_limited = which;
+  if (counts.is_complete) ++complete;
+  executions += counts.executions;
+  cut += counts.cut;
+  depth = std::max(depth, counts.depth);
 }
 
 State& state() {

@@ -12,6 +12,8 @@
 #include "runtime/module.h"
 #include "runtime/stream.h"
 
+#include "sim/explore/repeat.h"
+
 #include <heddle/sim/fault_code.h>
 
 #include <cstdint>
@@ -40,6 +42,20 @@ struct PctBound {
   void add(std::uint64_t launch_actors, std::uint64_t launch_steps, std::uint32_t depth);
 };
 
+// What became of the search of each launch.
+struct Searches {
+  std::uint64_t complete = 0;  // launches, as are the next two
+  std::uint64_t limited = 0;   // by the number of executions
+  std::uint64_t too_long = 0;  // not searched
+  std::uint64_t executions = 0;
+  std::uint64_t cut = 0;
+  std::uint64_t depth = 0;
+  std::string first_limited;  // "launch 3, kernel"
+  std::string first_too_long;
+
+  void add(const sim::explore::SearchedLaunch& searched, std::uint64_t launch, const std::string& kernel);
+};
+
 struct State {
   std::recursive_mutex mutex;
   Memory memory;
@@ -56,6 +72,7 @@ struct State {
   Told accepted;
   std::set<std::string> used_rules;  // that accepted something
   PctBound pct;
+  Searches searches;
   double seconds = 0;  // in launches
 
   bool keeps_reports = false;  // for the program itself, in place of telling them

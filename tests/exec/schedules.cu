@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
   cudaMemset(data, 0, 64 * sizeof(int));
   for (int turn = 0; turn < 2; ++turn) {
     if (is("last")) last<<<8, 32>>>(data);
+    if (is("last_of_two")) last<<<2, 32>>>(data);
     if (is("last_in_a_variable")) last_in_a_variable<<<8, 32>>>();
     if (is("floats")) sum_floats<<<12, 32>>>(reinterpret_cast<float*>(data));
     if (is("late")) {
@@ -52,10 +53,11 @@ int main(int argc, char** argv) {
       cudaMemset(data, 0, 64 * sizeof(int));
     }
     if (is("integers")) sum_integers<<<8, 32>>>(data);
+    if (is("few_integers")) sum_integers<<<3, 32>>>(data);
   }
   int sums[4] = {};
   const bool failed = cudaMemcpy(sums, data, sizeof(sums), cudaMemcpyDeviceToHost) != cudaSuccess;
   // Each launch has happened once, whatever the number of schedules.
-  if (is("integers")) std::printf("sums %d %d\n", sums[0], sums[3]);
+  if (is("integers") || is("few_integers")) std::printf("sums %d %d\n", sums[0], sums[3]);
   return failed ? 1 : 0;
 }

@@ -3,6 +3,7 @@
 // The search over all executions of a launch: it misses none, and runs few twice.
 #include "sim/explore/exhaust.h"
 
+#include <heddle/host/error.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/sim/global_memory.h>
@@ -114,6 +115,57 @@ TEST(Exhaust, AMistakeThatOneOrderHasIsFoundAndTheShortestKept) {
   EXPECT_EQ(search(2, kernel(6)).result.failed, 0u);
 }
 
+// A token says how to come to the mistake again; what the kernel does besides does not matter.
+TEST(Exhaust, TheShortestIsSeenAgainByItsSchedule) {
+  Words words = {};
+  sim::GlobalMemory memory;
+  memory.add("words", words.data(), sizeof(words));
+  const auto run = [&] {
+    if (isa::ctaid().x == 1) return visible_store(&words[0], 5u);
+    for (std::uint32_t i = 0; i < 3; ++i) visible_store(&words[0], i);
+    visible_store(&words[7], 0u);
+    if (isa::ld_global(&words[0]) == 5u) visible_store(words.data() + 8, 1u);
+  };
+  using Run = decltype(run);
+  const sim::KernelEntry entry{
+      .threads = 1, .shared_bytes = 0, .shared_alignment = 1, .run = [](const void* params, void*) {
+        (*static_cast<const Run*>(params))();
+      }};
+  const auto launch = [&](const sim::LaunchOptions& options) {
+    words = {};
+    return sim::launch_entry(options, {.grid = {2}}, entry, &run);
+  };
+  sim::LaunchOptions options{
+      .memory = &memory, .kernel = "words", .again = "words --schedule {}", .check_races = false};
+  const Exhausted result = sim::explore::exhaust(options, Actors::kThreads, 100, launch);
+  ASSERT_TRUE(result.shortest);
+  ASSERT_TRUE(result.schedule);
+  EXPECT_EQ(result.shortest->schedule, result.schedule->name());
+  EXPECT_NE(result.shortest->text().find("again: words --schedule " + result.schedule->name() + "\n"),
+            std::string::npos)
+      << result.shortest->text();
+  options.schedule = sim::Schedule::parse(result.schedule->name());
+  EXPECT_EQ(launch(options).text(), result.shortest->text());
+  options.schedule = sim::Schedule::parse("t");
+  EXPECT_TRUE(is_silent(launch(options)));
+  options.schedule = sim::Schedule::parse("t0.9");
+  EXPECT_THROW(launch(options), InputError);
+}
+
+// Whoever polls gives way to those that it waits for; no order is taken for a hang.
+TEST(Exhaust, PollingForAFlagIsNoHang) {
+  const Searched searched = search(2, [](Words& words) {
+    if (isa::ctaid().x == 1) return visible_store(&words[0], 1u);
+    do {
+      isa::fence_acq_rel_cta();
+    } while (isa::ld_global(&words[0]) == 0);
+    visible_store(&words[1], 1u);
+  });
+  EXPECT_EQ(searched.result.failed, 0u) << searched.result.shortest->text();
+  EXPECT_TRUE(searched.result.is_complete);
+  EXPECT_EQ(searched.outcomes.size(), 1u);
+}
+
 TEST(Exhaust, ASearchThatIsTooLargeSaysSo) {
   const Searched searched = search(
       3,
@@ -122,7 +174,7 @@ TEST(Exhaust, ASearchThatIsTooLargeSaysSo) {
       },
       false, 50);
   EXPECT_FALSE(searched.result.is_complete);
-  EXPECT_EQ(searched.result.executions, 50u);
+  EXPECT_EQ(searched.result.executions + searched.result.cut, 50u);
 }
 
 }  // namespace

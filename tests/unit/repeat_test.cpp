@@ -135,6 +135,51 @@ TEST(Repeat, OfTheSchedulesThatStopTheShortestIsKept) {
       << report.text();
 }
 
+TEST(Search, EveryOrderIsComparedWithTheFirstRun) {
+  Data data;
+  sim::explore::SearchedLaunch searched;
+  const sim::Report report =
+      sim::explore::search(options_for(data), sim::Actors::kThreads, {}, last_one_wins(data), searched);
+  ASSERT_TRUE(report.has("schedule_dependence")) << report.text();
+  EXPECT_TRUE(searched.counts.is_complete);
+  EXPECT_EQ(searched.counts.executions, 24u);  // orders of four stores to one word
+  EXPECT_EQ(searched.counts.failed, 0u);
+  EXPECT_NE(report.text().find("  18 of 24 executions write other bytes"), std::string::npos) << report.text();
+  EXPECT_NE(report.text().find("  and:   blocks with schedule t"), std::string::npos) << report.text();
+  EXPECT_EQ(data.words[7], 18u);
+
+  // The schedule that it names shows it.
+  sim::LaunchOptions again = options_for(data);
+  again.schedule = sim::Schedule::parse(report.schedule);
+  EXPECT_TRUE(is_silent(last_one_wins(data)(again, true)));
+  EXPECT_NE(data.words[7], 18u);
+}
+
+TEST(Search, ALaunchThatWritesTheSameIsSilentAndCounted) {
+  Data data;
+  sim::explore::SearchedLaunch searched;
+  const auto same = blocks(3, [&] { visible_store(&data.words[7], 5u); });
+  EXPECT_TRUE(is_silent(sim::explore::search(options_for(data), sim::Actors::kThreads, {}, same, searched)));
+  EXPECT_TRUE(searched.counts.is_complete);
+  EXPECT_EQ(searched.counts.executions, 6u);
+  EXPECT_GE(searched.counts.depth, 3u);
+}
+
+TEST(Search, LimitsAreKept) {
+  Data data;
+  sim::explore::SearchedLaunch searched;
+  const auto same = blocks(3, [&] { visible_store(&data.words[7], 5u); });
+  EXPECT_TRUE(is_silent(
+      sim::explore::search(options_for(data), sim::Actors::kThreads, {.executions = 4}, same, searched)));
+  EXPECT_FALSE(searched.counts.is_complete);
+  EXPECT_EQ(searched.counts.executions + searched.counts.cut, 4u);
+  searched = {};
+  EXPECT_TRUE(
+      is_silent(sim::explore::search(options_for(data), sim::Actors::kThreads, {.steps = 1}, same, searched)));
+  EXPECT_TRUE(searched.is_too_long);
+  EXPECT_EQ(searched.counts.executions, 0u);
+}
+
 TEST(Repeat, PrioritiesAreForTheStepsOfTheFirstRun) {
   EXPECT_EQ(sim::explore::schedule_of({.schedules = 9, .seed = 0x10, .depth = 3}, 2, 77).name(), "pct3.77.12");
   EXPECT_EQ(sim::explore::schedule_of({.schedules = 9, .seed = 0x10}, 2, 77).name(), "12");

@@ -39,10 +39,9 @@ TEST(Schedule, AnythingElseIsRefused) {
       (void)Schedule::parse(text);
       ADD_FAILURE() << "'" << text << "' was taken";
     } catch (const InputError& error) {
-      EXPECT_EQ(error.what(),
-                std::string("schedule '") + text +
-                    "': expected 'rr', a seed of 1 to 16 hexadecimal digits, such as 7f3a91c4, or a "
-                    "depth, steps and a seed, such as pct3.1000.7f");
+      EXPECT_EQ(error.what(), std::string("schedule '") + text +
+                                  "': expected 'rr', a seed of 1 to 16 hexadecimal digits, such as 7f3a91c4, a "
+                                  "depth, steps and a seed, such as pct3.1000.7f, or turns, such as w12.3-5.0");
     }
   }
 }
@@ -62,6 +61,17 @@ TEST(Schedule, PrioritiesHaveANameToo) {
     }
   }
   EXPECT_DOUBLE_EQ(sim::pct_bound(4, 10, 3), 1.0 / 400);
+}
+
+TEST(Schedule, TurnsHaveANameToo) {
+  const Schedule turns = Schedule::by_turns(sim::Actors::kWarps, {{12, 3}, {5, 0}});
+  EXPECT_EQ(turns.name(), "w12.3-5.0");
+  EXPECT_EQ(Schedule::parse("w12.3-5.0"), turns);
+  EXPECT_EQ(Schedule::parse("t0.1"), Schedule::by_turns(sim::Actors::kThreads, {{0, 1}}));
+  EXPECT_EQ(Schedule::parse("w").name(), "w");
+  for (const char* text : {"w1", "w1.", "w.1", "w1.2-", "w1.2--3.4", "wx.1", "w1.2.3", "w-1.2", "tt"}) {
+    EXPECT_THROW((void)Schedule::parse(text), InputError) << text;
+  }
 }
 
 TEST(ReplayToken, TextAndParseAreInverses) {

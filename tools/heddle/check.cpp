@@ -3,6 +3,8 @@
 #include "device.h"
 
 #include "sim/explore/cores.h"
+#include "sim/explore/exhaust.h"
+#include "sim/explore/guided.h"
 #include "sim/explore/repeat.h"
 
 #include <heddle/host/error.h>
@@ -56,6 +58,7 @@ void show_progress(std::uint64_t done, std::uint64_t all) {
 std::string again_of(const CheckOptions& options) {
   std::string again = "heddle check tile_copy";
   if (!options.mistake.empty()) again += " --mistake " + options.mistake;
+  if (options.tiles != 0) again += fmt::format(" --tiles {}", options.tiles);
   if (options.stages != 4) again += fmt::format(" --stages {}", options.stages);
   if (options.consumer_warps != 4) again += fmt::format(" --consumers {}", options.consumer_warps);
   if (options.cluster != 1) again += fmt::format(" --cluster {}", options.cluster);
@@ -75,8 +78,10 @@ std::string mistake_list() {
 
 void add_check_options(CLI::App& command, CheckOptions& options) {
   command.add_option("--device", options.device, "auto, cuda:N, sim:sm90 or sim:sm100")->capture_default_str();
-  add_schedule_options(command, options.schedule, options.schedules, options.seed, options.depth);
+  add_schedule_options(command, options);
   command.add_option("--mistake", options.mistake, mistake_list());
+  command.add_option("--tiles", options.tiles, "Tiles to copy, 1 to 1000; a search needs few")
+      ->check(CLI::Range(1, 1000));
   command.add_option("--stages", options.stages, "1 to 8")->capture_default_str();
   command.add_option("--consumers", options.consumer_warps, "Warps that store, 1 to 4")->capture_default_str();
   command.add_option("--cluster", options.cluster, "CTAs in a cluster, 1 or 2")->capture_default_str();
@@ -92,16 +97,17 @@ int check(const CheckOptions& options) {
     throw InputError(fmt::format("kernel '{}': there is tile_copy", options.kernel));
   }
   const DeviceId device = find_device(options.device);
-  TileCopyProblem problem{.rank = 2,
-                          .element_bytes = 2,
-                          .dims = {200, 300},
-                          .box = {64, 32},
-                          .swizzle_bytes = 128,
-                          .stages = options.stages,
-                          .consumer_warps = options.consumer_warps,
-                          .cluster = options.cluster,
-                          .ctas = options.mistake.empty() ? 2 * options.cluster : options.cluster,
-                          .mistake = options.mistake};
+  TileCopyProblem problem{
+      .rank = 2,
+      .element_bytes = 2,
+      .dims = {options.tiles == 0 ? 200u : 64u, options.tiles == 0 ? 300u : 32 * options.tiles},
+      .box = {64, 32},
+      .swizzle_bytes = 128,
+      .stages = options.stages,
+      .consumer_warps = options.consumer_warps,
+      .cluster = options.cluster,
+      .ctas = options.cluster * (options.mistake.empty() && !options.exhaust ? 2 : 1),
+      .mistake = options.mistake};
   std::mt19937_64 generator(options.seed);
   std::vector<unsigned char> source(plan_tile_copy(problem).tensor_bytes);
   for (unsigned char& byte : source) byte = static_cast<unsigned char>(generator());
@@ -128,10 +134,32 @@ int check(const CheckOptions& options) {
   const sim::Schedule first =
       sim::ReplayToken::parse(options.schedule.empty() ? "rr" : options.schedule, options.kernel).schedule;
   // A GPU has a schedule of its own.
-  const std::uint32_t others = device.is_gpu() || !options.schedule.empty() ? 0 : options.schedules;
+  const std::uint32_t others =
+      device.is_gpu() || !options.schedule.empty() || options.exhaust ? 0 : options.schedules;
   Tally tally;
   const TileCopyResult result = run(first);
   tally.add(judge(result, first, 0));
+  std::string searched;
+  if (options.exhaust && tally.shortest) searched = "the first schedule is not well: nothing was searched\n";
+  if (options.exhaust && !tally.shortest) {
+    if (device.is_gpu()) throw InputError("check: --exhaust needs the simulated SM; --device sim:sm90");
+    Verdict last;
+    const sim::explore::Exhausted all = sim::explore::walk_orders(
+        {.kernel = options.kernel}, sim::Actors::kLockstep, options.limit,
+        [&](const sim::LaunchOptions& watched) {
+          const sim::explore::Guided guided(watched);
+          last = judge(run(first), first, tally.runs);
+          return sim::explore::Execution{last.text.empty(), last.switches};
+        },
+        [&](const sim::Schedule&) {
+          tally.add(last);
+          show_progress(tally.runs, options.limit + 1);
+        });
+    if (all.schedule) tally.shortest->text = judge(run(*all.schedule), *all.schedule, 0).text;
+    searched = fmt::format(
+        "search of every order of warps and copies: {} executions, {} pruned, at most {} decisions in one; {}\n",
+        all.executions, all.cut, all.depth, all.is_complete ? "complete" : "not complete: --limit allows more");
+  }
   const sim::explore::Repetition how{others, options.seed, options.depth, 0};
   const std::uint64_t steps = std::max<std::uint64_t>(result.outcome.steps, 1);
   std::mutex mutex;
@@ -166,7 +194,8 @@ int check(const CheckOptions& options) {
   } else {
     if (!result.outcome.remarks.empty()) fmt::print("{}\n", result.outcome.remarks);
     fmt::print("{}tile_copy on {}: {} schedules, {} with a report, {} with a wrong output\n{}",
-               found.empty() ? "" : found + "\n", device.name(), tally.runs, tally.reports, tally.wrong, bound);
+               found.empty() ? "" : found + "\n", device.name(), tally.runs, tally.reports, tally.wrong,
+               bound + searched);
   }
   return well ? kWell : kFailed;
 }

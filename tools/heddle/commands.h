@@ -32,19 +32,25 @@ struct InfoOptions {
 };
 int info(const InfoOptions& options);
 
-// --schedule, --schedules, --seed and --pct, as `check` and `exec` have them. Counts are checked before anything
-// runs.
-void add_schedule_options(CLI::App& command, std::string& schedule, std::uint32_t& schedules, std::uint64_t& seed,
-                          std::uint32_t& depth);
+// Which schedules `check` and `exec` run.
+struct ScheduleOptions {
+  std::string schedule;          // a token; empty: round robin and then `schedules` more
+  std::uint32_t schedules = 0;   // of which each begins from the same memory
+  std::uint64_t seed = 1;        // of the first of them
+  std::uint32_t depth = 0;       // they are those of PCT; 0: random
+  bool exhaust = false;          // every order that can matter instead,
+  std::uint64_t limit = 10'000;  // up to so many executions of a launch
+};
+// Counts are checked before anything runs.
+void add_schedule_options(CLI::App& command, ScheduleOptions& options);
 
-struct CheckOptions {
+struct CheckOptions : ScheduleOptions {
+  CheckOptions() { schedules = 100; }
+
   std::string kernel = "tile_copy";
   std::string device = "sim:sm90";
-  std::string schedule;  // a token; empty: round robin and then `schedules` more
-  std::uint32_t schedules = 100;
-  std::uint64_t seed = 1;   // of the first of them
-  std::uint32_t depth = 0;  // they are those of PCT; 0: random
   std::string mistake;
+  std::uint32_t tiles = 0;  // 0: those of a tensor of 200 x 300 elements, 40
   std::uint32_t stages = 4;
   std::uint32_t consumer_warps = 4;
   std::uint32_t cluster = 1;
@@ -101,14 +107,10 @@ CLI::App* add_bench(CLI::App& app, bench::MatmulBenchOptions& options);
 // Throws InputError where there is no GPU, or no part of the program for one.
 int bench(const bench::MatmulBenchOptions& options);
 
-struct ExecOptions {
+struct ExecOptions : ScheduleOptions {
   std::string arch = "sm90";
   std::uint32_t sms = 16;
-  std::string schedule;         // a token; empty: round robin
-  std::uint32_t schedules = 0;  // more of them that each launch is repeated under
-  std::uint64_t seed = 1;       // of the first of them
-  std::uint32_t depth = 0;      // they are those of PCT; 0: random
-  std::uint64_t budget = 0;     // instructions of a launch; 0: as many as it takes
+  std::uint64_t budget = 0;  // instructions of a launch; 0: as many as it takes
   bool no_races = false;
   bool strict = false;                    // formal findings end a launch
   std::vector<std::string> accept;        // mistakes that do not end a launch, as sim::AcceptRule has them

@@ -155,10 +155,11 @@ void set_options(const ExecOptions& options) {
     set_number(runtime::kSeedVariable, options.seed);
     if (options.depth != 0) set_number(runtime::kPctVariable, options.depth);
   }
+  if (options.exhaust) set_number(runtime::kExhaustVariable, options.limit);
   setenv(runtime::kStatsVariable, options.stats ? "1" : "0", 1);
   if (!options.trace.empty()) {
-    if (options.schedules != 0 && options.schedule.empty()) {
-      throw InputError("exec: --trace draws one run; give --schedule SEED instead of --schedules");
+    if ((options.schedules != 0 && options.schedule.empty()) || options.exhaust) {
+      throw InputError("exec: --trace draws one run; give --schedule SEED instead of --schedules or --exhaust");
     }
     sim::Trace::check_path(options.trace);
     // The program may change its folder.
@@ -197,7 +198,7 @@ CLI::App* add_exec(CLI::App& app, ExecOptions& options) {
   command->prefix_command();
   command->add_option("--arch", options.arch, "sm90 or sm100")->capture_default_str();
   command->add_option("--sms", options.sms, "How many SMs the card has")->capture_default_str();
-  add_schedule_options(*command, options.schedule, options.schedules, options.seed, options.depth);
+  add_schedule_options(*command, options);
   command->add_option("--budget", options.budget,
                       "Instructions after which a launch is stopped with a report of where each warp is");
   command->add_flag("--no-races", options.no_races, "Do not look for races: faster");

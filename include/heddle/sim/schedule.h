@@ -7,16 +7,36 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace heddle::sim {
 
+// Who takes turns, beside copies and other work in flight.
+enum class Actors : std::uint8_t {
+  kThreads,  // each goes on its own: kernels in C++
+  kWarps,    // the front end lets lanes of a warp go together: PTX
+  kLockstep  // kernels in C++ whose warps go on together: each lane has its turn in the turn of its warp
+};
+
+// After so many decisions, in which nobody is named, the one with this number among those that can go has its
+// turn.
+struct Turn {
+  std::uint64_t after;
+  std::uint32_t actor;
+
+  friend bool operator==(const Turn&, const Turn&) = default;
+};
+
 struct Schedule {
-  enum class Kind : std::uint8_t { kRoundRobin, kRandom, kPct };
+  enum class Kind : std::uint8_t { kRoundRobin, kRandom, kPct, kTurns };
 
   Kind kind = Kind::kRoundRobin;
   std::uint64_t seed = 0;
   std::uint32_t depth = 0;  // kPct only, as are the steps
   std::uint64_t steps = 0;
+  Actors actors = Actors::kThreads;  // kTurns only, as are the turns
+  std::vector<Turn> turns = {};
 
   static Schedule round_robin() { return {}; }
   static Schedule random(std::uint64_t seed) { return {Kind::kRandom, seed}; }
@@ -29,7 +49,15 @@ struct Schedule {
   }
   static constexpr std::uint32_t kMaxDepth = 64;
 
-  // "rr", the seed in hexadecimal, or "pct3.1000.7f": depth, steps and seed. Throws InputError for anything else.
+  // Whoever went last goes on as long as it can, then the first that can; but for these turns. A search names its
+  // executions so.
+  static Schedule by_turns(Actors actors, std::vector<Turn> turns) {
+    return {Kind::kTurns, 0, 0, 0, actors, std::move(turns)};
+  }
+
+  // "rr", the seed in hexadecimal, "pct3.1000.7f": depth, steps and seed, or "w12.3-5.0": turns of warps ("t": of
+  // threads, "l": of lanes in lockstep), number 3 after 12 decisions and number 0 after 5 more. Throws InputError
+  // for anything else.
   static Schedule parse(std::string_view text);
   std::string name() const;
 

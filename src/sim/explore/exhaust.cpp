@@ -3,6 +3,7 @@
 
 #include "sim/explore/footprint.h"
 #include "sim/explore/strategy.h"
+#include "sim/explore/turns.h"
 #include "sim/machine/machine.h"
 
 #include <heddle/host/error.h>
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -20,8 +20,10 @@ namespace heddle::sim::explore {
 
 namespace {
 
-using Actor = std::uint64_t;
-constexpr Actor kCopy = Actor{1} << 63;
+// An actor that does the same so often, or goes on for so long, may poll for what another does. Others go first,
+// then; which of the orders is run first makes no difference to the search.
+constexpr std::uint32_t kPatience = 16;
+constexpr std::uint32_t kLongPatience = 1'000;
 
 struct Sleeper {
   Actor actor;
@@ -50,27 +52,34 @@ bool has(const std::vector<Sleeper>& list, Actor actor) {
 // One path after the other.
 class Search final : public Strategy {
  public:
-  Search(Actors actors, bool has_data) : actors_(actors), recorder_(has_data) {}
+  Search(Actors actors, bool has_data) : actors_(actors), candidates_(actors), recorder_(has_data) {}
 
   FootprintRecorder& recorder() { return recorder_; }
 
   void begin() {
     recorder_.forget_all();
+    candidates_.begin();
+    turns_.begin();
     depth_ = 0;
     is_cut_ = false;
     turn_ = 0;
+    alone_ = 0;
+    same_ = 0;
   }
 
   Choice choose(const machine::Machine& machine) override {
-    list_enabled(machine);
+    if (const std::optional<Choice> lane = candidates_.unfinished(machine)) return *lane;
+    candidates_.list(machine);
     end_step();
     if (!is_cut_ && depth_ == path_.size()) push_state();
     if (is_cut_) return any();
-    const auto chosen = choices_.find(path_[depth_].chosen);
-    if (chosen == choices_.end()) {
+    const auto chosen = candidates_.choices().find(path_[depth_].chosen);
+    if (chosen == candidates_.choices().end()) {
       is_cut_ = is_other_ = true;
       return any();
     }
+    turns_.went(candidates_, chosen->first);
+    candidates_.go(machine, chosen->second);
     ++depth_;
     return chosen->second;
   }
@@ -83,6 +92,8 @@ class Search final : public Strategy {
     if (path_.size() > depth_) path_.resize(depth_);
     look_for_swaps();
   }
+  std::size_t depth() const { return depth_; }
+  Schedule schedule() const { return Schedule::by_turns(actors_, turns_.turns()); }
   bool is_cut() const { return is_cut_; }
   bool is_other() const { return is_other_; }  // the launch did not do what it had done before
 
@@ -108,25 +119,8 @@ class Search final : public Strategy {
  private:
   // The end of a run that has been seen: everybody in turn.
   Choice any() {
-    return std::next(choices_.begin(), static_cast<std::ptrdiff_t>(turn_++ % choices_.size()))->second;
-  }
-
-  void list_enabled(const machine::Machine& machine) {
-    choices_.clear();
-    const std::vector<machine::Thread*>& ready = machine.ready();
-    for (std::size_t r = 0; r < ready.size(); ++r) {
-      const machine::Thread& thread = *ready[r];
-      const std::uint32_t tid = actors_ == Actors::kWarps ? thread.warp() : thread.tid;
-      choices_.try_emplace(std::uint64_t{thread.cta->linear} << 10 | tid, Choice{false, r, 0});
-    }
-    // Copies have numbers; what else is in flight goes by its place, and in that order.
-    const auto& copies = machine.tma().copies();
-    for (std::size_t c = 0; c < copies.size(); ++c) {
-      choices_.try_emplace(kCopy | copies[c]->id, Choice{true, c, 0});
-    }
-    if (machine.in_flight() > copies.size()) {
-      choices_.try_emplace(kCopy, Choice{true, copies.size(), 0});
-    }
+    const auto& choices = candidates_.choices();
+    return std::next(choices.begin(), static_cast<std::ptrdiff_t>(turn_++ % choices.size()))->second;
   }
 
   // What has happened since the last choice belongs to the step that was chosen.
@@ -139,11 +133,14 @@ class Search final : public Strategy {
     State& last = path_[depth_ - 1];
     last.step = recorder_.take();
     last.issued = recorder_.take_issued();
+    const bool goes_on = depth_ > 1 && path_[depth_ - 2].chosen == last.chosen;
+    alone_ = goes_on ? alone_ + 1 : 0;
+    same_ = goes_on && path_[depth_ - 2].step == last.step ? same_ + 1 : 0;
   }
 
   void push_state() {
     State state;
-    for (const auto& [actor, choice] : choices_) state.enabled.push_back(actor);
+    for (const auto& [actor, choice] : candidates_.choices()) state.enabled.push_back(actor);
     Actor before = 0;
     if (!path_.empty()) {
       const State& last = path_.back();
@@ -155,11 +152,21 @@ class Search final : public Strategy {
       }
     }
     const auto is_awake = [&](Actor actor) { return !has(state.sleeping, actor); };
+    const auto first_that = [&](const auto& is_wanted) {
+      return std::find_if(state.enabled.begin(), state.enabled.end(), is_wanted);
+    };
     // As few switches as can be.
-    if (!path_.empty() && has(state.enabled, before) && is_awake(before)) {
+    const bool can_go_on = !path_.empty() && has(state.enabled, before) && is_awake(before);
+    const auto next = first_that([&](Actor actor) { return actor != before && is_awake(actor); });
+    // It polls for what only those can do whose next steps were seen: so was whatever comes of them.
+    if (can_go_on && same_ > kLongPatience && next == state.enabled.end() && state.enabled.size() > 1) {
+      is_cut_ = true;
+      return;
+    }
+    if (can_go_on && ((same_ < kPatience && alone_ < kLongPatience) || next == state.enabled.end())) {
       state.chosen = before;
     } else {
-      const auto first = std::find_if(state.enabled.begin(), state.enabled.end(), is_awake);
+      const auto first = can_go_on ? next : first_that(is_awake);
       if (first == state.enabled.end()) {
         is_cut_ = true;
         return;
@@ -178,6 +185,14 @@ class Search final : public Strategy {
     // clocks[j][c]: so many of the first steps, up to the last of actor c among them, are before step j or it
     // itself.
     std::vector<std::vector<std::size_t>> clocks(path_.size(), std::vector<std::size_t>(width, 0));
+    // repeats[j]: how often its actor had done the same in a row, step j included.
+    std::vector<std::uint32_t> repeats(path_.size(), 1);
+    const auto polls_before = [&](std::size_t i, Actor actor) {
+      while (i-- > 0) {
+        if (path_[i].chosen == actor) return repeats[i] > kPatience;
+      }
+      return false;
+    };
     std::unordered_map<Actor, std::size_t> last_of;   // the last step of each actor
     std::unordered_map<Actor, std::size_t> began_by;  // the step that has begun a copy
     for (std::size_t j = 0; j < path_.size(); ++j) {
@@ -187,13 +202,14 @@ class Search final : public Strategy {
         for (std::size_t c = 0; c < width; ++c) clock[c] = std::max(clock[c], clocks[i][c]);
       };
       if (const auto last = last_of.find(actor); last != last_of.end()) {
+        if (path_[last->second].step == path_[j].step) repeats[j] = repeats[last->second] + 1;
         join(last->second);
       } else if (const auto began = began_by.find(actor); began != began_by.end()) {
         join(began->second);
       }
       for (std::size_t i = j; i-- > 0;) {
         if (clock[column_of(path_[i].chosen)] > i || !are_dependent(path_[i].step, path_[j].step)) continue;
-        if (!has_woken(i, j)) want_swap(i, j, clocks, column_of);
+        if (!has_woken(i, j) && !polls_before(i, actor)) want_swap(i, j, clocks, column_of);
         join(i);
       }
       clock[column_of(actor)] = j + 1;
@@ -239,45 +255,79 @@ class Search final : public Strategy {
   }
 
   Actors actors_;
+  Candidates candidates_;
+  TurnRecorder turns_;
   FootprintRecorder recorder_;
   std::vector<State> path_;
   std::size_t depth_ = 0;  // steps chosen in this run
   bool is_cut_ = false;    // all that could go next is asleep: the rest of the run has been seen
   bool is_other_ = false;
   std::size_t turn_ = 0;
-  std::map<Actor, Choice> choices_;
+  std::uint32_t alone_ = 0;  // turns of one actor in a row
+  std::uint32_t same_ = 0;   // of those the last in which it did the same
 };
 
 }  // namespace
 
-Exhausted exhaust(const LaunchOptions& options, Actors actors, std::uint64_t most,
-                  const std::function<Report(const LaunchOptions&)>& run_once) {
+namespace {
+
+[[noreturn]] void refuse_other(const LaunchOptions& options) {
+  throw InputError(
+      fmt::format("search of {}: it does not repeat itself; is its memory as it was?", options.kernel));
+}
+
+}  // namespace
+
+Exhausted walk_orders(const LaunchOptions& options, Actors actors, std::uint64_t most,
+                      const std::function<Execution(const LaunchOptions&)>& run_once,
+                      const std::function<void(const Schedule&)>& ended) {
   Search search(actors, !options.check_races);
   LaunchOptions watched = options;
   watched.strategy = &search;
   watched.observers.push_back(&search.recorder());
   Exhausted result;
+  std::uint64_t fewest = 0;  // switches of what failed
   do {
-    if (result.executions == most) return result;
+    if (result.executions + result.cut == most) return result;
     search.begin();
-    Report report = run_once(watched);
+    const Execution one = run_once(watched);
     search.end();
-    if (search.is_other()) {
-      throw InputError(
-          fmt::format("search of {}: it does not repeat itself; is its memory as it was?", options.kernel));
-    }
+    if (search.is_other()) refuse_other(options);
+    result.depth = std::max<std::uint64_t>(result.depth, search.depth());
     if (search.is_cut()) {
       ++result.cut;
       continue;
     }
     ++result.executions;
-    if (report.ok()) continue;
-    ++result.failed;
-    if (!result.shortest || report.stats.thread_switches < result.shortest->stats.thread_switches) {
-      result.shortest = std::move(report);
+    if (ended) ended(search.schedule());
+    if (one.is_well) continue;
+    if (result.failed++ == 0 || one.switches < fewest) {
+      fewest = one.switches;
+      result.schedule = search.schedule();
     }
   } while (search.advance());
   result.is_complete = true;
+  return result;
+}
+
+Exhausted exhaust(const LaunchOptions& options, Actors actors, std::uint64_t most,
+                  const std::function<Report(const LaunchOptions&)>& run_once,
+                  const std::function<void(const Report&, const Schedule&)>& ended) {
+  Report last;
+  Exhausted result = walk_orders(
+      options, actors, most,
+      [&](const LaunchOptions& watched) {
+        last = run_once(watched);
+        return Execution{last.ok(), last.stats.thread_switches};
+      },
+      [&](const Schedule& schedule) {
+        if (ended) ended(last, schedule);
+      });
+  if (!result.schedule) return result;
+  LaunchOptions again = options;
+  again.schedule = *result.schedule;
+  result.shortest = run_once(again);
+  if (result.shortest->ok()) refuse_other(options);
   return result;
 }
 

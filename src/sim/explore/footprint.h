@@ -24,6 +24,8 @@ struct Touch {
   std::uint64_t object;
   TouchKind kind;
   std::uint64_t phase = 0;
+
+  friend bool operator==(const Touch&, const Touch&) = default;
 };
 
 using Footprint = std::vector<Touch>;

@@ -103,6 +103,7 @@ struct Found {
   Report report;
   std::uint64_t switches = 0;
   std::uint64_t number = 0;
+  Schedule schedule = {};
 
   bool is_shorter_than(const std::optional<Found>& other) const {
     return !other || std::pair(switches, number) < std::pair(other->switches, other->number);
@@ -111,22 +112,44 @@ struct Found {
 
 class Repeater {
  public:
-  Repeater(const LaunchOptions& options, const Repetition& how, const RunOnce& run_once)
-      : options_(options), how_(how), run_once_(run_once), live_(writable_regions(*options.memory)) {}
+  Repeater(const LaunchOptions& options, const RunOnce& run_once)
+      : options_(options), run_once_(run_once), live_(writable_regions(*options.memory)) {}
 
-  Report run() {
-    const std::uint32_t workers = check_memory();
-    before_.emplace(*options_.memory);
-    Report report = launch(options_, first_, true);
+  Report repeat(const Repetition& how) {
+    const std::uint32_t workers = check_memory(std::min(how.workers == 0 ? cores() : how.workers, how.schedules));
+    Report report = run_first();
     if (!report.ok()) return report;
-    steps_ = std::max<std::uint64_t>(report.stats.steps, 1);
-    remember(report);
     std::vector<std::unique_ptr<Replica>> replicas(workers);
-    on_cores(workers, how_.schedules, [&](std::uint32_t worker, std::uint64_t number) {
+    const std::uint64_t steps = std::max<std::uint64_t>(report.stats.steps, 1);
+    on_cores(workers, how.schedules, [&](std::uint32_t worker, std::uint64_t number) {
       if (!replicas[worker]) replicas[worker] = std::make_unique<Replica>(before_->memory());
-      run_again(*replicas[worker], number);
+      run_again(*replicas[worker], schedule_of(how, number, steps), number);
     });
-    return summary(std::move(report));
+    return summary(std::move(report), fmt::format("{} other schedules", how.schedules));
+  }
+
+  Report search(Actors actors, const SearchLimits& limits, SearchedLaunch& searched) {
+    check_memory(1);
+    Report report = run_first();
+    searched.steps = report.stats.steps;
+    searched.is_too_long = report.ok() && report.stats.steps > limits.steps;
+    if (!report.ok() || searched.is_too_long) return report;
+    const Replica replica(before_->memory());
+    Pages pages;
+    std::uint64_t number = 0;
+    searched.counts = exhaust(
+        options_of(replica, options_.schedule), actors, limits.executions,
+        [&](const LaunchOptions& options) {
+          restore(replica.regions(), before_->regions(), pages);
+          WrittenPages written;
+          Report one = launch(options, written);
+          pages = std::move(written.pages);
+          pages.insert(first_.pages.begin(), first_.pages.end());
+          return one;
+        },
+        [&](const Report& one, const Schedule& schedule) { account(replica, schedule, pages, one, number++); });
+    if (searched.counts.shortest) stop_->report = *searched.counts.shortest;
+    return summary(std::move(report), fmt::format("{} executions", searched.counts.executions));
   }
 
  private:
@@ -134,18 +157,24 @@ class Repeater {
 
   static Places places_of(const Diagnosis& one) { return {one.code, one.places}; }
 
-  // How many workers there is memory for: each has a copy, beside the one that all begin from.
-  std::uint32_t check_memory() const {
+  // How many of these workers there is memory for: each has a copy, beside the one that all begin from.
+  std::uint32_t check_memory(std::uint32_t wanted) const {
     std::uint64_t bytes = 0;
     for (const RegionBytes& region : live_) bytes += region.bytes;
-    const std::uint64_t wanted = std::min(how_.workers == 0 ? cores() : how_.workers, how_.schedules);
     const std::uint64_t available = available_bytes();
-    if (bytes == 0 || bytes * (wanted + 1) <= available) return static_cast<std::uint32_t>(wanted);
+    if (bytes == 0 || bytes * (std::uint64_t{wanted} + 1) <= available) return wanted;
     if (available / bytes >= 2) return static_cast<std::uint32_t>(available / bytes - 1);
     throw InputError(
         fmt::format("many schedules of {}: they need two copies of the {} bytes that it can write to, "
-                    "and {} bytes of memory are free; without --schedules it needs none",
+                    "and {} bytes of memory are free; without --schedules or --exhaust it needs none",
                     options_.kernel, bytes, available));
+  }
+
+  Report run_first() {
+    before_.emplace(*options_.memory);
+    Report report = launch(options_, first_, true);
+    if (report.ok()) remember(report);
+    return report;
   }
 
   Report launch(LaunchOptions options, Observer& observer, bool is_first = false) const {
@@ -163,25 +192,29 @@ class Repeater {
     return options;
   }
 
-  void run_again(const Replica& replica, std::uint64_t number) {
-    const Schedule schedule = schedule_of(how_, number, steps_);
+  void run_again(const Replica& replica, const Schedule& schedule, std::uint64_t number) {
     WrittenPages written;
-    Report report = launch(options_of(replica, schedule), written);
+    const Report report = launch(options_of(replica, schedule), written);
     Pages& pages = written.pages;
     if (pages != first_.pages) pages.insert(first_.pages.begin(), first_.pages.end());
-    const std::uint64_t switches = report.stats.thread_switches;
+    account(replica, schedule, pages, report, number);
+    restore(replica.regions(), before_->regions(), pages);
+  }
+
+  // Judges a run that has written to no other pages of the replica than these.
+  void account(const Replica& replica, const Schedule& schedule, const Pages& pages, const Report& report,
+               std::uint64_t number) {
+    Found found{report, report.stats.thread_switches, number, schedule};
     if (!report.ok()) {
       const std::lock_guard lock(mutex_);
       ++stopped_;
-      Found found{std::move(report), switches, number};
       if (found.is_shorter_than(stop_)) stop_ = std::move(found);
-    } else {
-      const std::vector<std::uint64_t> differing = differences(replica.regions(), live_, pages);
-      if (!differing.empty()) judge(replica, schedule, pages, differing, {{}, switches, number});
-      const std::lock_guard lock(mutex_);
-      remember(report);
+      return;
     }
-    restore(replica.regions(), before_->regions(), pages);
+    const std::vector<std::uint64_t> differing = differences(replica.regions(), live_, pages);
+    if (!differing.empty()) judge(replica, pages, differing, std::move(found));
+    const std::lock_guard lock(mutex_);
+    remember(report);
   }
 
   // What a run has told and did not stop for.
@@ -193,8 +226,9 @@ class Repeater {
 
   // Makes a report of what differs under that schedule: if it is worse than what is known, the reason why the
   // launch is wrong; else formal or accepted.
-  void judge(const Replica& replica, const Schedule& schedule, const Pages& pages,
-             const std::vector<std::uint64_t>& differing, Found found) {
+  void judge(const Replica& replica, const Pages& pages, const std::vector<std::uint64_t>& differing,
+             Found found) {
+    const Schedule& schedule = found.schedule;
     {
       const std::lock_guard lock(mutex_);
       ++differing_;
@@ -251,7 +285,7 @@ class Repeater {
 
     const std::lock_guard lock(mutex_);
     if (!rule && (!is_of_sums || options_.strict)) {
-      found.report.diagnoses.push_back(std::move(diagnosis));
+      found.report.diagnoses = {std::move(diagnosis)};
       if (found.is_shorter_than(difference_)) difference_ = std::move(found);
       return;
     }
@@ -275,7 +309,8 @@ class Repeater {
     return std::nullopt;
   }
 
-  Report summary(Report report) {
+  // `all`: what there was beside the first run.
+  Report summary(Report report, const std::string& all) {
     report.formal.clear();
     report.accepted.clear();
     for (auto& [places, told] : told_) {
@@ -284,21 +319,18 @@ class Repeater {
     const std::optional<Found>& worst = stop_ ? stop_ : difference_;
     if (!worst) return report;
     report.diagnoses = worst->report.diagnoses;
-    report.schedule = schedule_of(how_, worst->number, steps_).name();
-    report.diagnoses.back().text +=
-        fmt::format("  {} of {} other schedules {}; this one has the fewest switches of threads, {}\n",
-                    stop_ ? stopped_ : differing_, how_.schedules,
-                    stop_ ? "end with a report" : "write other bytes", worst->switches);
+    report.schedule = worst->schedule.name();
+    report.diagnoses.back().text += fmt::format(
+        "  {} of {} {}; this one has the fewest switches of threads, {}\n", stop_ ? stopped_ : differing_, all,
+        stop_ ? "end with a report" : "write other bytes", worst->switches);
     return report;
   }
 
   const LaunchOptions& options_;
-  const Repetition& how_;
   const RunOnce& run_once_;
   const std::vector<RegionBytes> live_;  // what the first run writes to
   std::optional<Replica> before_;        // never written to
   WrittenPages first_;
-  std::uint64_t steps_ = 1;
 
   std::mutex mutex_;                                   // of all below
   std::map<Places, std::pair<Diagnosis, bool>> told_;  // and whether it was accepted
@@ -317,12 +349,27 @@ Schedule schedule_of(const Repetition& how, std::uint64_t number, std::uint64_t 
                         : Schedule::pct(how.depth, std::max<std::uint64_t>(steps, 1), seed);
 }
 
-Report repeat(const LaunchOptions& options, const Repetition& how, const RunOnce& run_once) {
+namespace {
+
+// A launch that touches no global memory has none to be restored.
+LaunchOptions with_memory(LaunchOptions options) {
   static const GlobalMemory no_memory;
+  if (options.memory == nullptr) options.memory = &no_memory;
+  return options;
+}
+
+}  // namespace
+
+Report repeat(const LaunchOptions& options, const Repetition& how, const RunOnce& run_once) {
   if (how.schedules == 0) return run_once(options, true);
-  LaunchOptions with_memory = options;
-  if (with_memory.memory == nullptr) with_memory.memory = &no_memory;
-  return Repeater(with_memory, how, run_once).run();
+  const LaunchOptions all = with_memory(options);
+  return Repeater(all, run_once).repeat(how);
+}
+
+Report search(const LaunchOptions& options, Actors actors, const SearchLimits& limits, const RunOnce& run_once,
+              SearchedLaunch& searched) {
+  const LaunchOptions all = with_memory(options);
+  return Repeater(all, run_once).search(actors, limits, searched);
 }
 
 }  // namespace heddle::sim::explore

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A launch again under many schedules, from the same memory, on all cores: it must end well and write the same
-// bytes each time. Finds what no rule of the checkers knows.
+// A launch again under many schedules, from the same memory, on all cores, or in every order that can matter: it
+// must end well and write the same bytes each time. Finds what no rule of the checkers knows.
 #pragma once
+
+#include "sim/explore/exhaust.h"
 
 #include <heddle/sim/launch.h>
 #include <heddle/sim/report.h>
@@ -36,5 +38,22 @@ using RunOnce = std::function<Report(const LaunchOptions& options, bool is_first
 //
 // Throws InputError if there is no memory for the copies; nothing has run then.
 Report repeat(const LaunchOptions& options, const Repetition& how, const RunOnce& run_once);
+
+// How far a search goes.
+struct SearchLimits {
+  std::uint64_t executions = 10'000;
+  std::uint64_t steps = 20'000;  // of the first run; a longer launch is not searched
+};
+
+struct SearchedLaunch {
+  Exhausted counts = {};
+  std::uint64_t steps = 0;   // of the first run
+  bool is_too_long = false;  // and not searched
+};
+
+// The same for every order that can matter, one after the other, instead of some schedules. The first run is none
+// of the executions that are counted.
+Report search(const LaunchOptions& options, Actors actors, const SearchLimits& limits, const RunOnce& run_once,
+              SearchedLaunch& searched);
 
 }  // namespace heddle::sim::explore

@@ -29,6 +29,30 @@ bool read_pct(std::string_view text, Schedule& schedule) {
          schedule.depth <= Schedule::kMaxDepth && schedule.steps >= 1;
 }
 
+// "w12.3-5.0"; "w" alone: no turn is out of order.
+bool read_turns(std::string_view text, Schedule& schedule) {
+  schedule.kind = Schedule::Kind::kTurns;
+  schedule.actors = text.front() == 'w'   ? Actors::kWarps
+                    : text.front() == 'l' ? Actors::kLockstep
+                                          : Actors::kThreads;
+  text.remove_prefix(1);
+  while (!text.empty()) {
+    const std::size_t end = text.find('-');
+    const std::string_view one = text.substr(0, end);
+    const std::size_t dot = one.find('.');
+    Turn turn{};
+    if (dot == std::string_view::npos || !read(one.substr(0, dot), turn.after, 10) ||
+        !read(one.substr(dot + 1), turn.actor, 10)) {
+      return false;
+    }
+    schedule.turns.push_back(turn);
+    if (end == std::string_view::npos) return true;
+    text.remove_prefix(end + 1);
+    if (text.empty()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Schedule Schedule::parse(std::string_view text) {
@@ -40,10 +64,17 @@ Schedule Schedule::parse(std::string_view text) {
         fmt::format("schedule '{}': expected pct with a depth of 1 to {}, steps and a seed, such as pct3.1000.7f",
                     text, kMaxDepth));
   }
+  if (text.starts_with('w') || text.starts_with('t') || text.starts_with('l')) {
+    if (read_turns(text, schedule)) return schedule;
+    throw InputError(
+        fmt::format("schedule '{}': expected w, t or l, and for each turn of a warp or thread how many decisions "
+                    "come before it and its number, such as w12.3-5.0",
+                    text));
+  }
   if (!read(text, schedule.seed, 16)) {
     throw InputError(
         fmt::format("schedule '{}': expected 'rr', a seed of 1 to 16 hexadecimal digits, such as "
-                    "7f3a91c4, or a depth, steps and a seed, such as pct3.1000.7f",
+                    "7f3a91c4, a depth, steps and a seed, such as pct3.1000.7f, or turns, such as w12.3-5.0",
                     text));
   }
   schedule.kind = Kind::kRandom;
@@ -54,9 +85,14 @@ std::string Schedule::name() const {
   switch (kind) {
     case Kind::kRoundRobin: return "rr";
     case Kind::kRandom: return fmt::format("{:x}", seed);
-    case Kind::kPct: break;
+    case Kind::kPct: return fmt::format("pct{}.{}.{:x}", depth, steps, seed);
+    case Kind::kTurns: break;
   }
-  return fmt::format("pct{}.{}.{:x}", depth, steps, seed);
+  std::string text = actors == Actors::kWarps ? "w" : actors == Actors::kLockstep ? "l" : "t";
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    text += fmt::format("{}{}.{}", i == 0 ? "" : "-", turns[i].after, turns[i].actor);
+  }
+  return text;
 }
 
 double pct_bound(std::uint64_t actors, std::uint64_t steps, std::uint32_t depth) {

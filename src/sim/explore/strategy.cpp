@@ -8,6 +8,7 @@ std::unique_ptr<Strategy> make_strategy(const Schedule& schedule) {
     case Schedule::Kind::kRoundRobin: break;
     case Schedule::Kind::kRandom: return make_random(schedule.seed);
     case Schedule::Kind::kPct: return make_pct(schedule);
+    case Schedule::Kind::kTurns: return make_turns(schedule);
   }
   return make_round_robin();
 }

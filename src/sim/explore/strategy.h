@@ -11,6 +11,7 @@
 
 namespace heddle::sim::machine {
 class Machine;
+struct Thread;
 }
 
 namespace heddle::sim::explore {
@@ -39,5 +40,6 @@ std::unique_ptr<Strategy> make_strategy(const Schedule& schedule);
 std::unique_ptr<Strategy> make_round_robin();
 std::unique_ptr<Strategy> make_random(std::uint64_t seed);
 std::unique_ptr<Strategy> make_pct(const Schedule& schedule);
+std::unique_ptr<Strategy> make_turns(const Schedule& schedule);
 
 }  // namespace heddle::sim::explore

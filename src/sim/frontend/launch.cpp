@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/explore/guided.h"
 #include "sim/frontend/executor.h"
 #include "sim/frontend/ptx/instead.h"
 
@@ -86,17 +87,18 @@ void check_run(const RunOptions& options) {
 
 RunOutcome run_entry(const RunOptions& options, const GlobalMemory& memory, const LaunchShape& shape,
                      const KernelEntry& entry, const void* params) {
-  const Report report = launch_entry({.memory = &memory,
-                                      .schedule = Schedule::parse(options.schedule),
-                                      .arch = options.arch,
-                                      .sms = options.sms,
-                                      .kernel = options.kernel,
-                                      .again = options.again,
-                                      .check_races = options.check_races,
-                                      .strict = options.strict,
-                                      .accepted = options.accepted,
-                                      .trace = Tracing::current()},
-                                     shape, entry, params);
+  LaunchOptions how{.memory = &memory,
+                    .schedule = Schedule::parse(options.schedule),
+                    .arch = options.arch,
+                    .sms = options.sms,
+                    .kernel = options.kernel,
+                    .again = options.again,
+                    .check_races = options.check_races,
+                    .strict = options.strict,
+                    .accepted = options.accepted,
+                    .trace = Tracing::current()};
+  explore::Guided::guide(how);
+  const Report report = launch_entry(how, shape, entry, params);
   return {.report = report.text(),
           .remarks = report.remarks(),
           .thread_switches = report.stats.thread_switches,
