@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 
+#include "../support/ptx_run.h"
 #include "../support/tiny_kernel.h"
 #include "../support/visible_store.h"
 
@@ -133,6 +134,46 @@ TEST(Repeat, OfTheSchedulesThatStopTheShortestIsKept) {
                                std::to_string(fewest) + "\n"),
             std::string::npos)
       << report.text();
+}
+
+// A block reads a word, and another one writes it: who is first decides whether the value means anything.
+TEST(Repeat, WhatIsNotWrittenIsSoUnderEverySchedule) {
+  const auto run = [](const std::string& condition, std::uint64_t written, std::uint32_t schedules) {
+    const sim::PtxModule module = sim::PtxModule::load(
+        ptx_module("ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [in]; mov.u32 %r1, %ctaid.x;\n"
+                   "setp.eq.u32 %p1, %r1, 0; " +
+                   condition +
+                   " st.relaxed.gpu.global.u32 [%rd2], 3;\n"
+                   "ld.relaxed.gpu.global.u32 %r2, [%rd2]; @%p1 st.global.u32 [%rd1], %r2; ret;"),
+        "test.ptx");
+    std::array<std::uint32_t, 4> out = {};
+    std::array<std::uint32_t, 4> in = {3, 3, 3, 3};
+    const auto address = reinterpret_cast<std::uint64_t>(in.data());
+    sim::GlobalMemory memory;
+    memory.add("out", out.data(), sizeof(out));
+    memory.add_unwritten(address, "in", in.data(), sizeof(in));
+    if (written != 0) sim::GlobalMemory::note_written(*memory.find(address, written), address, written);
+    sim::PtxArguments arguments;
+    arguments.add(out.data());
+    arguments.add(in.data());
+    return sim::explore::repeat({.memory = &memory, .schedule = sim::Schedule::parse("w0.1"), .kernel = "k"},
+                                {.schedules = schedules}, [&](const sim::LaunchOptions& options, bool) {
+                                  return module.launch("k", options,
+                                                       {.grid = {2, 1, 1},
+                                                        .block = {1, 1, 1},
+                                                        .cluster = {0, 0, 0},
+                                                        .dynamic_shared_bytes = 0,
+                                                        .registers = 0,
+                                                        .print = {}},
+                                                       arguments);
+                                });
+  };
+  const std::string other_block = "@!%p1";
+  EXPECT_TRUE(is_silent(run(other_block, 0, 0)));  // the writer is first
+  const sim::Report late = run(other_block, 0, 20);
+  EXPECT_TRUE(late.has("uninitialised_read")) << late.text();
+  EXPECT_TRUE(is_silent(run(other_block, 4, 20)));  // it was written before
+  EXPECT_TRUE(is_silent(run("", 0, 20)));           // or each block writes it
 }
 
 TEST(Search, EveryOrderIsComparedWithTheFirstRun) {

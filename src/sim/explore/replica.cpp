@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/explore/replica.h"
 
+#include "sim/machine/written_bytes.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -18,7 +20,7 @@ void WrittenPages::on_event(const Event& event) {
 std::vector<RegionBytes> writable_regions(const GlobalMemory& memory) {
   std::vector<RegionBytes> regions;
   memory.for_each([&](const GlobalMemory::Region& region) {
-    if (region.writable) regions.push_back({region.address, region.bytes, region.host});
+    if (region.writable) regions.push_back({region.address, region.bytes, region.host, region.written.get()});
   });
   std::sort(regions.begin(), regions.end(),
             [](const RegionBytes& a, const RegionBytes& b) { return a.address < b.address; });
@@ -29,16 +31,22 @@ Replica::Replica(const GlobalMemory& original) {
   original.for_each([&](const GlobalMemory::Region& region) {
     std::byte* host = region.host;
     if (region.writable) host = storage_.emplace_back(host, host + region.bytes).data();
-    memory_.add_at(region.address, region.name, host, region.bytes, region.writable);
+    if (region.written == nullptr) {
+      return memory_.add_at(region.address, region.name, host, region.bytes, region.writable);
+    }
+    memory_.add_unwritten(region.address, region.name, host, region.bytes);
+    memory_.find(region.address, region.bytes)->written->copy(*region.written, 0, region.bytes);
   });
   regions_ = writable_regions(memory_);
 }
 
 void restore(const std::vector<RegionBytes>& to, const std::vector<RegionBytes>& from, const Pages& pages) {
   for (const std::uint64_t page : pages) {
-    for_each_part(to, from, page, [](std::uint64_t, std::byte* here, const std::byte* there, std::size_t count) {
-      std::memcpy(here, there, count);
-    });
+    for_each_part(to, from, page,
+                  [](const RegionBytes& here, const RegionBytes& there, std::uint64_t at, std::size_t count) {
+                    std::memcpy(here.host + at, there.host + at, count);
+                    if (here.written != nullptr) here.written->copy(*there.written, at, count);
+                  });
   }
 }
 
@@ -47,10 +55,10 @@ std::vector<std::uint64_t> differences(const std::vector<RegionBytes>& a, const 
   std::vector<std::uint64_t> found;
   for (const std::uint64_t page : pages) {
     for_each_part(a, b, page,
-                  [&](std::uint64_t first, const std::byte* one, const std::byte* other, std::size_t count) {
-                    if (std::memcmp(one, other, count) == 0) return;
-                    for (std::size_t i = 0; i < count; ++i) {
-                      if (one[i] != other[i]) found.push_back(first + i);
+                  [&](const RegionBytes& one, const RegionBytes& other, std::uint64_t at, std::size_t count) {
+                    if (std::memcmp(one.host + at, other.host + at, count) == 0) return;
+                    for (std::uint64_t i = at; i < at + count; ++i) {
+                      if (one.host[i] != other.host[i]) found.push_back(one.address + i);
                     }
                   });
   }
@@ -61,8 +69,9 @@ std::vector<std::uint64_t> differences(const std::vector<RegionBytes>& a, const 
 std::byte value_at(const std::vector<RegionBytes>& regions, std::uint64_t address) {
   std::byte value{};
   for_each_part(regions, regions, address / kPage,
-                [&](std::uint64_t first, const std::byte* bytes, const std::byte*, std::size_t count) {
-                  if (address >= first && address - first < count) value = bytes[address - first];
+                [&](const RegionBytes& region, const RegionBytes&, std::uint64_t at, std::size_t count) {
+                  const std::uint64_t offset = address - region.address;
+                  if (offset - at < count) value = region.host[offset];
                 });
   return value;
 }

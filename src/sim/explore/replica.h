@@ -44,6 +44,7 @@ struct RegionBytes {
   std::uint64_t address;  // as kernels know it
   std::uint64_t bytes;
   std::byte* host;
+  WrittenBytes* written = nullptr;  // which of them mean something; null: all
 };
 
 // All regions that can be written to, in the order of their addresses.
@@ -62,7 +63,7 @@ class Replica {
   GlobalMemory memory_;
 };
 
-// Calls use(address, bytes of a, bytes of b, count) for the parts of a page that are in both lists, which have
+// Calls use(region of a, region of b, offset, count) for the parts of a page that are in both lists, which have
 // the same regions.
 template <class Use>
 void for_each_part(const std::vector<RegionBytes>& a, const std::vector<RegionBytes>& b, std::uint64_t page,
@@ -79,12 +80,11 @@ void for_each_part(const std::vector<RegionBytes>& a, const std::vector<RegionBy
   for (; low < a.size() && a[low].address / kPage <= page; ++low) {
     const std::uint64_t first = std::max(a[low].address, page * kPage);
     const std::uint64_t last = std::min(a[low].address + a[low].bytes - 1, page * kPage + (kPage - 1));
-    const std::uint64_t at = first - a[low].address;
-    use(first, a[low].host + at, b[low].host + at, static_cast<std::size_t>(last - first + 1));
+    use(a[low], b[low], first - a[low].address, static_cast<std::size_t>(last - first + 1));
   }
 }
 
-// Lets `to` hold what `from` does, in these pages.
+// Lets `to` hold what `from` does, in these pages, and mean as much.
 void restore(const std::vector<RegionBytes>& to, const std::vector<RegionBytes>& from, const Pages& pages);
 
 // The addresses of bytes that differ, in order.

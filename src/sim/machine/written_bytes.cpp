@@ -33,11 +33,21 @@ void WrittenBytes::write(std::uint64_t offset, std::uint64_t bytes) {
   }
 }
 
+void WrittenBytes::copy(const WrittenBytes& other, std::uint64_t offset, std::uint64_t bytes) {
+  is_whole_.store(other.is_whole_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  for (std::uint64_t at = offset; at < offset + bytes;) {
+    const std::uint64_t count = std::min(offset + bytes - at, kBits - at % kBits);
+    const std::uint64_t mask = bits(count) << at % kBits;
+    const std::uint64_t word = (word_at(at / kBits) & ~mask) | (other.word_at(at / kBits) & mask);
+    if (word != word_at(at / kBits)) {
+      std::atomic_ref<std::uint64_t>(words_[at / kBits]).store(word, std::memory_order_relaxed);
+    }
+    at += count;
+  }
+}
+
 std::uint32_t WrittenBytes::unwritten(std::uint64_t offset, std::uint32_t count) const {
   if (is_whole_.load(std::memory_order_relaxed)) return 0;
-  const auto word_at = [&](std::uint64_t index) {
-    return std::atomic_ref<std::uint64_t>(words_[index]).load(std::memory_order_relaxed);
-  };
   const std::uint64_t shift = offset % kBits;
   std::uint64_t written = word_at(offset / kBits) >> shift;
   if (shift + count > kBits) written |= word_at(offset / kBits + 1) << (kBits - shift);

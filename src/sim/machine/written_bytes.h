@@ -18,6 +18,10 @@ class WrittenBytes {
 
   void write(std::uint64_t offset, std::uint64_t bytes);
 
+  // Lets these bytes be written or not as `other`, of the same size, has them. All that was written since the two
+  // were alike must be copied before anybody asks.
+  void copy(const WrittenBytes& other, std::uint64_t offset, std::uint64_t bytes);
+
   // Bit b for the byte at offset + b, of 32 at most.
   std::uint32_t unwritten(std::uint64_t offset, std::uint32_t bytes) const;
 
@@ -25,6 +29,10 @@ class WrittenBytes {
   struct Free {
     void operator()(std::uint64_t* words) const { std::free(words); }
   };
+
+  std::uint64_t word_at(std::uint64_t index) const {
+    return std::atomic_ref<std::uint64_t>(words_[index]).load(std::memory_order_relaxed);
+  }
 
   std::uint64_t bytes_;
   std::atomic<bool> is_whole_ = false;
