@@ -25,6 +25,11 @@ void check_extent(const char* what, std::int64_t value, std::int64_t most) {
   require(value >= 1 && value <= most, fmt::format("{} is {}; 1 to {}", what, value, most));
 }
 
+void check_head(const char* what, std::int64_t value) {
+  require(value >= 8 && value <= 256 && value % 8 == 0,
+          fmt::format("{} is {}; there are kernels for multiples of 8 from 8 to 256", what, value));
+}
+
 std::int64_t checked_stride(const std::string& what, std::int64_t stride, std::int64_t least,
                             std::int64_t count) {
   if (stride == 0 || count == 1) return stride == 0 ? least : std::max(stride, least);
@@ -94,8 +99,9 @@ AttentionPlan plan_attention(const AttentionProblem& p) {
   check_extent("heads", p.heads, kMaxLength);
   check_extent("queries", p.queries, kMaxLength);
   check_extent("keys", p.keys, kMaxLength);
-  require(p.head_dim == 64 || p.head_dim == 128,
-          fmt::format("head_dim is {}; there are kernels for 64 and 128", p.head_dim));
+  const std::int64_t value_dim = p.value_dim == 0 ? p.head_dim : p.value_dim;
+  check_head("head_dim", p.head_dim);
+  check_head("value_dim", value_dim);
   const std::int64_t key_heads = p.key_heads == 0 ? p.heads : p.key_heads;
   check_extent("key_heads", key_heads, kMaxLength);
   require(p.heads % key_heads == 0,
@@ -111,8 +117,8 @@ AttentionPlan plan_attention(const AttentionProblem& p) {
   AttentionPlan plan;
   plan.q = plan_tensor("q", p.head_dim, p.queries, p.heads, p.batches, p.q_strides);
   plan.k = plan_tensor("k", p.head_dim, p.keys, key_heads, p.batches, p.k_strides);
-  plan.v = plan_tensor("v", p.head_dim, p.keys, key_heads, p.batches, p.v_strides);
-  plan.o = plan_tensor("o", p.head_dim, p.queries, p.heads, p.batches, p.o_strides);
+  plan.v = plan_tensor("v", value_dim, p.keys, key_heads, p.batches, p.v_strides);
+  plan.o = plan_tensor("o", value_dim, p.queries, p.heads, p.batches, p.o_strides);
   plan.lse_bytes = static_cast<std::size_t>(p.batches * p.heads * p.queries) * sizeof(float);
   plan.scale = p.scale == 0 ? 1 / std::sqrt(static_cast<float>(p.head_dim)) : p.scale;
   return plan;

@@ -35,7 +35,8 @@ struct AttentionProblem {
   std::int64_t key_heads = 0;  // of keys and values; 0: as many as heads
   std::int64_t queries = 0;
   std::int64_t keys = 0;
-  std::int64_t head_dim = 128;  // of Q and K, and of V and O
+  std::int64_t head_dim = 128;  // of Q and K; a multiple of 8 up to 256
+  std::int64_t value_dim = 0;   // of V and O, likewise; 0: as head_dim
   AttentionElement type = AttentionElement::kBf16;
   bool is_causal = false;
   float scale = 0;  // 0: 1 / sqrt(head_dim)
@@ -50,9 +51,9 @@ struct AttentionProblem {
 struct AttentionTensors {
   const void* q = nullptr;  // [batches, heads, queries, head_dim]
   const void* k = nullptr;  // [batches, key_heads, keys, head_dim]
-  const void* v = nullptr;
-  void* o = nullptr;     // as q
-  float* lse = nullptr;  // [batches, heads, queries], without gaps; null: not wanted
+  const void* v = nullptr;  // [batches, key_heads, keys, value_dim]
+  void* o = nullptr;        // [batches, heads, queries, value_dim]
+  float* lse = nullptr;     // [batches, heads, queries], without gaps; null: not wanted
 };
 
 }  // namespace heddle

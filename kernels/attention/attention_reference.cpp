@@ -28,9 +28,10 @@ std::uint64_t place(const AttentionTensorPlan& tensor, std::uint64_t batch, std:
 AttentionOutput attention(const AttentionProblem& problem, const AttentionTensors& tensors) {
   const AttentionPlan plan = plan_attention(problem);
   const std::uint64_t dim = plan.q.dim;
+  const std::uint64_t value_dim = plan.v.dim;
   const std::uint64_t sharing = plan.q.heads / plan.k.heads;
   AttentionOutput out;
-  out.o.assign(plan.q.batches * plan.q.heads * plan.q.rows * dim, 0);
+  out.o.assign(plan.q.batches * plan.q.heads * plan.q.rows * value_dim, 0);
   out.lse.assign(plan.q.batches * plan.q.heads * plan.q.rows, -std::numeric_limits<double>::infinity());
   std::vector<double> scores;
   for (std::uint64_t row = 0; row < out.lse.size(); ++row) {
@@ -56,11 +57,11 @@ AttentionOutput attention(const AttentionProblem& problem, const AttentionTensor
       const double weight = std::exp(scores[key] - largest);
       sum += weight;
       const std::uint64_t v = place(plan.v, batch, head / sharing, key);
-      for (std::uint64_t d = 0; d < dim; ++d) {
-        out.o[row * dim + d] += weight * number_at(tensors.v, problem.type, v + d);
+      for (std::uint64_t d = 0; d < value_dim; ++d) {
+        out.o[row * value_dim + d] += weight * number_at(tensors.v, problem.type, v + d);
       }
     }
-    for (std::uint64_t d = 0; d < dim; ++d) out.o[row * dim + d] /= sum;
+    for (std::uint64_t d = 0; d < value_dim; ++d) out.o[row * value_dim + d] /= sum;
     out.lse[row] = largest + std::log(sum);
   }
   return out;

@@ -10,7 +10,7 @@
 namespace heddle::reference {
 
 struct AttentionOutput {
-  std::vector<double> o;    // [batches, heads, queries, head_dim], without gaps
+  std::vector<double> o;    // [batches, heads, queries, value_dim], without gaps
   std::vector<double> lse;  // [batches, heads, queries]
 };
 

@@ -16,12 +16,30 @@ namespace heddle::inline HEDDLE_TARGET {
 
 namespace {
 
-// What was fastest on an H200: see docs/attention.md.
-constexpr AttentionConfig config_of(std::uint32_t head_dim, bool is_causal) {
-  AttentionConfig config{.head_dim = head_dim, .value_dim = head_dim, .is_causal = is_causal};
-  if (head_dim == 64) config.warpgroups = 3;
+// The kernels, by the largest heads that they take: columns that a problem does not have are zeros, and not
+// stored.
+constexpr struct Heads {
+  std::uint32_t head_dim;
+  std::uint32_t value_dim;
+} kHeads[] = {{64, 64}, {128, 128}, {192, 128}, {256, 256}};
+
+// What was fastest on an H200: see docs/attention.md. Long ones have so many keys that larger tiles pay, although
+// the next queries are then loaded only when nobody reads those before them.
+constexpr AttentionConfig config_of(Heads heads, bool is_causal, bool is_long) {
+  AttentionConfig config{.head_dim = heads.head_dim, .value_dim = heads.value_dim, .is_causal = is_causal};
+  if (heads.head_dim == 64) config.warpgroups = 3;
+  if (heads.head_dim == 128 && is_long) {
+    config.keys = 160;
+    config.q_stages = 1;
+  }
+  if (heads.head_dim > 128) {
+    config.keys = heads.head_dim == 192 ? 128 : 64;
+    config.q_stages = 1;
+    config.o_cols = 64;
+  }
   return config;
 }
+constexpr std::int64_t kLongKeys = 3072;
 
 // A template, for nvcc's sake: see heddle/host/tile_map.h.
 template <class Tile>
@@ -95,15 +113,24 @@ RunOutcome launch_config(Device& device, const Call& call) {
   return device.enqueue<K>({.grid = {ctas}, .is_dependent = call.problem.is_dependent}, params, call.stream);
 }
 
+template <Element T, Heads heads, bool is_long>
+RunOutcome launch_heads(Device& device, const Call& call) {
+  return call.problem.is_causal ? launch_config<T, config_of(heads, true, is_long)>(device, call)
+                                : launch_config<T, config_of(heads, false, is_long)>(device, call);
+}
+
 template <Element T>
 RunOutcome launch_type(Device& device, const Call& call) {
-  const bool is_causal = call.problem.is_causal;
-  if (call.problem.head_dim == 64) {
-    return is_causal ? launch_config<T, config_of(64, true)>(device, call)
-                     : launch_config<T, config_of(64, false)>(device, call);
+  const auto fits = [&](const Heads& heads) {
+    return call.plan.q.dim <= heads.head_dim && call.plan.v.dim <= heads.value_dim;
+  };
+  if (fits(kHeads[0])) return launch_heads<T, kHeads[0], false>(device, call);
+  if (fits(kHeads[1])) {
+    return call.problem.keys >= kLongKeys ? launch_heads<T, kHeads[1], true>(device, call)
+                                          : launch_heads<T, kHeads[1], false>(device, call);
   }
-  return is_causal ? launch_config<T, config_of(128, true)>(device, call)
-                   : launch_config<T, config_of(128, false)>(device, call);
+  if (fits(kHeads[2])) return launch_heads<T, kHeads[2], false>(device, call);
+  return launch_heads<T, kHeads[3], false>(device, call);
 }
 
 RunOutcome start(Device& device, const Call& call) {

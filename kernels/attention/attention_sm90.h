@@ -39,10 +39,12 @@ struct AttentionConfig {
   std::uint32_t keys = 128;       // of a tile of K and of V, a multiple of 16
   std::uint32_t warpgroups = 2;   // that multiply, with 64 queries each
   std::uint32_t q_stages = 2;
-  std::uint32_t stages = 2;  // of K, and of V
+  std::uint32_t stages = 2;    // of K, and of V
+  std::uint32_t o_cols = 128;  // of a piece of O on its way out
   bool is_causal = false;
 
-  constexpr std::uint32_t queries() const { return warpgroups * kWgmmaM; }
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t queries() const { return warpgroups * kWgmmaM; }
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t o_piece() const { return o_cols < value_dim ? o_cols : value_dim; }
 
   bool operator==(const AttentionConfig&) const = default;
 };
@@ -66,7 +68,7 @@ struct AttentionSm90 {
   using QTiles = SMemTileArray2D<T, TileShape{config.queries(), config.head_dim}, config.q_stages>;
   using KTiles = SMemTileArray2D<T, TileShape{config.keys, config.head_dim}, config.stages>;
   using VTiles = SMemTileArray2D<T, TileShape{config.keys, config.value_dim}, config.stages>;
-  using OTiles = SMemTileArray2D<T, TileShape{kWgmmaM, config.value_dim}, 1>;
+  using OTiles = SMemTileArray2D<T, TileShape{kWgmmaM, config.o_piece()}, 1>;
 
   struct Shared {
     QTiles q;
@@ -271,21 +273,25 @@ struct AttentionSm90 {
     for (std::uint32_t row = 0; row < 2; ++row) {
       inverse[row] = sums[row] > 0.0f ? isa::rcp_approx_f32(sums[row]) : 0.0f;
     }
-    auto stage = stores.acquire();
-    const auto tile = stage.tile();
     const std::uint32_t lane = isa::laneid();
     const std::uint32_t row = isa::warp_idx() % 4 * 16 + lane % 16;
     HEDDLE_UNROLL
-    for (std::uint32_t col = 0; col < config.value_dim; col += 16) {
-      std::uint32_t pairs[4];
+    for (std::uint32_t first_col = 0; first_col < config.value_dim; first_col += config.o_piece()) {
+      auto stage = stores.acquire();
+      const auto tile = stage.tile();
       HEDDLE_UNROLL
-      for (std::uint32_t j = 0; j < 4; ++j) {
-        const std::uint32_t i = col / 2 + 2 * j;
-        pairs[j] = pair(o[i + 1] * inverse[j % 2], o[i] * inverse[j % 2]);
+      for (std::uint32_t col = 0; col < config.o_piece(); col += 16) {
+        std::uint32_t pairs[4];
+        HEDDLE_UNROLL
+        for (std::uint32_t j = 0; j < 4; ++j) {
+          const std::uint32_t i = (first_col + col) / 2 + 2 * j;
+          pairs[j] = pair(o[i + 1] * inverse[j % 2], o[i] * inverse[j % 2]);
+        }
+        isa::stmatrix_x4(tile.pointer(row, col + lane / 16 * 8), pairs);
       }
-      isa::stmatrix_x4(tile.pointer(row, col + lane / 16 * 8), pairs);
+      std::move(stage).release(&params.o,
+                               {static_cast<std::int32_t>(first_col), first_query, step.head, step.batch});
     }
-    std::move(stage).release(&params.o, {0, first_query, step.head, step.batch});
     if (params.lse == nullptr || lane % 4 != 0) return;
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < 2; ++i) {

@@ -131,6 +131,17 @@ TEST(AttentionSm90, HeadsOf64) {
   run_and_check({.heads = 2, .queries = 260, .keys = 260, .head_dim = 64, .is_causal = true});
 }
 
+TEST(AttentionSm90, HeadsOfOtherSizes) {
+  run_and_check({.heads = 2, .queries = 130, .keys = 140, .head_dim = 96, .is_causal = true});
+  run_and_check({.heads = 1, .queries = 70, .keys = 90, .head_dim = 40});
+  run_and_check({.heads = 1, .queries = 70, .keys = 90, .head_dim = 8, .value_dim = 24});
+  run_and_check({.heads = 2, .queries = 130, .keys = 260, .head_dim = 192, .value_dim = 128, .is_causal = true});
+  run_and_check({.heads = 1, .queries = 130, .keys = 140, .head_dim = 256});
+  run_and_check({.heads = 1, .queries = 70, .keys = 70, .head_dim = 64, .value_dim = 200, .is_causal = true});
+}
+
+TEST(AttentionSm90, ManyKeys) { run_and_check({.heads = 1, .queries = 66, .keys = 3100}); }
+
 TEST(AttentionSm90, Fp16) {
   run_and_check({.heads = 1, .queries = 130, .keys = 140, .type = AttentionElement::kFp16, .is_causal = true});
   run_and_check({.heads = 1, .queries = 130, .keys = 140, .head_dim = 64, .type = AttentionElement::kFp16});
@@ -234,8 +245,10 @@ TEST(AttentionRefusals, NameTheRuleAndWriteNothing) {
        "4 heads share 3 key heads; the number of heads must be a multiple of that of key heads"},
       {"MoreKeyHeadsThanHeads", [](auto& p, auto&) { p.key_heads = 8; },
        "4 heads share 8 key heads; the number of heads must be a multiple of that of key heads"},
-      {"HeadWithoutAKernel", [](auto& p, auto&) { p.head_dim = 80; },
-       "head_dim is 80; there are kernels for 64 and 128"},
+      {"HeadTooLarge", [](auto& p, auto&) { p.head_dim = 264; },
+       "head_dim is 264; there are kernels for multiples of 8 from 8 to 256"},
+      {"ValueOfOddWidth", [](auto& p, auto&) { p.value_dim = 60; },
+       "value_dim is 60; there are kernels for multiples of 8 from 8 to 256"},
       {"NotAType", [](auto& p, auto&) { p.type = static_cast<AttentionElement>(7); },
        "type is 7; its enumerators are 0 to 1"},
       {"NegativeScale", [](auto& p, auto&) { p.scale = -1; },
