@@ -114,12 +114,19 @@ AttentionPlan plan_attention(const AttentionProblem& p) {
                       p.heads, p.batches, tiles, kMaxTiles));
   require(p.scale == 0 || (p.scale >= 1e-6f && p.scale <= 1e6f),
           fmt::format("scale is {}; 1e-6 to 1e6, or 0 for 1 / sqrt(head_dim)", p.scale));
+  require(p.window >= 0 && p.window <= kMaxLength,
+          fmt::format("window is {}; 1 to {}, or 0 for all keys", p.window, kMaxLength));
+  require(p.window == 0 || p.is_causal,
+          fmt::format("window is {} without a causal mask; is_causal would pass", p.window));
+  require(p.soft_cap == 0 || (p.soft_cap >= 1e-3f && p.soft_cap <= 1e6f),
+          fmt::format("soft_cap is {}; 1e-3 to 1e6, or 0 for none", p.soft_cap));
   AttentionPlan plan;
   plan.q = plan_tensor("q", p.head_dim, p.queries, p.heads, p.batches, p.q_strides);
   plan.k = plan_tensor("k", p.head_dim, p.keys, key_heads, p.batches, p.k_strides);
   plan.v = plan_tensor("v", value_dim, p.keys, key_heads, p.batches, p.v_strides);
   plan.o = plan_tensor("o", value_dim, p.queries, p.heads, p.batches, p.o_strides);
   plan.lse_bytes = static_cast<std::size_t>(p.batches * p.heads * p.queries) * sizeof(float);
+  plan.sinks_bytes = static_cast<std::size_t>(p.heads) * sizeof(float);
   plan.scale = p.scale == 0 ? 1 / std::sqrt(static_cast<float>(p.head_dim)) : p.scale;
   return plan;
 }
@@ -133,8 +140,10 @@ void check_attention_tensors(const AttentionPlan& plan, const AttentionTensors& 
     check_apart("q", tensors.q, plan.q.bytes, name, out, bytes);
     check_apart("k", tensors.k, plan.k.bytes, name, out, bytes);
     check_apart("v", tensors.v, plan.v.bytes, name, out, bytes);
+    if (tensors.sinks != nullptr) check_apart("sinks", tensors.sinks, plan.sinks_bytes, name, out, bytes);
   };
   apart_from_inputs("o", tensors.o, plan.o.bytes);
+  if (tensors.sinks != nullptr) check_address("sinks", tensors.sinks, sizeof(float), copied);
   if (tensors.lse == nullptr) return;
   check_address("lse", tensors.lse, sizeof(float), copied);
   apart_from_inputs("lse", tensors.lse, plan.lse_bytes);

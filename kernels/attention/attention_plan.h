@@ -27,6 +27,7 @@ struct AttentionPlan {
   AttentionTensorPlan v;
   AttentionTensorPlan o;
   std::size_t lse_bytes = 0;
+  std::size_t sinks_bytes = 0;
   float scale = 0;
 };
 

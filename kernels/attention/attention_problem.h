@@ -39,7 +39,9 @@ struct AttentionProblem {
   std::int64_t value_dim = 0;   // of V and O, likewise; 0: as head_dim
   AttentionElement type = AttentionElement::kBf16;
   bool is_causal = false;
-  float scale = 0;  // 0: 1 / sqrt(head_dim)
+  std::int64_t window = 0;  // under a causal mask: a query sees so many keys, its own included; 0: all
+  float soft_cap = 0;       // of scores; 0: none
+  float scale = 0;          // 0: 1 / sqrt(head_dim)
   AttentionStrides q_strides = {};
   AttentionStrides k_strides = {};
   AttentionStrides v_strides = {};
@@ -49,11 +51,12 @@ struct AttentionProblem {
 
 // All in the memory of the device, or all in the host's: see attention().
 struct AttentionTensors {
-  const void* q = nullptr;  // [batches, heads, queries, head_dim]
-  const void* k = nullptr;  // [batches, key_heads, keys, head_dim]
-  const void* v = nullptr;  // [batches, key_heads, keys, value_dim]
-  void* o = nullptr;        // [batches, heads, queries, value_dim]
-  float* lse = nullptr;     // [batches, heads, queries], without gaps; null: not wanted
+  const void* q = nullptr;       // [batches, heads, queries, head_dim]
+  const void* k = nullptr;       // [batches, key_heads, keys, head_dim]
+  const void* v = nullptr;       // [batches, key_heads, keys, value_dim]
+  void* o = nullptr;             // [batches, heads, queries, value_dim]
+  float* lse = nullptr;          // [batches, heads, queries], without gaps; null: not wanted
+  const float* sinks = nullptr;  // [heads]; null: none
 };
 
 }  // namespace heddle

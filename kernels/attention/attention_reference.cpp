@@ -41,19 +41,27 @@ AttentionOutput attention(const AttentionProblem& problem, const AttentionTensor
     const std::int64_t last = static_cast<std::int64_t>(query) + problem.keys - problem.queries;
     const auto seen = static_cast<std::uint64_t>(
         problem.is_causal ? std::clamp<std::int64_t>(last + 1, 0, problem.keys) : problem.keys);
-    if (seen == 0) continue;
-    scores.assign(seen, 0);
+    const std::int64_t lowest = problem.window == 0 ? 0 : std::max<std::int64_t>(last + 1 - problem.window, 0);
+    const auto first = static_cast<std::uint64_t>(lowest);
+    const double sink =
+        tensors.sinks == nullptr ? -std::numeric_limits<double>::infinity() : double{tensors.sinks[head]};
+    out.lse[row] = sink;
+    if (seen <= first) continue;
+    scores.assign(seen, -std::numeric_limits<double>::infinity());
     const std::uint64_t q = place(plan.q, batch, head, query);
-    for (std::uint64_t key = 0; key < seen; ++key) {
+    for (std::uint64_t key = first; key < seen; ++key) {
       const std::uint64_t k = place(plan.k, batch, head / sharing, key);
+      scores[key] = 0;
       for (std::uint64_t d = 0; d < dim; ++d) {
         scores[key] += number_at(tensors.q, problem.type, q + d) * number_at(tensors.k, problem.type, k + d);
       }
       scores[key] *= double{plan.scale};
+      const double cap = double{problem.soft_cap};
+      if (cap != 0) scores[key] = cap * std::tanh(scores[key] / cap);
     }
-    const double largest = *std::max_element(scores.begin(), scores.end());
-    double sum = 0;
-    for (std::uint64_t key = 0; key < seen; ++key) {
+    const double largest = std::max(sink, *std::max_element(scores.begin(), scores.end()));
+    double sum = std::exp(sink - largest);
+    for (std::uint64_t key = first; key < seen; ++key) {
       const double weight = std::exp(scores[key] - largest);
       sum += weight;
       const std::uint64_t v = place(plan.v, batch, head / sharing, key);

@@ -23,15 +23,12 @@ constexpr struct Heads {
   std::uint32_t value_dim;
 } kHeads[] = {{64, 64}, {128, 128}, {192, 128}, {256, 256}};
 
-// What was fastest on an H200: see docs/attention.md. Long ones have so many keys that larger tiles pay, although
-// the next queries are then loaded only when nobody reads those before them.
-constexpr AttentionConfig config_of(Heads heads, bool is_causal, bool is_long) {
-  AttentionConfig config{.head_dim = heads.head_dim, .value_dim = heads.value_dim, .is_causal = is_causal};
-  if (heads.head_dim == 64) config.warpgroups = 3;
-  if (heads.head_dim == 128 && is_long) {
-    config.keys = 160;
-    config.q_stages = 1;
-  }
+// What was fastest on an H200: see docs/attention.md. Heads of 64 with few keys have smaller tiles of queries
+// under a causal mask, so that less is above the diagonal.
+constexpr AttentionConfig config_of(Heads heads, bool is_causal, bool has_few_keys, bool has_window = false) {
+  AttentionConfig config{
+      .head_dim = heads.head_dim, .value_dim = heads.value_dim, .is_causal = is_causal, .has_window = has_window};
+  if (heads.head_dim == 64) config.warpgroups = has_few_keys || has_window ? 2 : 3;
   if (heads.head_dim > 128) {
     config.keys = heads.head_dim == 192 ? 128 : 64;
     config.q_stages = 1;
@@ -39,7 +36,9 @@ constexpr AttentionConfig config_of(Heads heads, bool is_causal, bool is_long) {
   }
   return config;
 }
-constexpr std::int64_t kLongKeys = 3072;
+constexpr std::uint64_t kFewKeys = 1536;
+
+constexpr float kLog2E = 1.4426950408889634f;
 
 // A template, for nvcc's sake: see heddle/host/tile_map.h.
 template <class Tile>
@@ -72,9 +71,17 @@ inline std::uint64_t paired_heads(std::uint64_t heads, std::uint64_t tiles, std:
   return (heads - at_the_end) / 2 * 2;
 }
 
-template <class K, AttentionConfig config>
-AttentionSm90Params params_of(const Call& call, std::uint32_t ctas) {
+inline PlainScores::Params score_params(const Call&, PlainScores) { return {}; }
+inline CappedScores::Params score_params(const Call& call, CappedScores) {
+  const float cap = call.problem.soft_cap;
+  return {.cap = cap, .factor = cap == 0 ? 0 : call.plan.scale / cap * 2 * kLog2E};
+}
+
+template <class K, AttentionConfig config, class Score>
+AttentionSm90Params<Score> params_of(const Call& call, std::uint32_t ctas) {
   const AttentionPlan& plan = call.plan;
+  // Without a mask, every query sees every key.
+  const bool sees_all = config.is_causal && !call.problem.is_causal;
   const auto number = [](std::uint64_t value) { return static_cast<std::int32_t>(value); };
   const std::uint64_t all_heads = plan.q.heads * plan.q.batches;
   const std::uint64_t tiles = (plan.q.rows + config.queries() - 1) / config.queries();
@@ -88,35 +95,47 @@ AttentionSm90Params params_of(const Call& call, std::uint32_t ctas) {
                       .keys = number(plan.k.rows),
                       .heads = number(plan.q.heads),
                       .batches = number(plan.q.batches),
-                      .offset = number(plan.k.rows) - number(plan.q.rows),
+                      .offset = sees_all ? number(plan.k.rows) : number(plan.k.rows) - number(plan.q.rows),
+                      .window = call.problem.window == 0 ? number(std::uint64_t{1} << 30)
+                                                         : static_cast<std::int32_t>(call.problem.window),
                       .tiles = number(tiles),
                       .paired = number(paired),
                       .group = config.is_causal ? number(all_heads - paired) : 1},
           .heads_per_key_head = static_cast<std::uint32_t>(sharing),
           .lse = call.tensors.lse,
-          .factor = plan.scale * 1.4426950408889634f};
+          .sinks = call.tensors.sinks,
+          .factor = (call.problem.soft_cap == 0 ? plan.scale : 1.0f) * kLog2E,
+          .score = score_params(call, Score{})};
 }
 
-template <Element T, AttentionConfig config>
+template <Element T, AttentionConfig config, class Score = PlainScores>
 RunOutcome launch_config(Device& device, const Call& call) {
-  using K = AttentionSm90<T, config>;
+  using K = AttentionSm90<T, config, Score>;
   const std::uint32_t resident = device.resident_clusters<K>(1);
   if (resident == 0) {
     RunOutcome outcome;
     outcome.report = "attention: the GPU says that it can run no CTA of this kernel\n";
     return outcome;
   }
-  const auto params = params_of<K, config>(call, resident);
+  const auto params = params_of<K, config, Score>(call, resident);
   const AttentionSteps::Extents& extents = params.extents;
   const std::int32_t portions = (extents.heads * extents.batches - extents.paired / 2) * extents.tiles;
   const std::uint32_t ctas = std::min(static_cast<std::uint32_t>(portions), resident);
   return device.enqueue<K>({.grid = {ctas}, .is_dependent = call.problem.is_dependent}, params, call.stream);
 }
 
-template <Element T, Heads heads, bool is_long>
+// Windows and caps have kernels of their own, which can do everything: without a mask, queries are moved to after
+// the last key.
+template <Element T, Heads heads>
 RunOutcome launch_heads(Device& device, const Call& call) {
-  return call.problem.is_causal ? launch_config<T, config_of(heads, true, is_long)>(device, call)
-                                : launch_config<T, config_of(heads, false, is_long)>(device, call);
+  if (call.problem.window != 0 || call.problem.soft_cap != 0) {
+    return launch_config<T, config_of(heads, true, false, true), CappedScores>(device, call);
+  }
+  if (!call.problem.is_causal) return launch_config<T, config_of(heads, false, false)>(device, call);
+  if constexpr (heads.head_dim == 64) {
+    if (call.plan.k.rows <= kFewKeys) return launch_config<T, config_of(heads, true, true)>(device, call);
+  }
+  return launch_config<T, config_of(heads, true, false)>(device, call);
 }
 
 template <Element T>
@@ -124,13 +143,10 @@ RunOutcome launch_type(Device& device, const Call& call) {
   const auto fits = [&](const Heads& heads) {
     return call.plan.q.dim <= heads.head_dim && call.plan.v.dim <= heads.value_dim;
   };
-  if (fits(kHeads[0])) return launch_heads<T, kHeads[0], false>(device, call);
-  if (fits(kHeads[1])) {
-    return call.problem.keys >= kLongKeys ? launch_heads<T, kHeads[1], true>(device, call)
-                                          : launch_heads<T, kHeads[1], false>(device, call);
-  }
-  if (fits(kHeads[2])) return launch_heads<T, kHeads[2], false>(device, call);
-  return launch_heads<T, kHeads[3], false>(device, call);
+  if (fits(kHeads[0])) return launch_heads<T, kHeads[0]>(device, call);
+  if (fits(kHeads[1])) return launch_heads<T, kHeads[1]>(device, call);
+  if (fits(kHeads[2])) return launch_heads<T, kHeads[2]>(device, call);
+  return launch_heads<T, kHeads[3]>(device, call);
 }
 
 RunOutcome start(Device& device, const Call& call) {
@@ -158,16 +174,22 @@ class OnDevice {
         k_(device, "k", plan.k.bytes),
         v_(device, "v", plan.v.bytes),
         o_(device, "o", plan.o.bytes),
-        lse_(device, "lse", host.lse == nullptr ? 0 : plan.lse_bytes) {
+        lse_(device, "lse", host.lse == nullptr ? 0 : plan.lse_bytes),
+        sinks_(device, "sinks", host.sinks == nullptr ? 0 : plan.sinks_bytes) {
     q_.upload(host.q);
     k_.upload(host.k);
     v_.upload(host.v);
     o_.upload(host.o);  // for what lies between its rows
+    sinks_.upload(host.sinks);
   }
 
   AttentionTensors tensors() const {
-    return {
-        .q = q_.data(), .k = k_.data(), .v = v_.data(), .o = o_.data(), .lse = static_cast<float*>(lse_.data())};
+    return {.q = q_.data(),
+            .k = k_.data(),
+            .v = v_.data(),
+            .o = o_.data(),
+            .lse = static_cast<float*>(lse_.data()),
+            .sinks = static_cast<const float*>(sinks_.data())};
   }
   void download(const AttentionTensors& host) const {
     o_.download(host.o);
@@ -180,6 +202,7 @@ class OnDevice {
   DeviceBuffer v_;
   DeviceBuffer o_;
   DeviceBuffer lse_;
+  DeviceBuffer sinks_;
 };
 
 }  // namespace

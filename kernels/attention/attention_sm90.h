@@ -10,6 +10,7 @@
 // computed.
 #pragma once
 
+#include "attention_scores.h"
 #include "attention_steps.h"
 
 #include <heddle/isa/grid_dependency.h>
@@ -42,6 +43,7 @@ struct AttentionConfig {
   std::uint32_t stages = 2;    // of K, and of V
   std::uint32_t o_cols = 128;  // of a piece of O on its way out
   bool is_causal = false;
+  bool has_window = false;  // with a causal mask: queries see a number of keys before their own
 
   HEDDLE_HOST_DEVICE constexpr std::uint32_t queries() const { return warpgroups * kWgmmaM; }
   HEDDLE_HOST_DEVICE constexpr std::uint32_t o_piece() const { return o_cols < value_dim ? o_cols : value_dim; }
@@ -49,6 +51,7 @@ struct AttentionConfig {
   bool operator==(const AttentionConfig&) const = default;
 };
 
+template <class Score>
 struct AttentionSm90Params {
   isa::TensorMap q;  // {dim, query, head, batch}
   isa::TensorMap k;  // {dim, key, key head, batch}
@@ -56,15 +59,18 @@ struct AttentionSm90Params {
   isa::TensorMap o;  // as q
   AttentionSteps::Extents extents;
   std::uint32_t heads_per_key_head;
-  float* lse;    // [batches, heads, queries], or null
-  float factor;  // the scale, for powers of two
+  float* lse;          // [batches, heads, queries], or null
+  const float* sinks;  // [heads], or null
+  float factor;        // of scores, for powers of two
+  typename Score::Params score;
 };
 
 // The backends are parameters so that mistakes can be planted.
-template <Element T, AttentionConfig config, class QBackend = MbarrierBackend<config.q_stages>,
-          class KBackend = MbarrierBackend<config.stages>, class VBackend = MbarrierBackend<config.stages>>
+template <Element T, AttentionConfig config, class Score = PlainScores,
+          class QBackend = MbarrierBackend<config.q_stages>, class KBackend = MbarrierBackend<config.stages>,
+          class VBackend = MbarrierBackend<config.stages>>
 struct AttentionSm90 {
-  using Params = AttentionSm90Params;
+  using Params = AttentionSm90Params<Score>;
   using QTiles = SMemTileArray2D<T, TileShape{config.queries(), config.head_dim}, config.q_stages>;
   using KTiles = SMemTileArray2D<T, TileShape{config.keys, config.head_dim}, config.stages>;
   using VTiles = SMemTileArray2D<T, TileShape{config.keys, config.value_dim}, config.stages>;
@@ -118,7 +124,7 @@ struct AttentionSm90 {
     ProducerConsumerPipeline<config.stages, VBackend> v;
   };
 
-  using Steps = AttentionSteps::Of<config.queries(), config.keys, config.is_causal>;
+  using Steps = AttentionSteps::Of<config.queries(), config.keys, config.is_causal, config.has_window>;
   using Step = AttentionSteps::Step;
   static constexpr OperandType kType = operand_type<T>();
   static constexpr WgmmaShape kScoreShape{.n = config.keys, .a = kType, .b = kType};
@@ -152,17 +158,14 @@ struct AttentionSm90 {
   HEDDLE_DEVICE static void load_keys(const Params& params, Shared& shared, Rings& rings, const Step& step) {
     const auto stage = rings.k.produce();
     stage.expect_bytes(KTiles::Tile::tx_bytes());
-    load_tile(shared.k[stage.index()], &params.k, {0, first_key(step), key_head(params, step), step.batch},
+    load_tile(shared.k[stage.index()], &params.k, {0, step.first_key, key_head(params, step), step.batch},
               stage.mbar());
   }
   HEDDLE_DEVICE static void load_values(const Params& params, Shared& shared, Rings& rings, const Step& step) {
     const auto stage = rings.v.produce();
     stage.expect_bytes(VTiles::Tile::tx_bytes());
-    load_tile(shared.v[stage.index()], &params.v, {0, first_key(step), key_head(params, step), step.batch},
+    load_tile(shared.v[stage.index()], &params.v, {0, step.first_key, key_head(params, step), step.batch},
               stage.mbar());
-  }
-  HEDDLE_DEVICE static std::int32_t first_key(const Step& step) {
-    return step.tile * static_cast<std::int32_t>(config.keys);
   }
   HEDDLE_DEVICE static std::int32_t key_head(const Params& params, const Step& step) {
     return step.head / static_cast<std::int32_t>(params.heads_per_key_head);
@@ -244,34 +247,53 @@ struct AttentionSm90 {
     return shared.v[stage].template operand<Major::kMN>();
   }
 
-  // Scores of keys that a query does not see, or that do not exist, become minus infinity.
+  // What the policy makes of the scores; those of keys that a query does not see, or that do not exist, become
+  // minus infinity.
   HEDDLE_DEVICE static void mask(Scores& s, const Params& params, const Step& step, std::uint32_t warpgroup) {
     const std::int32_t first_query = step.first_query + static_cast<std::int32_t>(warpgroup * kWgmmaM);
-    const std::int32_t end = first_key(step) + static_cast<std::int32_t>(config.keys);
+    Score::apply(
+        s, params.score,
+        {.first_query = first_query, .first_key = step.first_key, .head = step.head, .batch = step.batch});
+    const std::int32_t end = step.first_key + static_cast<std::int32_t>(config.keys);
     const std::int32_t seen = config.is_causal ? first_query + params.extents.offset + 1 : end;
-    if (end <= params.extents.keys && end <= seen) return;
-    std::int32_t limits[2];
-    HEDDLE_UNROLL
-    for (std::uint32_t row = 0; row < 2; ++row) {
-      const std::int32_t causal = seen + static_cast<std::int32_t>(Scores::row(2 * row));
-      const std::int32_t limit = causal < params.extents.keys && config.is_causal ? causal : params.extents.keys;
-      limits[row] = limit - first_key(step) - static_cast<std::int32_t>(Scores::col(0));
+    // Counted from this thread's first key and row.
+    const auto row = static_cast<std::int32_t>(Scores::row(0));
+    const std::int32_t first = step.first_key + static_cast<std::int32_t>(Scores::col(0));
+    if (end > params.extents.keys || end > seen) {
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < Scores::count; ++i) {
+        const std::int32_t causal = seen + row + static_cast<std::int32_t>(Scores::row_of_pair(i) * 8);
+        const bool is_causal_limit = config.is_causal && causal < params.extents.keys;
+        if (offset_of(i) >= (is_causal_limit ? causal : params.extents.keys) - first)
+          s[i] = -__builtin_huge_valf();
+      }
     }
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < Scores::count; ++i) {
-      const auto col = static_cast<std::int32_t>(i / 4 * 8 + i % 2);  // from this thread's first on
-      if (col >= limits[Scores::row_of_pair(i)]) s[i] = -__builtin_huge_valf();
+    if constexpr (config.has_window) {
+      const std::int32_t begin = seen - params.extents.window;
+      if (step.first_key >= begin + static_cast<std::int32_t>(kWgmmaM) - 1) return;
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < Scores::count; ++i) {
+        const std::int32_t of_row = begin + row + static_cast<std::int32_t>(Scores::row_of_pair(i) * 8);
+        if (offset_of(i) < of_row - first) s[i] = -__builtin_huge_valf();
+      }
     }
+  }
+  HEDDLE_DEVICE static constexpr std::int32_t offset_of(std::uint32_t i) {
+    return static_cast<std::int32_t>(i / 4 * 8 + i % 2);
   }
 
   HEDDLE_DEVICE static void store(const Params& params, Stores& stores, const Output& o,
                                   const OnlineSoftmax& softmax, const Step& step, std::uint32_t warpgroup) {
     const std::int32_t first_query = step.first_query + static_cast<std::int32_t>(warpgroup * kWgmmaM);
     const RowPair sums = softmax.sums();
+    // A sink is a score without a value.
+    const float sink = params.sinks == nullptr ? -__builtin_huge_valf()
+                                               : isa::ld_global(&params.sinks[step.head]) * 1.44269504089f;
     RowPair inverse;
     HEDDLE_UNROLL
     for (std::uint32_t row = 0; row < 2; ++row) {
-      inverse[row] = sums[row] > 0.0f ? isa::rcp_approx_f32(sums[row]) : 0.0f;
+      const float sum = sums[row] + softmax.weight_of(row, sink, params.factor);
+      inverse[row] = sum > 0.0f ? isa::rcp_approx_f32(sum) : 0.0f;
     }
     const std::uint32_t lane = isa::laneid();
     const std::uint32_t row = isa::warp_idx() % 4 * 16 + lane % 16;
@@ -300,7 +322,7 @@ struct AttentionSm90 {
       if (query >= params.extents.queries) continue;
       const auto head = static_cast<std::uint64_t>(step.batch * params.extents.heads + step.head);
       isa::st_global(&params.lse[head * static_cast<std::uint64_t>(params.extents.queries) + query],
-                     kLn2 * softmax.log2_sum(i, sums[i], params.factor));
+                     kLn2 * softmax.log2_sum(i, sums[i], params.factor, sink));
     }
   }
 

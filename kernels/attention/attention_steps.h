@@ -22,6 +22,7 @@ struct AttentionSteps {
     std::int32_t heads;
     std::int32_t batches;
     std::int32_t offset;  // causal: query i sees keys up to i + offset
+    std::int32_t window;  // and of those so many; read only by kernels that have one
     std::int32_t tiles;   // of queries, of each head
     std::int32_t paired;  // heads (of all batches) whose tiles are dealt out in pairs, an even number
     std::int32_t group;   // of the others, so many are worked on together
@@ -32,11 +33,12 @@ struct AttentionSteps {
     std::int32_t first_query;
     std::int32_t head;
     std::int32_t batch;
-    std::int32_t tile;   // of keys
-    std::int32_t tiles;  // of keys that these queries have
+    std::int32_t first_key;
+    std::int32_t tile;   // of keys, among those that these queries have
+    std::int32_t tiles;  // so many they have
   };
 
-  template <std::uint32_t queries, std::uint32_t keys, bool is_causal>
+  template <std::uint32_t queries, std::uint32_t keys, bool is_causal, bool has_window>
   class Of {
    public:
     HEDDLE_DEVICE explicit Of(const Extents& extents) : extents_(extents) {
@@ -51,6 +53,7 @@ struct AttentionSteps {
 
     // The step after `step`; false if there is none.
     HEDDLE_DEVICE bool next(Step& step) const {
+      step.first_key += static_cast<std::int32_t>(keys);
       if (++step.tile < step.tiles) return true;
       const std::int32_t at = index(step.turn + 1);
       if (at >= all_tiles()) return false;
@@ -94,19 +97,30 @@ struct AttentionSteps {
       const std::int32_t head = first_head + rest % heads;
       const std::int32_t first_query =
           (is_causal ? extents_.tiles - 1 - tile : tile) * static_cast<std::int32_t>(queries);
+      const std::int32_t first_tile = first_key_tile(first_query);
       return {.turn = turn,
               .first_query = first_query,
               .head = head % extents_.heads,
               .batch = head / extents_.heads,
+              .first_key = first_tile * static_cast<std::int32_t>(keys),
               .tile = 0,
-              .tiles = key_tiles(first_query)};
+              .tiles = end_key_tile(first_query, first_tile) - first_tile};
     }
 
-    // At least one, so that queries without a key have an output too.
-    HEDDLE_DEVICE std::int32_t key_tiles(std::int32_t first_query) const {
+    HEDDLE_DEVICE std::int32_t first_key_tile(std::int32_t first_query) const {
+      if constexpr (!has_window) return 0;
+      const std::int32_t first = first_query + extents_.offset - extents_.window + 1;
+      const std::int32_t last_tile = (extents_.keys - 1) / static_cast<std::int32_t>(keys);
+      const std::int32_t tile = first <= 0 ? 0 : first / static_cast<std::int32_t>(keys);
+      return tile < last_tile ? tile : last_tile;
+    }
+    // At least one more than the first, so that queries without a key have an output too.
+    HEDDLE_DEVICE std::int32_t end_key_tile(std::int32_t first_query, std::int32_t first_tile) const {
       const std::int32_t seen = first_query + static_cast<std::int32_t>(queries) + extents_.offset;
       const std::int32_t count = is_causal && seen < extents_.keys ? seen : extents_.keys;
-      return count <= 0 ? 1 : (count + static_cast<std::int32_t>(keys) - 1) / static_cast<std::int32_t>(keys);
+      const std::int32_t end =
+          count <= 0 ? 1 : (count + static_cast<std::int32_t>(keys) - 1) / static_cast<std::int32_t>(keys);
+      return end > first_tile ? end : first_tile + 1;
     }
 
     const Extents& extents_;

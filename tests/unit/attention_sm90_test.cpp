@@ -28,6 +28,7 @@ struct Case {
   AttentionProblem problem;
   std::vector<std::uint16_t> q, k, v, o;
   std::vector<float> lse;
+  std::vector<float> sinks;
 
   // Normal numbers, and outputs of NaNs.
   explicit Case(const AttentionProblem& p) : problem(p) {
@@ -50,7 +51,12 @@ struct Case {
   }
 
   AttentionTensors tensors() {
-    return {.q = q.data(), .k = k.data(), .v = v.data(), .o = o.data(), .lse = lse.data()};
+    return {.q = q.data(),
+            .k = k.data(),
+            .v = v.data(),
+            .o = o.data(),
+            .lse = lse.data(),
+            .sinks = sinks.empty() ? nullptr : sinks.data()};
   }
   RunOutcome run(const std::string& schedule = "rr") {
     return attention_sm90<Target::kSim>(problem, tensors(),
@@ -140,7 +146,32 @@ TEST(AttentionSm90, HeadsOfOtherSizes) {
   run_and_check({.heads = 1, .queries = 70, .keys = 70, .head_dim = 64, .value_dim = 200, .is_causal = true});
 }
 
-TEST(AttentionSm90, ManyKeys) { run_and_check({.heads = 1, .queries = 66, .keys = 3100}); }
+TEST(AttentionSm90, WindowsEndBeforeAndAtTheQuery) {
+  run_and_check({.heads = 2, .queries = 300, .keys = 300, .is_causal = true, .window = 70});
+  run_and_check({.heads = 1, .queries = 200, .keys = 500, .head_dim = 64, .is_causal = true, .window = 1});
+  run_and_check({.heads = 1, .queries = 300, .keys = 120, .is_causal = true, .window = 33});
+  run_and_check({.heads = 1, .queries = 130, .keys = 400, .head_dim = 256, .is_causal = true, .window = 129});
+}
+
+TEST(AttentionSm90, CapsOfScores) {
+  run_and_check({.heads = 1, .queries = 130, .keys = 200, .soft_cap = 2, .scale = 0.3f});
+  run_and_check(
+      {.heads = 2, .queries = 140, .keys = 140, .head_dim = 64, .is_causal = true, .window = 50, .soft_cap = 5});
+}
+
+TEST(AttentionSm90, SinksTakeAPartOfTheWeight) {
+  for (const bool is_causal : {false, true}) {
+    Case c({.heads = 3, .queries = 150, .keys = 100, .head_dim = 64, .is_causal = is_causal});
+    c.sinks = {0.0f, 3.5f, -40.0f};
+    const RunOutcome outcome = c.run();
+    ASSERT_TRUE(outcome.ok()) << outcome.report;
+    expect_right(c);
+  }
+}
+
+TEST(AttentionSm90, ManyKeys) {
+  run_and_check({.heads = 1, .queries = 195, .keys = 1600, .head_dim = 64, .is_causal = true});
+}
 
 TEST(AttentionSm90, Fp16) {
   run_and_check({.heads = 1, .queries = 130, .keys = 140, .type = AttentionElement::kFp16, .is_causal = true});
@@ -249,6 +280,11 @@ TEST(AttentionRefusals, NameTheRuleAndWriteNothing) {
        "head_dim is 264; there are kernels for multiples of 8 from 8 to 256"},
       {"ValueOfOddWidth", [](auto& p, auto&) { p.value_dim = 60; },
        "value_dim is 60; there are kernels for multiples of 8 from 8 to 256"},
+      {"NegativeWindow", [](auto& p, auto&) { p.window = -1; },
+       "window is -1; 1 to 1073741824, or 0 for all keys"},
+      {"WindowWithoutAMask", [](auto& p, auto&) { p.window = 5; },
+       "window is 5 without a causal mask; is_causal would pass"},
+      {"NegativeCap", [](auto& p, auto&) { p.soft_cap = -2; }, "soft_cap is -2; 1e-3 to 1e6, or 0 for none"},
       {"NotAType", [](auto& p, auto&) { p.type = static_cast<AttentionElement>(7); },
        "type is 7; its enumerators are 0 to 1"},
       {"NegativeScale", [](auto& p, auto&) { p.scale = -1; },
@@ -303,13 +339,13 @@ TEST(AttentionRefusals, AddressesOnADeviceAreAligned) {
   }
 }
 
-// Small tiles, with mistakes in one of the rings. One CTA has four tiles of queries, so that every ring goes
-// round.
+// Small tiles, for mistakes in one of the rings and for policies. One CTA has four tiles of queries, so that
+// every ring goes round.
 constexpr AttentionConfig kSmall{.head_dim = 64, .value_dim = 64, .keys = 64, .q_stages = 1};
 
 template <class Kernel>
-sim::Report run_small(std::uint32_t keys) {
-  Case c({.heads = 2, .queries = 256, .keys = keys, .head_dim = 64});
+sim::Report run_small(Case& c, decltype(Kernel::Params::score) score = {}) {
+  const auto keys = static_cast<std::uint32_t>(c.problem.keys);
   sim::GlobalMemory memory;
   memory.add("q", c.q.data(), c.q.size() * 2);
   memory.add("k", c.k.data(), c.k.size() * 2);
@@ -324,29 +360,83 @@ sim::Report run_small(std::uint32_t keys) {
                             .box = {64, box_rows, 1, 1},
                             .swizzle = Swizzle::k128B});
   };
-  const AttentionSm90Params params{.q = map(c.q, 256, 128),
-                                   .k = map(c.k, keys, 64),
-                                   .v = map(c.v, keys, 64),
-                                   .o = map(c.o, 256, 64),
-                                   .extents = {.queries = 256,
-                                               .keys = static_cast<std::int32_t>(keys),
-                                               .heads = 2,
-                                               .batches = 1,
-                                               .offset = 0,
-                                               .tiles = 2,
-                                               .paired = 0,
-                                               .group = 1},
-                                   .heads_per_key_head = 1,
-                                   .lse = nullptr,
-                                   .factor = 0.18f};
+  const typename Kernel::Params params{.q = map(c.q, 256, 128),
+                                       .k = map(c.k, keys, 64),
+                                       .v = map(c.v, keys, 64),
+                                       .o = map(c.o, 256, 64),
+                                       .extents = {.queries = 256,
+                                                   .keys = static_cast<std::int32_t>(keys),
+                                                   .heads = 2,
+                                                   .batches = 1,
+                                                   .offset = 0,
+                                                   .window = 0,
+                                                   .tiles = 2,
+                                                   .paired = 0,
+                                                   .group = 1},
+                                       .heads_per_key_head = 1,
+                                       .lse = nullptr,
+                                       .sinks = nullptr,
+                                       .factor = 0.18f,
+                                       .score = score};
   return sim::launch<Kernel>({.memory = &memory, .kernel = "attention"}, {.grid = {1}}, params);
 }
 
-TEST(AttentionSm90Mistakes, NoneIsSilent) {
-  for (const std::uint32_t keys : {64u, 192u}) {
-    const sim::Report report = run_small<AttentionSm90<bf16, kSmall>>(keys);
-    EXPECT_TRUE(report.ok()) << report.text();
+Case small_case(std::int64_t keys) { return Case({.heads = 2, .queries = 256, .keys = keys, .head_dim = 64}); }
+
+template <class Kernel>
+bool is_silent(std::int64_t keys) {
+  Case c = small_case(keys);
+  return run_small<Kernel>(c).ok();
+}
+
+// A score policy of one's own: the further away a key is, the less it weighs.
+struct Distance {
+  struct Params {
+    float slope;
+  };
+  template <class Scores>
+  HEDDLE_DEVICE static void apply(Scores& s, const Params& params, const ScorePlace& at) {
+    for (std::uint32_t i = 0; i < Scores::count; ++i) {
+      s[i] -= params.slope * static_cast<float>(at.query(s, i) - at.key(s, i) + 7 * at.head);
+    }
   }
+};
+
+// The policy turns the scores of a row by a number that differs from key to key: as if K had one more column.
+TEST(AttentionSm90, ScoresAreWhatAPolicyMakesOfThem) {
+  constexpr float kSlope = 0.25f;
+  Case c = small_case(192);
+  const sim::Report report = run_small<AttentionSm90<bf16, kSmall, Distance>>(c, {.slope = kSlope});
+  ASSERT_TRUE(report.ok()) << report.text();
+  double worst = 0;
+  for (std::size_t row = 0; row < 2 * 256; ++row) {
+    const std::size_t head = row / 256;
+    double sum = 0;
+    std::vector<double> expected(64);
+    for (std::size_t key = 0; key < 192; ++key) {
+      double score = 0;
+      for (std::size_t d = 0; d < 64; ++d) {
+        score += double{bf16{c.q[row * 64 + d]}.to_float()} *
+                 double{bf16{c.k[(head * 192 + key) * 64 + d]}.to_float()};
+      }
+      score -= double{kSlope} *
+               (static_cast<double>(row % 256) - static_cast<double>(key) + 7.0 * static_cast<double>(head));
+      const double weight = std::exp2(score * double{0.18f});
+      sum += weight;
+      for (std::size_t d = 0; d < 64; ++d) {
+        expected[d] += weight * double{bf16{c.v[(head * 192 + key) * 64 + d]}.to_float()};
+      }
+    }
+    for (std::size_t d = 0; d < 64; ++d) {
+      worst = std::fmax(worst, std::fabs(c.o_at(row * 64 + d) - expected[d] / sum));
+    }
+  }
+  EXPECT_LE(worst, 8.0 / 512 * 9 / 8);  // numbers of V are below 4: as expect_right has it
+}
+
+TEST(AttentionSm90Mistakes, NoneIsSilent) {
+  EXPECT_TRUE((is_silent<AttentionSm90<bf16, kSmall>>(64)));
+  EXPECT_TRUE((is_silent<AttentionSm90<bf16, kSmall>>(192)));
 }
 
 using Q = MbarrierBackend<kSmall.q_stages>;
@@ -361,9 +451,9 @@ void expect_found_in_each_ring() {
   using BadQ = MutantBackend<Q, mutation>;
   using BadK = MutantBackend<K, mutation>;
   // With more tiles of keys, or of queries in their ring, the ring of K would keep that of Q in order.
-  EXPECT_FALSE((run_small<AttentionSm90<bf16, kSmall, BadQ>>(64).ok())) << "in the ring of Q";
-  EXPECT_FALSE((run_small<AttentionSm90<bf16, kSmall, Q, BadK>>(192).ok())) << "in the ring of K";
-  EXPECT_FALSE((run_small<AttentionSm90<bf16, kSmall, Q, K, BadK>>(192).ok())) << "in the ring of V";
+  EXPECT_FALSE((is_silent<AttentionSm90<bf16, kSmall, PlainScores, BadQ>>(64))) << "in the ring of Q";
+  EXPECT_FALSE((is_silent<AttentionSm90<bf16, kSmall, PlainScores, Q, BadK>>(192))) << "in the ring of K";
+  EXPECT_FALSE((is_silent<AttentionSm90<bf16, kSmall, PlainScores, Q, K, BadK>>(192))) << "in the ring of V";
 }
 
 template <std::size_t... i>

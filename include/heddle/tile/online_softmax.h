@@ -75,9 +75,20 @@ class OnlineSoftmax {
   // Of the weights in this thread's columns, of both rows.
   HEDDLE_DEVICE float own_sum() const { return sum_[0] + sum_[1]; }
 
-  // The logarithm to base two of the sum of 2^(score * factor) over a row, of which `sum` is that of the weights.
-  HEDDLE_DEVICE float log2_sum(std::uint32_t row, float sum, float factor) const {
-    return sum > 0.0f ? reference_[row] * factor + isa::lg2_approx_ftz_f32(sum) : -__builtin_huge_valf();
+  // Of a score, times the factor, that was not among those weighed.
+  HEDDLE_DEVICE float weight_of(std::uint32_t row, float log2_score, float factor) const {
+    return isa::ex2_approx_ftz_f32(log2_score - reference_[row] * factor);
+  }
+
+  // The logarithm to base two of the sum of 2^(score * factor) over a row, of whose weights `sum` is the sum, and
+  // of 2^also.
+  HEDDLE_DEVICE float log2_sum(std::uint32_t row, float sum, float factor,
+                               float also = -__builtin_huge_valf()) const {
+    const float log = sum > 0.0f ? reference_[row] * factor + isa::lg2_approx_ftz_f32(sum) : also;
+    const float larger = __builtin_fmaxf(log, also);
+    const float smaller = sum > 0.0f ? (log < also ? log : also) : -__builtin_huge_valf();
+    if (larger == -__builtin_huge_valf()) return larger;
+    return larger + isa::lg2_approx_ftz_f32(1.0f + isa::ex2_approx_ftz_f32(smaller - larger));
   }
 
  private:
