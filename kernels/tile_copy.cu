@@ -6,7 +6,7 @@
 #include <heddle/host/error.h>
 #include <heddle/host/tensor_map.h>
 #include <heddle/isa/device.h>
-#include <heddle/pipeline/mutant.h>
+#include <heddle/testing/mutant.h>
 
 #include <memory>
 #include <string>

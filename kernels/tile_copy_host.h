@@ -29,7 +29,7 @@ struct TileCopyProblem {
   std::uint32_t cluster = 1;         // 1 or 2, with multicast
   std::uint32_t ctas = 4;            // a multiple of `cluster`
   bool image = false;                // give back the tiles as they lie in shared memory, not the copied tensor
-  std::string mistake = {};          // simulated SM only: a name from sim/mutant.h
+  std::string mistake = {};          // simulated SM only: a name from heddle/testing/mutant.h
 };
 
 struct TileCopyResult {

@@ -7,9 +7,9 @@
 #include <heddle/isa/fence.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/warp.h>
-#include <heddle/pipeline/mutant.h>
 #include <heddle/pipeline/pipeline.h>
 #include <heddle/pipeline/pipeline_storage.h>
+#include <heddle/testing/mutant.h>
 
 #include <utility>
 

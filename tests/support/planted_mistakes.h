@@ -5,8 +5,8 @@
 // let on too early, leaves somebody a phase that may pass unseen.
 #pragma once
 
-#include <heddle/pipeline/mutant.h>
 #include <heddle/sim/report.h>
+#include <heddle/testing/mutant.h>
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 
 #include <heddle/host/error.h>
 #include <heddle/host/tensor_map.h>
-#include <heddle/pipeline/mutant.h>
 #include <heddle/sim/launch.h>
+#include <heddle/testing/mutant.h>
 
 #include <gtest/gtest.h>
 

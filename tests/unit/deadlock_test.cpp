@@ -6,8 +6,8 @@
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/tma.h>
 #include <heddle/isa/warp.h>
-#include <heddle/pipeline/mutant.h>
 #include <heddle/pipeline/pipeline.h>
+#include <heddle/testing/mutant.h>
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 // The tile copy in the simulated SM: every byte of what it copies, and of what its tiles look like in shared
 // memory.
 #include <heddle/host/error.h>
-#include <heddle/pipeline/mutant.h>
 #include <heddle/sim/schedule.h>
+#include <heddle/testing/mutant.h>
 
 #include <gtest/gtest.h>
 

@@ -10,9 +10,9 @@
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/tma.h>
 #include <heddle/isa/warp.h>
-#include <heddle/pipeline/mutant.h>
 #include <heddle/pipeline/pipeline.h>
 #include <heddle/sim/trace.h>
+#include <heddle/testing/mutant.h>
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include "sim/explore/repeat.h"
 
 #include <heddle/host/error.h>
-#include <heddle/pipeline/mutant.h>
 #include <heddle/sim/schedule.h>
+#include <heddle/testing/mutant.h>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
