@@ -86,6 +86,7 @@ struct MatmulOptions {
   std::uint32_t schedules = 0;  // random ones, after round robin
   std::string schedule;         // one only
   std::uint32_t sms = 8;
+  bool no_races = false;
   bool strict = false;
   std::vector<std::string> accept;
   bool json = false;

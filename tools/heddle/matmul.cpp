@@ -239,6 +239,7 @@ std::string again_of(const MatmulOptions& o, const DeviceId& device) {
   add("--config", o.config, plain.config);
   add("--seed", o.seed, plain.seed);
   add("--sms", o.sms, plain.sms);
+  flag("--no-races", o.no_races);
   flag("--strict", o.strict);
   for (const std::string& rule : o.accept) text += " --accept " + rule;
   return text;
@@ -260,6 +261,7 @@ Tally run_all(Kind& kind, const DeviceId& device, const MatmulOptions& options) 
   RunOptions run{.kernel = "matmul",
                  .again = again_of(options, device),
                  .sms = options.sms,
+                 .check_races = !options.no_races,
                  .strict = options.strict,
                  .accepted = options.accept};
   Tally tally;
@@ -416,6 +418,7 @@ void add_matmul_options(CLI::App& app, MatmulOptions& o) {
   command->add_option("--sms", o.sms, "Simulated SM: how many, 1 to 1024")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  command->add_flag("--no-races", o.no_races, "Simulated SM: do not look for races, which is faster");
   command->add_flag("--strict", o.strict, "Simulated SM: formal findings end the run, too");
   command->add_option("--accept", o.accept, "Simulated SM: a mistake that does not end the run, as for exec")
       ->allow_extra_args(false)
