@@ -219,6 +219,49 @@ TEST(PersistentTileScheduler, CountsTilesOfHugeGridsWithoutWrappingRound) {
   EXPECT_EQ(std::pair(last.m, last.n), std::pair(46339u, 46339u));
 }
 
+// The order of a launch stands above the configuration's, and gives the same tiles as a configuration with it.
+TEST(PersistentTileScheduler, GridChoosesItsOwnOrder) {
+  constexpr TileSchedulerConfig kConfig{
+      .cluster = {2, 1}, .raster = Raster::kAlongN, .group = 5, .is_split = true};
+  constexpr TileSchedulerConfig kOther{
+      .cluster = {2, 1}, .raster = Raster::kAlongM, .group = 3, .is_split = true};
+  const auto order_of = [&]<TileSchedulerConfig config>(const TileGrid& grid) {
+    const auto params = make_tile_scheduler_params<config>(grid);
+    std::vector<TileWork> order;
+    for (auto work : PersistentTileScheduler<config>(params, 0, 1, 1).tiles()) order.push_back(work);
+    return order;
+  };
+  const TileGrid plain{.tiles_m = 9, .tiles_n = 7, .splits = 2};
+  const TileGrid chosen{.tiles_m = 9, .tiles_n = 7, .splits = 2, .group = 3, .raster = Raster::kAlongM};
+  const auto other = order_of.template operator()<kOther>(plain);
+  EXPECT_EQ(order_of.template operator()<kConfig>(chosen), other);
+  EXPECT_NE(order_of.template operator()<kConfig>(plain), other);
+}
+
+// Two warpgroups that take turns: together they see what one walk sees, and each knows whether another follows.
+TEST(PersistentTileScheduler, WalksThatShareTheTilesTakeTurns) {
+  constexpr TileSchedulerConfig kConfig{.raster = Raster::kAlongM, .group = 2};
+  const auto params = make_tile_scheduler_params<kConfig>({.tiles_m = 5, .tiles_n = 3});
+  for (const std::uint32_t clusters : {1u, 2u, 4u, 15u, 20u}) {
+    for (std::uint32_t cluster = 0; cluster < clusters; ++cluster) {
+      const PersistentTileScheduler<kConfig> scheduler(params, cluster, clusters, 0);
+      std::vector<TileWork> all;
+      for (auto work : scheduler.tiles()) all.push_back(work);
+      std::size_t seen = 0;
+      for (std::uint32_t first = 0; first < 2; ++first) {
+        const auto tiles = scheduler.tiles(first, 2);
+        std::size_t at = first;
+        for (auto tile = tiles.begin(); tile != tiles.end(); ++tile, at += 2, ++seen) {
+          ASSERT_LT(at, all.size());
+          EXPECT_EQ(*tile, all[at]);
+          EXPECT_EQ(tile.has_next(), at + 1 < all.size());
+        }
+      }
+      EXPECT_EQ(seen, all.size());
+    }
+  }
+}
+
 // The scheduler finds its own place in the launch.
 TEST(PersistentTileScheduler, LaunchedClustersShareTheTiles) {
   constexpr TileSchedulerConfig kConfig{.cluster = {2, 2}, .group = 2};

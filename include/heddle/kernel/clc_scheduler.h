@@ -32,6 +32,8 @@
 #include <heddle/pipeline/pipeline.h>
 #include <heddle/pipeline/pipeline_storage.h>
 
+#include <type_traits>
+
 namespace heddle::inline HEDDLE_TARGET {
 
 // One cluster for each work item; without any, one cluster that finds nothing to do.
@@ -78,6 +80,10 @@ class ClcTileScheduler {
 
  public:
   using Storage = ClcPipelineStorage<stages>;
+
+  static constexpr LaunchShape launch_shape(const TileSchedulerParams& params, std::uint32_t = 0) {
+    return clc_launch_shape<config>(params);
+  }
 
   HEDDLE_DEVICE ClcTileScheduler(const TileSchedulerParams& params, Storage& storage)
       : params_(&params),
@@ -194,5 +200,19 @@ class ClcTileScheduler {
   std::uint32_t cta_rank_;
   std::uint32_t index_;  // of the work item; kNoWork behind the last
 };
+
+// By cluster launch control, or without stages for it shared out beforehand: the same calls for both.
+template <TileSchedulerConfig config, class Roles, std::uint32_t clc_stages>
+using TileScheduler = std::conditional_t<(clc_stages > 0), ClcTileScheduler<config, Roles, clc_stages>,
+                                         PersistentTileScheduler<config>>;
+
+template <class Scheduler, class Bundle>
+HEDDLE_DEVICE Scheduler make_tile_scheduler(const TileSchedulerParams& params, Bundle& pipelines) {
+  if constexpr (Bundle::has_clc) {
+    return Scheduler(params, pipelines.clc);
+  } else {
+    return Scheduler(params);
+  }
+}
 
 }  // namespace heddle::inline HEDDLE_TARGET

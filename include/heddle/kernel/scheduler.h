@@ -26,9 +26,11 @@ enum class Raster : std::uint8_t {
   kAlongM,       // a band is `group` tiles of M, for all of N
   kAlongN,       // a band is `group` tiles of N, for all of M
   kShorterSide,  // the host chooses: the side with fewer tiles
+  kConfigured,   // of a TileGrid: as the configuration says
 };
 
-// Counted in cluster tiles: a group of 4 with a cluster of 2 x 1 is a band of 8 tiles.
+// Bands are counted in cluster tiles: a group of 4 with a cluster of 2 x 1 is a band of 8 tiles. A launch may
+// choose another order than the configuration's.
 struct TileSchedulerConfig {
   ClusterShape cluster = {};
   Raster raster = Raster::kShorterSide;
@@ -45,6 +47,8 @@ struct TileGrid {
   std::uint32_t tiles_n = 0;
   std::uint32_t batches = 1;
   std::uint32_t splits = 1;
+  std::uint32_t group = 0;  // 0: as the configuration says
+  Raster raster = Raster::kConfigured;
 };
 
 // What one CTA does next. Where the cluster does not divide the matrix, some CTAs of the last clusters have a
@@ -89,9 +93,11 @@ struct TileSchedulerParams {
   std::uint32_t band_tiles = 0;     // cluster tiles of a whole band
   std::uint32_t whole_bands = 0;    // the band behind them is lower
   std::uint32_t tail = 1;           // height of that band, or 1
+  std::uint32_t group = 1;          // height of a whole band
   std::uint32_t splits = 1;
   FastDivisor by_matrix;
   FastDivisor by_band;
+  FastDivisor by_group;
   FastDivisor by_tail;
   FastDivisor by_splits;
   bool is_along_m = true;
@@ -118,8 +124,10 @@ constexpr TileSchedulerParams make_tile_scheduler_params(const TileGrid& grid) {
   static_assert(config.group > 0, "a band needs a tile: make TileSchedulerConfig::group 1 or more");
   const std::uint32_t m = detail::ceil_div(grid.tiles_m, config.cluster.m);
   const std::uint32_t n = detail::ceil_div(grid.tiles_n, config.cluster.n);
+  const Raster raster = grid.raster == Raster::kConfigured ? config.raster : grid.raster;
+  const std::uint32_t group = grid.group == 0 ? config.group : grid.group;
   TileSchedulerParams params;
-  params.is_along_m = config.raster == Raster::kAlongM || (config.raster == Raster::kShorterSide && m <= n);
+  params.is_along_m = raster == Raster::kAlongM || (raster != Raster::kAlongN && m <= n);
   params.tiles_m = grid.tiles_m;
   params.tiles_n = grid.tiles_n;
   params.cluster_tiles = static_cast<std::uint32_t>(cluster_tiles_of<config>(grid));
@@ -128,12 +136,14 @@ constexpr TileSchedulerParams make_tile_scheduler_params(const TileGrid& grid) {
   const std::uint32_t along = params.is_along_m ? m : n;
   const std::uint32_t across = params.is_along_m ? n : m;
   params.matrix_tiles = m * n;
-  params.whole_bands = along / config.group;
+  params.whole_bands = along / group;
   // A band that no tile reaches may be as large as it likes: it must not wrap round.
-  params.band_tiles = params.whole_bands == 0 ? params.matrix_tiles + 1 : config.group * across;
-  params.tail = along % config.group == 0 ? 1 : along % config.group;
+  params.band_tiles = params.whole_bands == 0 ? params.matrix_tiles + 1 : group * across;
+  params.group = group;
+  params.tail = along % group == 0 ? 1 : along % group;
   params.by_matrix = FastDivisor(params.matrix_tiles);
   params.by_band = FastDivisor(params.band_tiles);
+  params.by_group = FastDivisor(group);
   params.by_tail = FastDivisor(params.tail);
   params.by_splits = FastDivisor(grid.splits);
   return params;
@@ -160,14 +170,12 @@ HEDDLE_HOST_DEVICE constexpr TileWork tile_work(const TileSchedulerParams& param
   const std::uint32_t band = params.by_band.quotient(in_matrix);
   const std::uint32_t in_band = in_matrix - band * params.band_tiles;
   const bool is_tail = band == params.whole_bands;
-  const std::uint32_t height = is_tail ? params.tail : config.group;
-  const std::uint32_t across = is_tail ? params.by_tail.quotient(in_band) : in_band / config.group;
-  const std::uint32_t along = band * config.group + in_band - across * height;
-  const bool is_along_m =
-      config.raster == Raster::kShorterSide ? params.is_along_m : config.raster == Raster::kAlongM;
+  const std::uint32_t height = is_tail ? params.tail : params.group;
+  const std::uint32_t across = is_tail ? params.by_tail.quotient(in_band) : params.by_group.quotient(in_band);
+  const std::uint32_t along = band * params.group + in_band - across * height;
   const ClusterCoordinates cta = coordinates_of<config.cluster>(cta_rank);
-  work.m = (is_along_m ? along : across) * config.cluster.m + cta.m;
-  work.n = (is_along_m ? across : along) * config.cluster.n + cta.n;
+  work.m = (params.is_along_m ? along : across) * config.cluster.m + cta.m;
+  work.n = (params.is_along_m ? across : along) * config.cluster.n + cta.n;
   work.is_inside = work.m < params.tiles_m && work.n < params.tiles_n;
   return work;
 }
@@ -195,36 +203,48 @@ class PersistentTileScheduler {
 
     class Iterator {
      public:
-      HEDDLE_DEVICE TileWork operator*() const { return tile_work<config>(*params_, index_, cta_rank_); }
-      HEDDLE_DEVICE void operator++() { index_ += step_; }
+      HEDDLE_DEVICE TileWork operator*() const { return work_; }
+      HEDDLE_DEVICE void operator++() {
+        index_ += every_ * clusters_;
+        if (index_ < params_->cluster_tiles) work_ = tile_work<config>(*params_, index_, cta_rank_);
+      }
       HEDDLE_DEVICE bool operator!=(End) const { return index_ < params_->cluster_tiles; }
 
+      // Whether the cluster has another tile behind this one, whichever walk takes it.
+      HEDDLE_DEVICE bool has_next() const { return index_ + clusters_ < params_->cluster_tiles; }
+
      private:
-      friend class TileRange;
-      HEDDLE_DEVICE Iterator(const TileSchedulerParams* params, std::uint32_t index, std::uint32_t step,
-                             std::uint32_t cta_rank)
-          : params_(params), index_(index), step_(step), cta_rank_(cta_rank) {}
+      friend class PersistentTileScheduler;
+      HEDDLE_DEVICE Iterator(const PersistentTileScheduler& scheduler, std::uint32_t first, std::uint32_t every)
+          : params_(scheduler.params_),
+            index_(scheduler.cluster_idx_ + first * scheduler.clusters_),
+            clusters_(scheduler.clusters_),
+            every_(every),
+            cta_rank_(scheduler.cta_rank_),
+            work_(tile_work<config>(*params_, index_, cta_rank_)) {}
 
       const TileSchedulerParams* params_;
       std::uint32_t index_;
-      std::uint32_t step_;
+      std::uint32_t clusters_;
+      std::uint32_t every_;
       std::uint32_t cta_rank_;
+      // Kept, or ptxas computes it again wherever it is used.
+      TileWork work_;
     };
 
-    HEDDLE_DEVICE Iterator begin() const { return {params_, first_, step_, cta_rank_}; }
+    HEDDLE_DEVICE Iterator begin() const { return begin_; }
     HEDDLE_DEVICE End end() const { return {}; }
 
    private:
     friend class PersistentTileScheduler;
-    HEDDLE_DEVICE TileRange(const TileSchedulerParams* params, std::uint32_t first, std::uint32_t step,
-                            std::uint32_t cta_rank)
-        : params_(params), first_(first), step_(step), cta_rank_(cta_rank) {}
+    HEDDLE_DEVICE explicit TileRange(const Iterator& begin) : begin_(begin) {}
 
-    const TileSchedulerParams* params_;
-    std::uint32_t first_;
-    std::uint32_t step_;
-    std::uint32_t cta_rank_;
+    Iterator begin_;
   };
+
+  static constexpr LaunchShape launch_shape(const TileSchedulerParams& params, std::uint32_t resident_ctas) {
+    return persistent_launch_shape<config>(params, resident_ctas);
+  }
 
   // Borrows the parameters, which are the kernel's.
   HEDDLE_DEVICE explicit PersistentTileScheduler(const TileSchedulerParams& params)
@@ -236,8 +256,14 @@ class PersistentTileScheduler {
                                         std::uint32_t clusters, std::uint32_t cta_rank)
       : params_(&params), cluster_idx_(cluster_idx), clusters_(clusters), cta_rank_(cta_rank) {}
 
-  // Every call begins with the first tile.
-  HEDDLE_DEVICE TileRange tiles() const { return {params_, cluster_idx_, clusters_, cta_rank_}; }
+  // Every call begins with the first tile. Walks that share the tiles of a CTA take one in `every` each,
+  // from number `first` on: two warpgroups in turn have tiles(warpgroup, 2).
+  HEDDLE_DEVICE TileRange tiles(std::uint32_t first = 0, std::uint32_t every = 1) const {
+    return TileRange(typename TileRange::Iterator(*this, first, every));
+  }
+
+  // As ClcTileScheduler has it: here nobody asks for tiles ahead.
+  HEDDLE_DEVICE void throttle_signal(bool) const {}
 
  private:
   const TileSchedulerParams* params_;

@@ -110,4 +110,9 @@ struct SmemPipelineBundle {
   typename detail::EpiLoadOf<config.epi_load_stages>::Order load_order;
 };
 
+// The one for the configuration's CLC stages.
+template <PipelineBundleConfig config, class Payload = NoTiles>
+using PipelineBundle = std::conditional_t<(config.clc_stages > 0), SmemPipelineBundle<config, Payload>,
+                                          SmemPipelineBundleNoClc<config, Payload>>;
+
 }  // namespace heddle::inline HEDDLE_TARGET
