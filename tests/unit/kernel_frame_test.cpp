@@ -2,6 +2,7 @@
 //
 // Roles, the place of a CTA in its cluster, arrival counts, and set-up and exit of a kernel.
 #include <heddle/isa/cluster.h>
+#include <heddle/isa/memory.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/kernel/barriers.h>
 #include <heddle/kernel/context.h>
@@ -192,7 +193,7 @@ struct ScopeShared {
 };
 
 // A CTA whose last act is a signal to its peer, which does nothing but exit.
-template <bool has_scope>
+template <AtExit at_exit>
 sim::Report signal_a_peer(const sim::Schedule& schedule) {
   constexpr ClusterConfig kConfig{.cluster = {2, 1}};
   return run_kernel<ScopeShared>({.threads = 64, .grid = {2}, .cluster = {2}, .schedule = schedule},
@@ -205,27 +206,18 @@ sim::Report signal_a_peer(const sim::Schedule& schedule) {
                                      if (isa::tid_x() != 40) return;
                                      isa::mbarrier_arrive_cluster(isa::mapa(pipeline.producer_mbar(0), 1));
                                    };
-                                   if constexpr (has_scope) {
-                                     const KernelScope<kConfig> scope(init);
-                                     work();
-                                   } else {
-                                     if (isa::tid_x() == 0) {
-                                       init();
-                                       isa::fence_mbarrier_init();
-                                     }
-                                     isa::cluster_sync();
-                                     work();
-                                   }
+                                   const KernelScope<kConfig, at_exit> scope(init);
+                                   work();
                                  });
 }
 
 TEST(KernelScope, KeepsACtaUntilItsPeersAreDone) {
   int faults = 0;
   for (const sim::Schedule& schedule : some_schedules(20)) {
-    EXPECT_TRUE(is_silent(signal_a_peer<true>(schedule)));
-    faults += signal_a_peer<false>(schedule).has("exited_cta") ? 1 : 0;
+    EXPECT_TRUE(is_silent(signal_a_peer<AtExit::kClusterBarrier>(schedule)));
+    faults += signal_a_peer<AtExit::kNothing>(schedule).has("exited_cta") ? 1 : 0;
   }
-  EXPECT_GT(faults, 0) << "without the scope a CTA leaves too early under some schedule";
+  EXPECT_GT(faults, 0) << "without the barrier a CTA leaves too early under some schedule";
 }
 
 TEST(KernelScope, OneCtaSyncsItsThreads) {
@@ -239,6 +231,32 @@ TEST(KernelScope, OneCtaSyncsItsThreads) {
         pipeline.consumer_signal_and_step();
       }
     })));
+  }
+}
+
+struct PreparedShared {
+  BarrierPair<1> barriers;
+  std::uint32_t numbers[64];
+};
+
+// What all threads prepare is there for all others; what they do behind the scope's beginning is not.
+TEST(KernelScope, PreparedMemoryIsSeenByEveryThread) {
+  for (const bool is_prepared : {true, false}) {
+    const auto report = run_kernel<PreparedShared>({.threads = 64}, [&](PreparedShared& shared) {
+      auto pipeline = shared.barriers.pipeline("own");
+      const auto write = [&] { isa::st_shared(&shared.numbers[isa::tid_x()], isa::tid_x()); };
+      const KernelScope<ClusterConfig{}> scope([&] { pipeline.init_mbars(1, 1); },
+                                               [&] {
+                                                 if (is_prepared) write();
+                                               });
+      scope.wait_for_kernel_ahead();
+      if (!is_prepared) write();
+      const std::uint32_t other = isa::ld_shared(&shared.numbers[63 - isa::tid_x()]);
+      if (is_prepared) {
+        EXPECT_EQ(other, 63 - isa::tid_x());
+      }
+    });
+    EXPECT_EQ(report.ok(), is_prepared) << report.text();
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/fence.h>
+#include <heddle/isa/grid_dependency.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
@@ -68,9 +69,15 @@ struct ArrivalCounts {
   static constexpr std::uint32_t tmem_dealloc = config.cta_group * epilogue_threads;
 };
 
+// How a CTA leaves while its peers may still signal its barriers.
+enum class AtExit : std::uint8_t {
+  kClusterBarrier,  // after all of the cluster
+  kNothing,         // its roles have drained what peers signal
+};
+
 // Stands in a kernel from set-up to its end, in a scope that all threads of the cluster enter and leave. Early
 // returns are fine: leaving the scope is what counts.
-template <ClusterConfig config>
+template <ClusterConfig config, AtExit at_exit = AtExit::kClusterBarrier>
 class [[nodiscard]] KernelScope {
   static_assert(check_cluster<config>());
 
@@ -78,21 +85,35 @@ class [[nodiscard]] KernelScope {
   // One thread calls `init`, which initialises all barriers.
   // Orders: the initialisation before everything that any thread of the cluster, or a copy, does afterwards.
   template <class Init>
-  HEDDLE_DEVICE explicit KernelScope(const Init& init, CallSite site = CallSite::here()) : site_(site) {
+  HEDDLE_DEVICE explicit KernelScope(const Init& init, CallSite site = CallSite::here())
+      : KernelScope(
+            init, [] {}, site) {}
+
+  // The same, and all threads call `prepare` before anyone goes on: to set shared memory up.
+  template <class Init, class Prepare>
+  HEDDLE_DEVICE KernelScope(const Init& init, const Prepare& prepare, CallSite site = CallSite::here())
+      : site_(site) {
     if (isa::tid_x() == 0) {
       init();
       isa::fence_mbarrier_init(site);
     }
+    prepare();
     sync(site);
   }
 
   // Orders: what all threads of the cluster did before, ahead of the exit of any.
   HEDDLE_DEVICE ~KernelScope() {
-    if constexpr (config.size() > 1) isa::cluster_sync(site_);
+    if constexpr (config.size() > 1 && at_exit == AtExit::kClusterBarrier) isa::cluster_sync(site_);
   }
 
   KernelScope(const KernelScope&) = delete;
   KernelScope& operator=(const KernelScope&) = delete;
+
+  // The kernel behind this one in the stream may start; what the one ahead of it wrote can be read from here on.
+  HEDDLE_DEVICE void wait_for_kernel_ahead(CallSite site = CallSite::here()) const {
+    isa::griddepcontrol_launch_dependents(site);
+    isa::griddepcontrol_wait(site);
+  }
 
  private:
   HEDDLE_DEVICE static void sync(CallSite site) {
