@@ -97,6 +97,40 @@ TEST(StoreTilePipeline, WarpgroupStoresEveryTileThroughARing) {
 
 TEST(StoreTilePipeline, WarpNeedsNoBarrier) { expect_stored<2, 1>(); }
 
+// One ring, tiles of two types in turn: what each of 16 bits and of 32 holds, and nothing where it is left out.
+TEST(StoreTilePipeline, MemoryOfATileCanBeATileOfAnotherKind) {
+  using Narrow = TileTensor<bf16, k_major_tile<bf16>(kRows, 24, Swizzle::k128B)>;
+  std::vector<bf16> narrow(2 * kRows * 24);
+  Output output;
+  output.memory.add("narrow", narrow.data(), narrow.size() * sizeof(bf16));
+  const TensorMap wide_map =
+      tensor_map_for<Ring<2>::Tile>({.address = output.numbers.data(), .rows = kTurns * kRows, .cols = 32});
+  const TensorMap narrow_map = tensor_map_for<Narrow>({.address = narrow.data(), .rows = 2 * kRows, .cols = 24});
+  const auto report = test::run_kernel<Ring<2>>({.threads = 32, .memory = &output.memory}, [&](Ring<2>& shared) {
+    StoreTilePipeline<Ring<2>, 1> stores(shared);
+    for (std::uint32_t turn = 0; turn < 4; ++turn) {
+      const auto row = static_cast<std::int32_t>(turn / 2 * kRows);
+      if (turn % 2 == 0) {
+        auto wide = stores.acquire();
+        for (std::uint32_t i = 0; i < kRows; ++i)
+          wide.tile().store(static_cast<float>(1 + turn), i, isa::tid_x());
+        std::move(wide).release_if(turn == 2, &wide_map, {0, row});
+      } else {
+        auto tile = stores.acquire_as<Narrow>();
+        for (std::uint32_t i = 0; i < kRows && isa::tid_x() < 24; ++i)
+          tile.tile().store(bf16{0x3f80}, i, isa::tid_x());
+        std::move(tile).release_if(turn == 3, &narrow_map, {0, row});
+      }
+    }
+    stores.drain();
+  });
+  EXPECT_TRUE(is_silent(report));
+  for (std::uint32_t i = 0; i < 2 * kRows * 32; ++i) {
+    ASSERT_EQ(output.numbers[i], i < kRows * 32 ? -1.0f : 3.0f) << i;
+  }
+  for (std::uint32_t i = 0; i < narrow.size(); ++i) ASSERT_EQ(narrow[i].bits, i < kRows * 24 ? 0 : 0x3f80) << i;
+}
+
 TEST(StoreTilePipeline, IsNeitherCopiedNorMoved) {
   using Stores = StoreTilePipeline<Ring<2>>;
   EXPECT_FALSE(std::is_copy_constructible_v<Stores> || std::is_move_constructible_v<Stores>);

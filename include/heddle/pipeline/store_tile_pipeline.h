@@ -4,8 +4,9 @@
 // or of a warp write together and the copy engine stores. Acquiring waits until the copy engine has read what the
 // tile held before; releasing makes the writes visible to it and stores the tile. A tile is a linear handle.
 //
-//   StoreTilePipeline<CTiles> stores(shared.c_tiles, Barriers::first("store"));   // every thread of the
-//   warpgroup auto c = stores.acquire(); for (...) c.tile().store(value, row, col);
+//   StoreTilePipeline<CTiles> stores(shared.c_tiles, Barriers::first("store"));   // all threads of a warpgroup
+//   auto c = stores.acquire();
+//   for (...) c.tile().store(value, row, col);                                    // or tile/fill_tile.h
 //   std::move(c).release(&params.c, {first_col, first_row});
 //   ...
 //   stores.drain();                                                               // before shared memory ends
@@ -55,14 +56,14 @@ class StoringThreads {
 }  // namespace detail
 
 // A tile that these threads may write.
-template <class Tiles, std::uint32_t warps>
+template <class Tile, std::uint32_t warps>
 class HEDDLE_LINEAR StoredTile {
  public:
   StoredTile(StoredTile&&) noexcept = default;
   HEDDLE_ONLY_WHEN_ENDED StoredTile& operator=(StoredTile&&) noexcept = default;
   HEDDLE_ONLY_WHEN_ENDED HEDDLE_DEVICE ~StoredTile() {}
 
-  HEDDLE_USES HEDDLE_DEVICE typename Tiles::Tile tile(CallSite site = HEDDLE_HERE) const& {
+  HEDDLE_USES HEDDLE_DEVICE Tile tile(CallSite site = HEDDLE_HERE) const& {
     obligation_.require(site);
     return tile_;
   }
@@ -72,11 +73,18 @@ class HEDDLE_LINEAR StoredTile {
   template <int rank>
   HEDDLE_ENDS HEDDLE_DEVICE void release(const isa::TensorMap* map, const std::int32_t (&at)[rank],
                                          CallSite site = HEDDLE_HERE) && {
+    std::move(*this).release_if(true, map, at, site);
+  }
+
+  // The same where `is_stored`, which all threads agree on; otherwise as release_without_store.
+  template <int rank>
+  HEDDLE_ENDS HEDDLE_DEVICE void release_if(bool is_stored, const isa::TensorMap* map,
+                                            const std::int32_t (&at)[rank], CallSite site = HEDDLE_HERE) && {
     obligation_.fulfil(site);
     isa::fence_proxy_async_shared_cta(site);
     threads_.sync(site);
     if (!threads_.stores()) return;
-    store_tile(map, at, tile_, site);
+    if (is_stored) store_tile(map, at, tile_, site);
     isa::cp_async_bulk_commit_group(site);
   }
 
@@ -88,15 +96,16 @@ class HEDDLE_LINEAR StoredTile {
   }
 
  private:
-  friend class StoreTilePipeline<Tiles, warps>;
+  template <class, std::uint32_t>
+  friend class StoreTilePipeline;
 
-  HEDDLE_DEVICE StoredTile(const detail::StoringThreads<warps>& threads, typename Tiles::Tile tile,
-                           std::uint32_t index, CallSite site)
+  HEDDLE_DEVICE StoredTile(const detail::StoringThreads<warps>& threads, Tile tile, std::uint32_t index,
+                           CallSite site)
       : obligation_("store", index, site), threads_(threads), tile_(tile) {}
 
   Obligation obligation_;
   detail::StoringThreads<warps> threads_;
-  typename Tiles::Tile tile_;
+  Tile tile_;
 };
 
 // Every thread of the `warps` warps constructs one over the same tiles; their first warp has a number that
@@ -106,7 +115,7 @@ class StoreTilePipeline {
   static_assert(warps >= 1, "tiles are written by warps: give their number");
 
  public:
-  using Stage = StoredTile<Tiles, warps>;
+  using Stage = StoredTile<typename Tiles::Tile, warps>;
   static constexpr std::uint32_t num_stages = Tiles::num_tiles;
 
   // `barrier` is the number of a named barrier for these warps alone; a single warp needs none.
@@ -119,11 +128,18 @@ class StoreTilePipeline {
   // Waits until the copy engine has read what the tile held.
   // Orders: those reads, ahead of what any of the threads writes.
   [[nodiscard]] HEDDLE_DEVICE Stage acquire(CallSite site = HEDDLE_HERE) {
-    if (threads_.stores()) isa::cp_async_bulk_wait_group_read<num_stages - 1>(site);
-    threads_.sync(site);
-    const std::uint32_t index = next_;
-    next_ = index + 1 == num_stages ? 0 : index + 1;
+    const std::uint32_t index = take(site);
     return Stage(threads_, tiles_[index], index, site);
+  }
+
+  // The same memory as a tile of another kind: narrower, or of other elements.
+  template <class Tile>
+  [[nodiscard]] HEDDLE_DEVICE StoredTile<Tile, warps> acquire_as(CallSite site = HEDDLE_HERE) {
+    static_assert(Tile::bytes() <= Tiles::tile_stride_bytes && Tiles::alignment % Tile::layout.alignment() == 0,
+                  "this tile does not fit into those of the ring: make the ring's as large and as aligned");
+    const std::uint32_t index = take(site);
+    auto* const data = reinterpret_cast<typename Tile::value_type*>(tiles_[index].data());
+    return StoredTile<Tile, warps>(threads_, Tile(data), index, site);
   }
 
   // Waits until everything is stored: before the CTA exits, or reads what it has stored.
@@ -132,6 +148,15 @@ class StoreTilePipeline {
   }
 
  private:
+  // The number of the next tile, which is free then.
+  HEDDLE_DEVICE std::uint32_t take(CallSite site) {
+    if (threads_.stores()) isa::cp_async_bulk_wait_group_read<num_stages - 1>(site);
+    threads_.sync(site);
+    const std::uint32_t index = next_;
+    next_ = index + 1 == num_stages ? 0 : index + 1;
+    return index;
+  }
+
   detail::StoringThreads<warps> threads_;
   typename Tiles::View tiles_;
   std::uint32_t next_ = 0;

@@ -58,8 +58,10 @@ struct Layout {
     }
     const std::uint32_t indices[] = {static_cast<std::uint32_t>(index)...};
     constexpr std::uint32_t last = sizeof...(Index) - 1;
-    std::uint32_t sum =
-        indices[last] / panel_elems * panel_stride_bytes + indices[last] % panel_elems * stride_bytes[last];
+    // Where one panel holds all, the compiler must not look for the panel: it would divide.
+    std::uint32_t sum = panels() == 1 ? indices[last] * stride_bytes[last]
+                                      : indices[last] / panel_elems * panel_stride_bytes +
+                                            indices[last] % panel_elems * stride_bytes[last];
     for (std::uint32_t d = 0; d < last; ++d) {
       sum += indices[d] * stride_bytes[d];
     }

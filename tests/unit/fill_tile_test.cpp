@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From registers to tiles, and back.
+#include <heddle/isa/named_barrier.h>
+#include <heddle/tile/fill_tile.h>
+#include <heddle/tile/smem_array.h>
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <type_traits>
+
+#include "../support/tiny_kernel.h"
+
+namespace heddle {
+namespace {
+
+using test::is_silent;
+
+// More digits than 16 bits hold.
+float number_at(std::uint32_t row, std::uint32_t col) {
+  return static_cast<float>(row * 200 + col) / 2 + 1.0f / 512;
+}
+
+template <class T>
+float rounded(float value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return value;
+  } else {
+    return T::from_float(value).to_float();
+  }
+}
+
+template <class T>
+float plain(T value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return value;
+  } else {
+    return value.to_float();
+  }
+}
+
+// Columns `first` and on of a warp's sums, which are 16 x 80, in a tile of so many.
+template <class T, std::uint32_t first, std::uint32_t cols>
+void expect_filled_from_wgmma() {
+  using Tiles = SMemTileArrayWithLayout<T, k_major_tile<T>(16, cols, Swizzle::k128B), 1>;
+  std::uint32_t wrong = 0;
+  const auto report = test::run_kernel<Tiles>({.threads = 32}, [&](Tiles& shared) {
+    float sums[40];
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      sums[i] = number_at(isa::laneid() / 4 + i / 2 % 2 * 8, i / 4 * 8 + isa::laneid() % 4 * 2 + i % 2);
+    }
+    fill_from_wgmma<first>(shared[0], sums);
+    isa::syncthreads();
+    for (std::uint32_t i = isa::tid_x(); i < 16 * cols; i += 32) {
+      wrong += plain(shared[0].load(i / cols, i % cols)) != rounded<T>(number_at(i / cols, first + i % cols));
+    }
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST(FillTile, WgmmaSumsLandAtTheirRowAndColumn) {
+  expect_filled_from_wgmma<bf16, 0, 64>();
+  expect_filled_from_wgmma<bf16, 64, 16>();
+  expect_filled_from_wgmma<fp16, 8, 24>();
+  expect_filled_from_wgmma<fp16, 72, 8>();
+  expect_filled_from_wgmma<float, 0, 32>();
+  expect_filled_from_wgmma<float, 40, 24>();
+}
+
+// A row for each lane, and what is added to it.
+template <class T>
+void expect_rows() {
+  using Tiles = SMemTileArrayWithLayout<T, k_major_tile<T>(32, 32, Swizzle::k128B), 1>;
+  std::uint32_t wrong = 0;
+  const auto report = test::run_kernel<Tiles>({.threads = 32}, [&](Tiles& shared) {
+    const std::uint32_t row = isa::laneid();
+    float values[16];
+    for (const std::uint32_t first : {16u, 0u}) {
+      for (std::uint32_t i = 0; i < 16; ++i) values[i] = number_at(row, first + i);
+      fill_row(shared[0], row, first, values);
+    }
+    for (std::uint32_t i = 0; i < 32; ++i)
+      wrong += plain(shared[0].load(row, i)) != rounded<T>(number_at(row, i));
+    add_row(shared[0], row, -2.0f, values);
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      wrong += values[i] != number_at(row, i) - 2 * rounded<T>(number_at(row, i));
+    }
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST(FillTile, RowsOfLanesGoInAndAreAdded) {
+  expect_rows<bf16>();
+  expect_rows<fp16>();
+  expect_rows<float>();
+}
+
+TEST(FillTile, ClearsRowsFromOneOnAndPanelsFromOneOn) {
+  using Tiles = SMemTileArray2D<bf16, TileShape{16, 128}, 1>;
+  std::uint32_t wrong = 0;
+  const auto report = test::run_kernel<Tiles>({.threads = 64}, [&](Tiles& shared) {
+    const auto count_ones = [&](std::uint32_t rows, std::uint32_t cols) {
+      isa::syncthreads();
+      for (std::uint32_t i = isa::tid_x(); i < 16 * 128; i += 64) {
+        wrong += (shared[0].load(i / 128, i % 128).bits != 0) != (i / 128 < rows && i % 128 < cols);
+      }
+      isa::syncthreads();
+    };
+    for (std::uint32_t i = isa::tid_x(); i < 16 * 128; i += 64) shared[0].store(bf16{0x3f80}, i / 128, i % 128);
+    isa::syncthreads();
+    clear_rows<64>(shared[0], 16);
+    count_ones(16, 128);
+    clear_rows<64>(shared[0], 11);
+    count_ones(11, 128);
+    clear_panels<64>(shared[0], 1);
+    count_ones(11, 64);
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+}
+
+}  // namespace
+}  // namespace heddle
