@@ -7,6 +7,7 @@
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/sim/global_memory.h>
+#include <heddle/tile/fill_tile.h>
 #include <heddle/tile/load_tile.h>
 #include <heddle/tile/smem_array.h>
 
@@ -119,6 +120,60 @@ TEST(StoreTile, CopiesEveryPanelAndNothingOutside) {
     ASSERT_EQ(stored.copy[i].bits, is_inside ? matrix.at(batch, row, col) : 0)
         << batch << ", " << row << ", " << col;
   }
+}
+
+// Two CTAs that hold the same tile load half of it each, for both: rows, or panels of which the second is left
+// out. At an edge a map has fewer rows, and the others stay as they were.
+template <TileSharing sharing>
+sim::Report load_halves(const Matrix& matrix, const TensorMap& first, const TensorMap& second,
+                        std::uint32_t bytes, std::uint32_t rows, std::uint32_t cols, std::uint32_t& wrong) {
+  return test::run_kernel<
+      Shared>({.threads = 32, .grid = {2}, .cluster = {2}, .memory = &matrix.memory}, [&](Shared& shared) {
+    const Tile tile = shared.tiles[0];
+    const std::uint32_t part = isa::cluster_ctarank();
+    clear_rows<32>(tile, 0);
+    isa::fence_proxy_async_shared_cta();
+    if (isa::tid_x() == 0) test::init_barrier(&shared.full, 1);
+    isa::cluster_sync();
+    if (isa::tid_x() == 0) {
+      isa::mbarrier_arrive_expect_tx(&shared.full, bytes);
+      load_tile_part<sharing>(tile, part == 0 ? &first : &second, {64, 8, 1}, &shared.full, part, 3, cols / 64);
+    }
+    test::wait_parity(&shared.full, 0);
+    for (std::uint32_t i = isa::tid_x(); i < 16 * 128; i += 32) {
+      const bool is_loaded = i / 128 < rows && i % 128 < cols;
+      wrong += tile.load(i / 128, i % 128).bits != (is_loaded ? matrix.at(1, 8 + i / 128, 64 + i % 128) : 0);
+    }
+    isa::cluster_sync();
+  });
+}
+
+TEST(LoadTilePart, CtasThatShareATileLoadItsRowsOrPanels) {
+  const Matrix matrix;
+  const TensorMap half = tensor_map_for<SMemTileArray2D<bf16, TileShape{8, 128}, 1>::Tile>(matrix.whole());
+  const TensorMap whole = tensor_map_for<Tile>(matrix.whole());
+  std::uint32_t wrong = 0;
+  EXPECT_TRUE(is_silent(load_halves<TileSharing{.sharers = 2}>(matrix, half, half, 4096, 16, 128, wrong)));
+  constexpr TileSharing by_panels{.sharers = 2, .by_panels = true};
+  EXPECT_TRUE(is_silent(load_halves<by_panels>(matrix, whole, whole, 4096, 16, 128, wrong)));
+  EXPECT_TRUE(is_silent(load_halves<by_panels>(matrix, whole, whole, 2048, 16, 64, wrong)));
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST(LoadTilePart, EdgeHasFewerRowsOnlyWhereTheCallSaysSo) {
+  const Matrix matrix;
+  const TensorMap half = tensor_map_for<SMemTileArray2D<bf16, TileShape{8, 128}, 1>::Tile>(matrix.whole());
+  const TensorMap edge =
+      tensor_map_for<TileTensor<bf16, k_major_tile<bf16>(4, 128, Swizzle::k128B)>>(matrix.whole());
+  std::uint32_t wrong = 0;
+  constexpr TileSharing with_edge{.sharers = 2, .has_edge = true};
+  EXPECT_TRUE(is_silent(load_halves<with_edge>(matrix, half, edge, 12 * 256, 12, 128, wrong)));
+  EXPECT_EQ(wrong, 0u);
+  const auto report = load_halves<TileSharing{.sharers = 2}>(matrix, half, edge, 12 * 256, 12, 128, wrong);
+  EXPECT_TRUE(report.has("bad_tensor_map")) << report.text();
+  // More rows than the tile has are never right.
+  const TensorMap whole = tensor_map_for<Tile>(matrix.whole());
+  EXPECT_TRUE(load_halves<with_edge>(matrix, half, whole, 24 * 256, 16, 128, wrong).has("bad_tensor_map"));
 }
 
 // A map for another tile gives wrong numbers without a word on a GPU.

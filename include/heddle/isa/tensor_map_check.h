@@ -16,6 +16,7 @@ struct TileCopy {
   std::uint32_t rank;
   std::uint32_t element_bytes;
   Swizzle swizzle;
+  bool has_edge = false;  // boxes may have fewer rows
 };
 
 #if HEDDLE_ON_CUDA

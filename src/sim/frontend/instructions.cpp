@@ -403,6 +403,7 @@ void check_tensor_map(const TensorMap* map, const TileCopy& copy, CallSite site)
     const TensorMapSpec& spec = decoded.spec;
     std::uint32_t wanted[5] = {1, 1, 1, 1, 1};
     std::copy_n(copy.box, copy.rank, wanted);
+    if (copy.has_edge && spec.rank > 1) wanted[1] = std::min(wanted[1], spec.box[1]);
     const auto refuse = [&](const std::string& what) {
       m.fault(&t, site, sim::FaultCode::kBadTensorMap, what + "; make it with tensor_map_for<Tile>");
     };
