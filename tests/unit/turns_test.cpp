@@ -83,6 +83,12 @@ void expect_turns_in_order() {
 TEST(WarpgroupTurns, GoRoundTwoWarpgroupsInOrder) { expect_turns_in_order<2>(); }
 TEST(WarpgroupTurns, GoRoundThreeWarpgroupsInOrder) { expect_turns_in_order<3>(); }
 
+TEST(WarpgroupTurns, OneWarpgroupHasEveryTurn) {
+  std::vector<std::uint32_t> order;
+  EXPECT_TRUE(is_silent(write_in_turns<1>({}, 7, true, order)));
+  EXPECT_EQ(order, std::vector<std::uint32_t>(7, 0));
+}
+
 TEST(WarpgroupTurns, TurnThatIsNotPassedOnKeepsTheNextWarpgroupWaiting) {
   const auto report = test::run_kernel<Shared>({.threads = 256}, [&](Shared&) {
     WarpgroupTurns<2, 1> turns(isa::warp_idx() / 4);

@@ -89,6 +89,34 @@ TEST(WgmmaSums, EveryValueKnowsItsRowAndColumn) {
   }
 }
 
+// 128 rows in two blocks: both tiles of A under one another, times the first of B.
+TEST(WgmmaSums, BlocksOfRowsAreMultipliedTogether) {
+  using Both = TileTensor<bf16, k_major_tile<bf16>(128, 64, Swizzle::k128B)>;
+  std::uint32_t wrong = 0;
+  std::vector<int> seen(128 * 64);
+  const auto report = test::run_kernel<Shared>({.threads = 128}, [&](Shared& shared) {
+    fill(shared);
+    WgmmaSums<WgmmaShape{.n = kN}, 2> sums;
+    const Both both(shared.tiles.a_tiles()[0].data());
+    auto pending = sums.multiply(both.operand(), shared.tiles.b_tiles()[0].operand());
+    pending.add(both.operand(), shared.tiles.b_tiles()[0].operand());
+    auto& values = std::move(pending).wait();
+    for (std::uint32_t i = 0; i < values.count; ++i) {
+      const std::uint32_t row = values.row(i);
+      int sum = 0;
+      for (std::uint32_t k = 0; k < 64; ++k) {
+        sum += 2 * a_value(row % 64, row / 64 * 64 + k) * b_value(values.col(i), k);
+      }
+      wrong += values[i] != static_cast<float>(sum);
+      wrong += values.block(i / 32)[i % 32] != values[i];
+      ++seen[row * 64 + values.col(i)];
+    }
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 128 * 64) << "every place is some thread's";
+}
+
 // Waiting for all but one product frees the tiles of the older ones only.
 TEST(WgmmaSums, TilesAreFreeWhenTheirProductHasBeenWaitedFor) {
   for (const std::uint32_t overwritten : {0u, 1u}) {

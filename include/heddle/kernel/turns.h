@@ -40,7 +40,7 @@ class HEDDLE_LINEAR WarpgroupTurn {
   // The same unless this was the last turn of all, after which nobody waits for one.
   HEDDLE_ENDS HEDDLE_DEVICE void pass_if(bool someone_waits, CallSite site = HEDDLE_HERE) && {
     obligation_.fulfil(site);
-    if (someone_waits) isa::bar_arrive(next_barrier_, 2 * kWarpgroupThreads, site);
+    if (count > 1 && someone_waits) isa::bar_arrive(next_barrier_, 2 * kWarpgroupThreads, site);
   }
 
  private:
@@ -54,11 +54,11 @@ class HEDDLE_LINEAR WarpgroupTurn {
   std::uint32_t next_barrier_;
 };
 
-// Each thread of the `count` warpgroups constructs one. Takes `count` named barriers from `first_barrier` on. Not
-// copyable: a copy would take the first turn twice.
+// Each thread of the `count` warpgroups constructs one. Takes `count` named barriers from `first_barrier` on, and
+// none where it is one warpgroup's turn all the time. Not copyable: a copy would take the first turn twice.
 template <std::uint32_t count, std::uint32_t first_barrier>
 class WarpgroupTurns {
-  static_assert(count >= 2, "turns are between warpgroups: make their number 2 or more");
+  static_assert(count >= 1, "turns are those of warpgroups: make their number 1 or more");
   static_assert(
       first_barrier >= 1 && first_barrier + count <= isa::kNamedBarriers,
       "named barriers 1 to 15 are free for turns: let them begin at NamedBarriers::first of a use with a "
@@ -73,7 +73,9 @@ class WarpgroupTurns {
 
   // Waits until the warpgroup before this one has passed its turn on.
   [[nodiscard]] HEDDLE_DEVICE Turn wait(CallSite site = HEDDLE_HERE) {
-    if (!is_first_ || warpgroup_ != 0) isa::bar_sync(first_barrier + warpgroup_, 2 * kWarpgroupThreads, site);
+    if (count > 1 && (!is_first_ || warpgroup_ != 0)) {
+      isa::bar_sync(first_barrier + warpgroup_, 2 * kWarpgroupThreads, site);
+    }
     is_first_ = false;
     return Turn(warpgroup_, site);
   }

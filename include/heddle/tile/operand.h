@@ -27,16 +27,31 @@ class TileOperand {
 
   HEDDLE_HOST_DEVICE explicit constexpr TileOperand(const Tile& tile) : tile_(tile) {}
 
-  // From `first_k` on, as wgmma takes it.
-  HEDDLE_DEVICE std::uint64_t wgmma_descriptor(std::uint32_t first_k = 0) const {
-    return tile_.template wgmma_descriptor<major>(0, first_k);
+  // The same part of a tile that begins so many bytes behind, as in a later stage of a ring. Descriptors are made
+  // from the first tile's, by an addition.
+  HEDDLE_HOST_DEVICE constexpr TileOperand later(std::uint32_t bytes) const {
+    TileOperand operand = *this;
+    operand.later_bytes_ += bytes;
+    return operand;
+  }
+
+  // From `first_k` and `first_row` on, as wgmma takes it. Steps inside a tile are constants.
+  HEDDLE_DEVICE std::uint64_t wgmma_descriptor(std::uint32_t first_k = 0, std::uint32_t first_row = 0) const {
+    return advanced_descriptor(advanced_descriptor(tile_.template wgmma_descriptor<major>(), later_bytes_),
+                               offset_bytes(first_row, first_k));
   }
   HEDDLE_DEVICE std::uint64_t tcgen05_descriptor(std::uint32_t first_k = 0) const {
-    return tile_.template tcgen05_descriptor<major>(0, first_k);
+    return advanced_descriptor(advanced_descriptor(tile_.template tcgen05_descriptor<major>(), later_bytes_),
+                               offset_bytes(0, first_k));
   }
 
  private:
+  HEDDLE_HOST_DEVICE static constexpr std::uint32_t offset_bytes(std::uint32_t row, std::uint32_t first_k) {
+    return Tile::template smem_descriptor<major>(0, row, first_k).start_address;
+  }
+
   Tile tile_;
+  std::uint32_t later_bytes_ = 0;
 };
 
 }  // namespace heddle::inline HEDDLE_TARGET

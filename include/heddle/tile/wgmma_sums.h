@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// WgmmaSums: 64 rows of sums in the registers of a warpgroup, which wgmma adds to while the threads do something
-// else. Starting a multiplication gives a linear handle, and only its end gives the numbers: what is in flight
-// cannot be read, and a multiplication that nobody waits for does not build.
+// WgmmaSums: 64 rows of sums, or several times as many, in the registers of a warpgroup, which wgmma adds to
+// while the threads do something else. Starting a multiplication gives a linear handle, and only its end gives
+// the numbers: what is in flight cannot be read, and a multiplication that nobody waits for does not build.
 //
 //   WgmmaSums<WgmmaShape{.n = 128}> sums;                         // 64 x 128, of bf16
 //   auto pending = sums.multiply(a.operand(), b.operand());       // all of K that the tiles have
@@ -21,12 +21,12 @@
 // All 128 threads of the warpgroup do the same.
 #pragma once
 
-#include <heddle/isa/convert.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/warp.h>
 #include <heddle/isa/wgmma.h>
 #include <heddle/linear.h>
+#include <heddle/tile/convert.h>
 #include <heddle/tile/operand.h>
 
 #include <type_traits>
@@ -40,31 +40,46 @@ HEDDLE_HOST_DEVICE constexpr WgmmaShape wgmma_shape() {
   return {.n = B::rows, .a = A::type, .b = B::type, .a_major = A::major, .b_major = B::major};
 }
 
-// The numbers of one thread, and where they are in the 64 x n sums of its warpgroup.
-template <WgmmaShape shape>
+// The numbers of one thread, and where they are in the sums of its warpgroup: `row_blocks` times 64 rows, n
+// columns.
+template <WgmmaShape shape, std::uint32_t row_blocks = 1>
 class WgmmaValues {
- public:
-  static constexpr std::uint32_t count = shape.d_registers();
+  static constexpr std::uint32_t block_count = shape.d_registers();
 
-  HEDDLE_DEVICE float& operator[](std::uint32_t i) { return values_[i]; }
-  HEDDLE_DEVICE float operator[](std::uint32_t i) const { return values_[i]; }
+ public:
+  static constexpr std::uint32_t count = row_blocks * block_count;
+
+  HEDDLE_DEVICE float& operator[](std::uint32_t i) { return values_[i / block_count][i % block_count]; }
+  HEDDLE_DEVICE float operator[](std::uint32_t i) const { return values_[i / block_count][i % block_count]; }
+
+  // Those of 64 rows.
+  HEDDLE_DEVICE WgmmaAccumulators<shape>& block(std::uint32_t i) { return values_[i]; }
 
   // Which of its two rows a number of this thread is in.
   HEDDLE_HOST_DEVICE static constexpr std::uint32_t row_of_pair(std::uint32_t i) { return i / 2 % 2; }
 
   // The rows of a thread are 8 apart. PTX: Register Fragments for wgmma.mma_async.
   HEDDLE_DEVICE static std::uint32_t row(std::uint32_t i) {
-    return isa::tid_x() / isa::kWarpThreads % 4 * 16 + isa::laneid() / 4 + row_of_pair(i) * 8;
+    return i / block_count * kWgmmaM + isa::tid_x() / isa::kWarpThreads % 4 * 16 + isa::laneid() / 4 +
+           row_of_pair(i) * 8;
   }
-  HEDDLE_DEVICE static std::uint32_t col(std::uint32_t i) { return i / 4 * 8 + isa::laneid() % 4 * 2 + i % 2; }
+  HEDDLE_DEVICE static std::uint32_t col(std::uint32_t i) {
+    return i % block_count / 4 * 8 + isa::laneid() % 4 * 2 + i % 2;
+  }
 
  private:
-  template <WgmmaShape>
+  template <WgmmaShape, std::uint32_t>
   friend class WgmmaSums;
-  template <WgmmaShape>
+  template <WgmmaShape, std::uint32_t>
   friend class WgmmaPending;
 
-  WgmmaAccumulators<shape> values_;
+  // The compiler must see that the numbers change, or do not, from here on.
+  HEDDLE_DEVICE void fence() {
+    HEDDLE_UNROLL
+    for (std::uint32_t block = 0; block < row_blocks; ++block) isa::wgmma_fence_operands(values_[block]);
+  }
+
+  WgmmaAccumulators<shape> values_[row_blocks];
 };
 
 // A number for each of the two rows that a thread has a part of.
@@ -138,12 +153,7 @@ HEDDLE_DEVICE RegisterOperand<T, shape.n> to_operand(const WgmmaValues<shape>& v
   RegisterOperand<T, shape.n> operand;
   HEDDLE_UNROLL
   for (std::uint32_t i = 0; i < values.count; i += 2) {
-    std::uint32_t& both = operand.fragment(i / 8 * 16)[i / 2 % 4];
-    if constexpr (std::is_same_v<T, bf16>) {
-      both = isa::cvt_rn_bf16x2_f32(values[i + 1], values[i]);
-    } else {
-      both = isa::cvt_rn_f16x2_f32(values[i + 1], values[i]);
-    }
+    operand.fragment(i / 8 * 16)[i / 2 % 4] = pack_pair<T>(values[i], values[i + 1]);
   }
   return operand;
 }
@@ -167,7 +177,7 @@ HEDDLE_HOST_DEVICE constexpr void check_is_kept() {
 
 // Multiplications that have been started. The sums belong to the tensor cores, and so do the tiles that they
 // read.
-template <WgmmaShape shape>
+template <WgmmaShape shape, std::uint32_t row_blocks = 1>
 class HEDDLE_LINEAR WgmmaPending {
  public:
   WgmmaPending(WgmmaPending&&) noexcept = default;
@@ -193,24 +203,27 @@ class HEDDLE_LINEAR WgmmaPending {
   // Waits for all of them and gives the sums back. `newer` products of other sums that were started after the
   // last of these may stay under way.
   template <std::uint32_t newer = 0>
-  HEDDLE_ENDS HEDDLE_DEVICE WgmmaValues<shape>& wait(CallSite site = HEDDLE_HERE) && {
+  HEDDLE_ENDS HEDDLE_DEVICE WgmmaValues<shape, row_blocks>& wait(CallSite site = HEDDLE_HERE) && {
     obligation_.fulfil(site);
     isa::wgmma_wait_group<newer>(site);
-    isa::wgmma_fence_operands(values_->values_);
+    values_->fence();
     return *values_;
   }
 
  private:
-  template <WgmmaShape>
+  template <WgmmaShape, std::uint32_t>
   friend class WgmmaSums;
 
-  HEDDLE_DEVICE WgmmaPending(WgmmaValues<shape>& values, CallSite site)
+  HEDDLE_DEVICE WgmmaPending(WgmmaValues<shape, row_blocks>& values, CallSite site)
       : obligation_("wgmma", 0, site), values_(&values) {}
 
   template <bool adds, class A, class B>
-  HEDDLE_DEVICE static void multiply_group(WgmmaValues<shape>& values, const A& a, const B& b, CallSite site) {
-    static_assert(A::rows == kWgmmaM,
-                  "a warpgroup multiplies 64 rows of A: cut the tile with slice<64, ...>(warpgroup)");
+  HEDDLE_DEVICE static void multiply_group(WgmmaValues<shape, row_blocks>& values, const A& a, const B& b,
+                                           CallSite site) {
+    static_assert(
+        A::rows == row_blocks * kWgmmaM,
+        "a warpgroup multiplies 64 rows of A, or as many blocks of 64 as its sums have: cut the tile with "
+        "slice<64, ...>(warpgroup)");
     static_assert(A::k == B::k, "the operands differ in K: give both the same");
     static_assert(wgmma_shape<A, B>() == shape,
                   "these operands make other sums: WgmmaSumsOf their tiles is what they multiply to");
@@ -219,22 +232,26 @@ class HEDDLE_LINEAR WgmmaPending {
     isa::wgmma_fence(site);
     HEDDLE_UNROLL
     for (std::uint32_t k = 0; k < A::k; k += shape.k()) {
-      if constexpr (detail::InRegisters<A>) {
-        isa::wgmma_mma_async<shape>(values.values_, a.fragment(k), b.wgmma_descriptor(k), adds || k != 0, site);
-      } else {
-        isa::wgmma_mma_async<shape>(values.values_, a.wgmma_descriptor(k), b.wgmma_descriptor(k), adds || k != 0,
-                                    site);
+      HEDDLE_UNROLL
+      for (std::uint32_t block = 0; block < row_blocks; ++block) {
+        if constexpr (detail::InRegisters<A>) {
+          isa::wgmma_mma_async<shape>(values.values_[block], a.fragment(k), b.wgmma_descriptor(k), adds || k != 0,
+                                      site);
+        } else {
+          isa::wgmma_mma_async<shape>(values.values_[block], a.wgmma_descriptor(k, block * kWgmmaM),
+                                      b.wgmma_descriptor(k), adds || k != 0, site);
+        }
       }
     }
     isa::wgmma_commit_group(site);
   }
 
   Obligation obligation_;
-  WgmmaValues<shape>* values_;
+  WgmmaValues<shape, row_blocks>* values_;
 };
 
 // Not copyable: registers that are in flight cannot move.
-template <WgmmaShape shape>
+template <WgmmaShape shape, std::uint32_t row_blocks = 1>
 class WgmmaSums {
   static_assert(shape.d == AccumulatorType::kF32, "sums are floats");
 
@@ -244,34 +261,36 @@ class WgmmaSums {
   WgmmaSums& operator=(const WgmmaSums&) = delete;
 
   // Sets all of them, while nothing is under way.
-  HEDDLE_DEVICE WgmmaValues<shape>& fill(float value) {
+  HEDDLE_DEVICE WgmmaValues<shape, row_blocks>& fill(float value) {
     HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < WgmmaValues<shape>::count; ++i) values_[i] = value;
+    for (std::uint32_t i = 0; i < WgmmaValues<shape, row_blocks>::count; ++i) values_[i] = value;
     return values_;
   }
 
   // Starts A * B, or adds it to what the sums are. A is a tile's operand or one in registers, which must stay as
   // it is until it was waited for.
   template <class A, class B>
-  [[nodiscard]] HEDDLE_DEVICE WgmmaPending<shape> multiply(A&& a, const B& b, CallSite site = HEDDLE_HERE) {
+  [[nodiscard]] HEDDLE_DEVICE WgmmaPending<shape, row_blocks> multiply(A&& a, const B& b,
+                                                                       CallSite site = HEDDLE_HERE) {
     detail::check_is_kept<A>();
     return start<false>(a, b, site);
   }
   template <class A, class B>
-  [[nodiscard]] HEDDLE_DEVICE WgmmaPending<shape> multiply_add(A&& a, const B& b, CallSite site = HEDDLE_HERE) {
+  [[nodiscard]] HEDDLE_DEVICE WgmmaPending<shape, row_blocks> multiply_add(A&& a, const B& b,
+                                                                           CallSite site = HEDDLE_HERE) {
     detail::check_is_kept<A>();
     return start<true>(a, b, site);
   }
 
  private:
   template <bool adds, class A, class B>
-  HEDDLE_DEVICE WgmmaPending<shape> start(const A& a, const B& b, CallSite site) {
-    isa::wgmma_fence_operands(values_.values_);
-    WgmmaPending<shape>::template multiply_group<adds>(values_, a, b, site);
-    return WgmmaPending<shape>(values_, site);
+  HEDDLE_DEVICE WgmmaPending<shape, row_blocks> start(const A& a, const B& b, CallSite site) {
+    values_.fence();
+    WgmmaPending<shape, row_blocks>::template multiply_group<adds>(values_, a, b, site);
+    return WgmmaPending<shape, row_blocks>(values_, site);
   }
 
-  WgmmaValues<shape> values_;
+  WgmmaValues<shape, row_blocks> values_;
 };
 
 // The sums of a warpgroup's 64 rows of A with a tile of B, as they lie in shared memory: for templates. Elsewhere
