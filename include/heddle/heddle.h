@@ -17,6 +17,7 @@
 #include <heddle/pipeline/pipeline_storage.h>
 #include <heddle/pipeline/store_tile_pipeline.h>
 #include <heddle/pipeline/tile_pipeline.h>
+#include <heddle/pipeline/wgmma_backend.h>
 
 #include <heddle/kernel/barriers.h>
 #include <heddle/kernel/clc_scheduler.h>
@@ -28,7 +29,9 @@
 #include <heddle/kernel/turns.h>
 #include <heddle/kernel/warp_context.h>
 
+#include <heddle/tile/convert.h>
 #include <heddle/tile/element.h>
+#include <heddle/tile/fill_tile.h>
 #include <heddle/tile/layout.h>
 #include <heddle/tile/load_tile.h>
 #include <heddle/tile/online_softmax.h>

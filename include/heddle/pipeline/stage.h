@@ -159,6 +159,9 @@ class HEDDLE_LINEAR ConsumerStage {
   // For a whole warp: one arrival, by the elected thread.
   // Orders: what every thread of the warp did before, ahead of the arrival.
   HEDDLE_ENDS HEDDLE_DEVICE void release_elected(CallSite site = HEDDLE_HERE) && {
+    static_assert(
+        !requires { Backend::signals_by_warp; },
+        "a release of this pipeline is one signal of a whole warp already: call release()");
     obligation_.fulfil(site);
     // What every reader must do itself before anyone signals.
     if constexpr (requires { backend_.finish_reading(site); }) {
