@@ -13,11 +13,12 @@
 // PlainEpilogue does not.
 #pragma once
 
-#include <heddle/isa/convert.h>
+#include "matmul_element.h"
+
 #include <heddle/isa/math.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/target.h>
-#include <heddle/tile/element.h>
+#include <heddle/tile/convert.h>
 
 #include <type_traits>
 
@@ -30,21 +31,29 @@ enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSilu };
 
 namespace heddle::inline HEDDLE_TARGET {
 
-// Where a pair of neighbours in a row of the output is. `has_second` is false in the last column of an odd
-// number of columns.
-struct OutputPair {
-  std::uint32_t row;
-  std::uint32_t col;
-  bool is_inside;
-  bool has_second;
-};
+// Calls body<Out>() with the type that C has.
+template <class Body>
+HEDDLE_DEVICE void with_output_type(MatmulElement type, const Body& body) {
+  switch (type) {
+    case MatmulElement::kBf16: return body.template operator()<bf16>();
+    case MatmulElement::kFp16: return body.template operator()<fp16>();
+    default: return body.template operator()<float>();
+  }
+}
 
-// The pairs of one thread in a panel of an accumulator: pair i is at row + i % 2 * 8 and col + i / 2 * 8.
+// The pairs of neighbours of one thread in a panel of an accumulator: pair i is at row + i % 2 * 8 and
+// col + i / 2 * 8. The last column of an odd number of them has no second.
 struct OutputPanel {
   std::uint32_t row;
   std::uint32_t col;
   std::uint32_t m;
   std::uint32_t n;
+
+  HEDDLE_DEVICE bool has(std::uint32_t i) const { return row + i % 2 * 8 < m && col + i / 2 * 8 < n; }
+  HEDDLE_DEVICE bool has_second(std::uint32_t i) const { return col + i / 2 * 8 + 1 < n; }
+  HEDDLE_DEVICE std::uint64_t offset(std::uint32_t i, std::uint64_t pitch) const {
+    return (row + i % 2 * 8) * pitch + col + i / 2 * 8;
+  }
 };
 
 // The activations of every kernel: the same bits, whichever of them stores the output. Gelu and silu are x times
@@ -82,29 +91,19 @@ struct FusedEpilogue {
     return params.ragged_out != nullptr && end > n;
   }
 
-  template <class Out>
-  HEDDLE_DEVICE static void store(const Params& params, const OutputPair& pair, Out first, Out second) {
-    if (!pair.is_inside) return;
-    Out* at = static_cast<Out*>(params.ragged_out) + pair.row * params.c_pitch + pair.col;
-    isa::st_global(at, first);
-    if (pair.has_second) isa::st_global(at + 1, second);
-  }
-
-  template <class Out>
-  HEDDLE_DEVICE static void apply(const Params& params, const OutputPair& pair, float (&value)[2]) {
-    value[0] *= params.alpha;
-    value[1] *= params.alpha;
-    if (!pair.is_inside) return;
-    if (params.c != nullptr) add<Out>(params.c, pair.row * params.c_pitch, pair, params.beta, value);
-    if (params.bias != nullptr) add<Out>(params.bias, 0, pair, 1, value);
-    if (params.activation != Activation::kNone) {
-      value[0] = activate(params.activation, value[0]);
-      value[1] = activate(params.activation, value[1]);
+  // Stores `pairs` pairs, whose sums begin at number `first`, element by element.
+  template <class Out, std::uint32_t first, std::uint32_t pairs, class Sums>
+  HEDDLE_DEVICE static void store_panel(const Params& params, const OutputPanel& at, const Sums& sums) {
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < pairs; ++i) {
+      if (!at.has(i)) continue;
+      Out* const to = static_cast<Out*>(params.ragged_out) + at.offset(i, params.c_pitch);
+      isa::st_global(to, as_element<Out>(sums[first + 2 * i]));
+      if (at.has_second(i)) isa::st_global(to + 1, as_element<Out>(sums[first + 2 * i + 1]));
     }
-    if (params.residual != nullptr) add<Out>(params.residual, pair.row * params.residual_pitch, pair, 1, value);
   }
 
-  // The same for `pairs` pairs, whose sums begin at number `first`. A step at a time for all of them, so that the
+  // Changes `pairs` pairs, whose sums begin at number `first`. A step at a time for all of them, so that the
   // instructions of steps which are left out are never fetched.
   template <class Out, std::uint32_t first, std::uint32_t pairs, class Sums>
   HEDDLE_DEVICE static void apply_panel(const Params& params, const OutputPanel& at, Sums& sums) {
@@ -127,61 +126,33 @@ struct FusedEpilogue {
   }
 
  private:
-  template <class Out>
-  HEDDLE_DEVICE static void add(const void* from, std::uint64_t row_start, const OutputPair& pair, float factor,
-                                float (&value)[2]) {
-    const Out* at = static_cast<const Out*>(from) + row_start + pair.col;
-    value[0] += factor * as_float(isa::ld_global(at));
-    if (pair.has_second) value[1] += factor * as_float(isa::ld_global(at + 1));
-  }
-
   template <class Out, std::uint32_t first, std::uint32_t pairs, class Sums>
   HEDDLE_DEVICE static void add_panel(const void* from, std::uint64_t pitch, float factor, const OutputPanel& at,
                                       Sums& sums) {
     using Both = std::conditional_t<sizeof(Out) == 2, std::uint32_t, std::uint64_t>;
-    const Out* const origin = static_cast<const Out*>(from) + at.row * pitch + at.col;
+    const Out* const origin = static_cast<const Out*>(from);
     const bool is_paired = (pitch | at.n) % 2 == 0 && reinterpret_cast<std::uintptr_t>(from) % sizeof(Both) == 0;
     if (is_paired) {
       Both loaded[pairs];
       HEDDLE_UNROLL
       for (std::uint32_t i = 0; i < pairs; ++i) {
         loaded[i] = 0;
-        if (at.row + i % 2 * 8 < at.m && at.col + i / 2 * 8 < at.n) {
-          loaded[i] = isa::ld_global(reinterpret_cast<const Both*>(origin + i % 2 * 8 * pitch + i / 2 * 8));
-        }
+        if (at.has(i)) loaded[i] = isa::ld_global(reinterpret_cast<const Both*>(origin + at.offset(i, pitch)));
       }
       HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < pairs; ++i) {
-        constexpr std::uint32_t bits = 8 * sizeof(Out);
-        sums[first + 2 * i] += factor * as_float(from_bits<Out>(loaded[i]));
-        sums[first + 2 * i + 1] += factor * as_float(from_bits<Out>(loaded[i] >> bits));
+      for (std::uint32_t i = 0; i < 2 * pairs; ++i) {
+        sums[first + i] += factor * element_of<Out>(loaded[i / 2], i % 2);
       }
       return;
     }
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < pairs; ++i) {
-      const std::uint32_t col = at.col + i / 2 * 8;
-      if (at.row + i % 2 * 8 >= at.m || col >= at.n) continue;
-      const Out* const value = origin + i % 2 * 8 * pitch + i / 2 * 8;
+      if (!at.has(i)) continue;
+      const Out* const value = origin + at.offset(i, pitch);
       sums[first + 2 * i] += factor * as_float(isa::ld_global(value));
-      if (col + 1 < at.n) sums[first + 2 * i + 1] += factor * as_float(isa::ld_global(value + 1));
+      if (at.has_second(i)) sums[first + 2 * i + 1] += factor * as_float(isa::ld_global(value + 1));
     }
   }
-
-  template <class Out>
-  HEDDLE_DEVICE static Out from_bits(std::uint64_t bits) {
-    if constexpr (sizeof(Out) == 2) {
-      return Out{static_cast<std::uint16_t>(bits)};
-    } else {
-      return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits));
-    }
-  }
-
-  HEDDLE_DEVICE static float as_float(float value) { return value; }
-  HEDDLE_DEVICE static float as_float(bf16 value) {
-    return __builtin_bit_cast(float, std::uint32_t{value.bits} << 16);
-  }
-  HEDDLE_DEVICE static float as_float(fp16 value) { return isa::cvt_f32_f16(value.bits); }
 };
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -222,16 +222,6 @@ struct OutputTarget {
   std::uint64_t batch_stride = 0;  // elements
 };
 
-// Calls body<Out>() with the type that C has.
-template <class Body>
-HEDDLE_DEVICE void with_output_type(MatmulElement type, const Body& body) {
-  switch (type) {
-    case MatmulElement::kBf16: return body.template operator()<bf16>();
-    case MatmulElement::kFp16: return body.template operator()<fp16>();
-    default: return body.template operator()<float>();
-  }
-}
-
 // A tile of C is handled in chunks of columns, a row of which is at most 128 bytes.
 template <Element Out, std::uint32_t tile_n>
 HEDDLE_HOST_DEVICE constexpr std::uint32_t output_chunk_cols() {

@@ -132,15 +132,14 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
   const auto k = static_cast<std::uint32_t>(problem.k);
 
   typename Kernel::Params params{};
-  const std::uint32_t m_tiles = tiles_along(m, config.tile_m * config.cluster_m);
-  const std::uint32_t n_tiles = tiles_along(n, config.tile_n * config.cluster_n);
-  const std::uint32_t last_m = (m - 1) / config.tile_m * config.tile_m;
-  const std::uint32_t last_n = (n - 1) / config.tile_n * config.tile_n;
-  const std::uint32_t a_left = Kernel::rows_inside(last_m, m, config.tile_m);
-  const std::uint32_t b_left = Kernel::b_inside(last_n, n);
-  params.a_kept = m_tiles * config.cluster_m * config.tile_m > last_m + config.tile_m ? 0 : a_left;
-  params.b_kept = n_tiles * config.cluster_n * config.tile_n > last_n + config.tile_n ? 0 : b_left;
-  params.a_is_short = m_tiles * config.cluster_m == 1 && a_left < config.tile_m;
+  const std::uint32_t m_tiles = tiles_along(m, config.tile_m);
+  const std::uint32_t n_tiles = tiles_along(n, config.tile_n);
+  const std::uint32_t a_left = Kernel::rows_inside((m_tiles - 1) * config.tile_m, m, config.tile_m);
+  const std::uint32_t b_left = Kernel::b_inside((n_tiles - 1) * config.tile_n, n);
+  // Where clusters reach beyond the last tile, some CTA copies nothing.
+  params.a_kept = m_tiles % config.cluster_m != 0 ? 0 : a_left;
+  params.b_kept = n_tiles % config.cluster_n != 0 ? 0 : b_left;
+  params.a_is_short = m_tiles == 1 && config.cluster_m == 1 && a_left < config.tile_m;
   const auto map_a = [&](std::uint32_t box_rows) {
     return operand_map<In>(tensors.a, m, k, plan.a_pitch, box_rows);
   };
@@ -160,27 +159,26 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
   const std::uint32_t tail_cols = config.tile_n % out.panel_cols();
   params.c = out.map(out.panel_cols());
   params.c_tail = tail_cols == 0 ? params.c : out.map(tail_cols);
-  params.order = make_tile_order({.m_tiles = m_tiles,
-                                  .n_tiles = n_tiles,
-                                  .splits = plan.choice.splits,
-                                  .group = plan.choice.group,
-                                  .bands_along_m = plan.choice.bands_along_m});
+  params.scheduler = make_tile_scheduler_params<Kernel::kScheduler>(
+      {.tiles_m = m_tiles,
+       .tiles_n = n_tiles,
+       .splits = plan.choice.splits,
+       .group = plan.choice.group,
+       .raster = plan.choice.bands_along_m ? Raster::kAlongM : Raster::kAlongN});
   // The parts of a split K are equal: the last one multiplies zeros behind the end of K.
   params.k_blocks = tiles_along(tiles_along(k, config.tile_k), plan.choice.splits);
   params.split_rows = plan.choice.splits == 1 ? 0 : plan.partial_rows;
   params.m = m;
   params.n = n;
-  params.output = matmul_output(out.type);
+  params.output = out.type;
   if constexpr (has_epilogue) {
     if (plan.choice.splits == 1) params.epilogue = matmul_epilogue(problem, tensors, plan);
   }
   const std::uint32_t resident = resident_clusters<Kernel>(device, config.cluster());
   if (resident == 0) return cannot_run(config.cluster());
-  const std::uint32_t clusters = std::min(resident, params.order.tiles);
-  return device.enqueue<Kernel>({.grid = {clusters * config.cluster()},
-                                 .cluster = {config.cluster()},
-                                 .is_dependent = problem.is_dependent},
-                                params, call.stream);
+  LaunchShape shape = persistent_launch_shape<Kernel::kScheduler>(params.scheduler, resident * config.cluster());
+  shape.is_dependent = problem.is_dependent;
+  return device.enqueue<Kernel>(shape, params, call.stream);
 }
 
 template <MatmulGroup group, std::uint32_t instance, Element In>

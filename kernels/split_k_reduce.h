@@ -12,15 +12,12 @@
 #include "matmul_epilogue.h"
 
 #include <heddle/isa/arch.h>
-#include <heddle/isa/convert.h>
 #include <heddle/isa/entry.h>
 #include <heddle/isa/grid_dependency.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
-#include <heddle/tile/element.h>
-
-#include <type_traits>
+#include <heddle/tile/convert.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -54,11 +51,7 @@ struct SplitKReduce {
       for (std::uint32_t batch = isa::ctaid().y; batch < params.batches; batch += isa::nctaid().y) {
         for (std::uint32_t col = isa::ctaid().z * kCols + isa::tid_x() * 4; col < params.n;
              col += isa::nctaid().z * kCols) {
-          switch (params.output) {
-            case MatmulElement::kBf16: finish<bf16>(params, batch, row, col); break;
-            case MatmulElement::kFp16: finish<fp16>(params, batch, row, col); break;
-            default: finish<float>(params, batch, row, col);
-          }
+          with_output_type(params.output, [&]<class Out>() { finish<Out>(params, batch, row, col); });
         }
       }
     }
@@ -87,23 +80,11 @@ struct SplitKReduce {
     Out* const to = static_cast<Out*>(params.out) + batch * params.out_batch_stride + row * params.out_pitch;
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < 4; i += 2) {
-      const OutputPair pair{
-          .row = row, .col = col + i, .is_inside = col + i < params.n, .has_second = col + i + 1 < params.n};
+      const OutputPanel pair{.row = row, .col = col + i, .m = params.m, .n = params.n};
       float value[2] = {sums[i], sums[i + 1]};
-      FusedEpilogue::apply<Out>(epilogue, pair, value);
-      if (pair.is_inside) isa::st_global(to + pair.col, as<Out>(value[0]));
-      if (pair.has_second) isa::st_global(to + pair.col + 1, as<Out>(value[1]));
-    }
-  }
-
-  template <Element Out>
-  HEDDLE_DEVICE static Out as(float value) {
-    if constexpr (std::is_same_v<Out, float>) {
-      return value;
-    } else if constexpr (std::is_same_v<Out, bf16>) {
-      return bf16{static_cast<std::uint16_t>(isa::cvt_rn_bf16x2_f32(0.0f, value))};
-    } else {
-      return fp16{static_cast<std::uint16_t>(isa::cvt_rn_f16x2_f32(0.0f, value))};
+      FusedEpilogue::apply_panel<Out, 0, 1>(epilogue, pair, value);
+      if (pair.has(0)) isa::st_global(to + pair.col, as_element<Out>(value[0]));
+      if (pair.has_second(0)) isa::st_global(to + pair.col + 1, as_element<Out>(value[1]));
     }
   }
 };
