@@ -8,7 +8,6 @@
 
 #include "matmul_sm100_frame.h"
 
-#include <heddle/isa/grid_dependency.h>
 #include <heddle/isa/tcgen05.h>
 
 namespace heddle::inline HEDDLE_TARGET {
@@ -80,21 +79,7 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
   };
 
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
-    const Context ctx;
-    Scheduler scheduler(params.scheduler, shared.pipelines);
-    const KernelScope<Frame::kCluster> scope([&] { shared.pipelines.template init_mbars<Counts>(); });
-    isa::griddepcontrol_launch_dependents();
-    isa::griddepcontrol_wait();
-    if (Roles::template enter<MatmulRoles::Load>()) {
-      Frame::load(params, shared, ctx, scheduler);
-    } else if (Roles::template enter<MatmulRoles::Mma>()) {
-      multiply(params, shared, ctx, scheduler);
-    } else if (Roles::template enter<MatmulRoles::Epilogue>()) {
-      promote(params, shared, ctx, scheduler);
-    }
-    if constexpr (config.clc_stages > 0) {
-      if (Roles::template enter<MatmulRoles::Scheduler>()) scheduler.run_scheduler();
-    }
+    Frame::template run_as<MatmulSm100BlockwiseFp8>(params, shared);
   }
 
   HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx,
@@ -117,10 +102,11 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
     std::move(tmem).release();
   }
 
-  HEDDLE_DEVICE static void promote(const Params& params, Shared& shared, const Context& ctx,
-                                    Scheduler& scheduler) {
+  HEDDLE_DEVICE static void finish(const Params& params, Shared& shared, const Context& ctx,
+                                   Scheduler& scheduler) {
     typename Warps::EpilogueContext tmem(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
     auto scales = shared.pipelines.input.template pipeline<kScalesScope>("input");
+    typename Frame::Stores stores(shared.output_tiles[isa::warp_idx()]);
     const std::uint32_t row = Roles::template thread_in_role<MatmulRoles::Epilogue>();
     for (const TileWork work : scheduler.tiles()) {
       const float* const b_scales =
@@ -133,9 +119,9 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
             shared.pipelines.input.payload().get_a_scales_tile(stage.input_stage()).load(0, row) * b_scale;
         add_scaled(stage.tmem().address().of_warp(isa::warp_idx()), scale, sums);
       }
-      with_output_type(params.c.type, [&]<class Out>() { store<Out>(params, shared, work, sums); });
+      with_output_type(params.c.type, [&]<class Out>() { store<Out>(params, stores, work, sums); });
     }
-    Frame::template Writer<float>::drain();
+    stores.drain();
   }
 
  private:
@@ -155,10 +141,10 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
   }
 
   template <Element Out>
-  HEDDLE_DEVICE static void store(const Params& params, Shared& shared, const TileWork& work,
+  HEDDLE_DEVICE static void store(const Params& params, typename Frame::Stores& stores, const TileWork& work,
                                   const float (&sums)[config.tile_n]) {
     using Writer = typename Frame::template Writer<Out>;
-    Writer writer(shared.output_tiles, params.c, isa::warp_idx());
+    Writer writer(stores, params.c);
     writer.start_tile(work.m * kSm100TileM, work.n * config.tile_n, work.batch);
     HEDDLE_UNROLL
     for (std::uint32_t chunk = 0; chunk < Writer::chunks; ++chunk) {
@@ -167,7 +153,6 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
       for (std::uint32_t i = 0; i < Writer::chunk_cols; ++i) values[i] = sums[chunk * Writer::chunk_cols + i];
       writer.store(chunk, values);
     }
-    Writer::wait_until_read();
   }
 };
 

@@ -8,12 +8,9 @@
 
 #include "matmul_epilogue.h"
 
-#include <heddle/isa/convert.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/target.h>
-#include <heddle/tile/element.h>
-
-#include <type_traits>
+#include <heddle/tile/convert.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -83,17 +80,6 @@ struct FuseSums {
   HEDDLE_DEVICE static void activate_each(float (&values)[count]) {
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < count; ++i) values[i] = activate(activation, values[i]);
-  }
-
-  template <Element Out>
-  HEDDLE_DEVICE static float as_float(Out value) {
-    if constexpr (std::is_same_v<Out, float>) {
-      return value;
-    } else if constexpr (std::is_same_v<Out, bf16>) {
-      return __builtin_bit_cast(float, std::uint32_t{value.bits} << 16);
-    } else {
-      return isa::cvt_f32_f16(value.bits);
-    }
   }
 };
 

@@ -31,7 +31,7 @@
 #include "matmul_sm100_parts.h"
 
 #include <heddle/isa/arch.h>
-#include <heddle/isa/grid_dependency.h>
+#include <heddle/isa/tma.h>
 #include <heddle/kernel/shared_memory.h>
 #include <heddle/kernel/warp_context.h>
 #include <heddle/pipeline/tile_pipeline.h>
@@ -75,35 +75,46 @@ struct MatmulSm100Frame {
   using Input = InputTilePipeline<Payload, config.stages, 1, InputBackend>;
   static constexpr TileSchedulerConfig kScheduler{
       .cluster = config.cluster, .group = config.group, .is_batched = true, .is_split = true};
-  using Scheduler = MatmulScheduler<kScheduler, Roles, config.clc_stages>;
+  using Scheduler = TileScheduler<kScheduler, Roles, config.clc_stages>;
+  using Stores = StoreTilePipeline<StoreTiles<config.store_tiles>, 1>;
   template <Element Out>
-  using Writer = OutputWriter<Out, config.tile_n, config.store_tiles, config.tile_m>;
+  using Writer = OutputWriter<Out, config.tile_n, Stores, config.tile_m>;
 
   using Params = MatmulSm100Params<typename Family::Operands, Epilogue>;
   struct Shared {
-    typename BundleOf<PipelineBundleConfig{.input_stages = config.stages,
-                                           .output_stages = config.output_stages,
-                                           .clc_stages = config.clc_stages,
-                                           .epi_load_stages = kHasSource ? config.source_stages : 0},
-                      Payload>::type pipelines;
-    StoreTiles<config.store_tiles> output_tiles;
+    PipelineBundle<PipelineBundleConfig{.input_stages = config.stages,
+                                        .output_stages = config.output_stages,
+                                        .clc_stages = config.clc_stages,
+                                        .epi_load_stages = kHasSource ? config.source_stages : 0},
+                   Payload>
+        pipelines;
+    StoreTiles<config.store_tiles> output_tiles[MatmulRoles::Epilogue::warps];
     std::conditional_t<kHasSource, SourceTiles<config.source_stages>, NoEpiLoad> source_tiles;
   };
   static_assert(check_shared_memory<Shared, Arch::kSm100>());
   static constexpr std::uint32_t kThreads = Roles::kThreads;
 
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
+    run_as<MatmulSm100Frame>(params, shared);
+  }
+
+  // With the arrival counts, the multiplication and the epilogue of another kernel.
+  template <class Kernel>
+  HEDDLE_DEVICE static void run_as(const Params& params, Shared& shared) {
     const Context ctx;
-    Scheduler scheduler(params.scheduler, shared.pipelines);
-    const KernelScope<kCluster> scope([&] { shared.pipelines.template init_mbars<Counts>(); });
-    isa::griddepcontrol_launch_dependents();
-    isa::griddepcontrol_wait();
+    auto scheduler = make_tile_scheduler<Scheduler>(params.scheduler, shared.pipelines);
+    const KernelScope<kCluster> scope([&] { shared.pipelines.template init_mbars<typename Kernel::Counts>(); },
+                                      [&] {
+                                        if (Roles::template is<MatmulRoles::Load>() && ctx.elect_one_thread())
+                                          prefetch(params);
+                                      });
+    scope.wait_for_kernel_ahead();
     if (Roles::template enter<MatmulRoles::Load>()) {
       load(params, shared, ctx, scheduler);
     } else if (Roles::template enter<MatmulRoles::Mma>()) {
-      multiply(params, shared, ctx, scheduler);
+      Kernel::multiply(params, shared, ctx, scheduler);
     } else if (Roles::template enter<MatmulRoles::Epilogue>()) {
-      with_output_type(params.c.type, [&]<class Out>() { store<Out>(params, shared, ctx, scheduler); });
+      Kernel::finish(params, shared, ctx, scheduler);
     }
     if constexpr (config.clc_stages > 0) {
       if (Roles::template enter<MatmulRoles::Scheduler>()) scheduler.run_scheduler();
@@ -113,6 +124,13 @@ struct MatmulSm100Frame {
         with_output_type(params.c.type, [&]<class Out>() { load_source<Out>(params, shared, ctx, scheduler); });
       }
     }
+  }
+
+  HEDDLE_DEVICE static void prefetch(const Params& params) {
+    isa::prefetch_tensormap(&params.c.map);
+    if (params.k_blocks.all == 0) return;  // the operands have no maps
+    isa::prefetch_tensormap(&params.operands.a);
+    isa::prefetch_tensormap(&params.operands.b);
   }
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
@@ -150,13 +168,19 @@ struct MatmulSm100Frame {
     std::move(tmem).release();
   }
 
+  HEDDLE_DEVICE static void finish(const Params& params, Shared& shared, const Context& ctx,
+                                   Scheduler& scheduler) {
+    with_output_type(params.c.type, [&]<class Out>() { store<Out>(params, shared, ctx, scheduler); });
+  }
+
   template <Element Out>
   HEDDLE_DEVICE static void store(const Params& params, Shared& shared, const Context& ctx,
                                   Scheduler& scheduler) {
     typename Warps::EpilogueContext tmem(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
     constexpr std::uint32_t chunks = Writer<Out>::chunks;
     constexpr std::uint32_t chunk_cols = Writer<Out>::chunk_cols;
-    Finisher<Out> finisher(params, shared);
+    Stores stores(shared.output_tiles[isa::warp_idx()]);
+    Finisher<Out> finisher(params, shared, stores);
     for (const TileWork work : scheduler.tiles()) {
       finisher.start_tile(work);
       auto accumulator = tmem.output().acquire_epilogue_linear();
@@ -172,7 +196,7 @@ struct MatmulSm100Frame {
       std::move(accumulator).release();
       finisher.finish_chunk(chunks - 1, sums);
     }
-    Writer<Out>::drain();
+    stores.drain();
   }
 
   template <Element Out>
@@ -185,11 +209,10 @@ struct MatmulSm100Frame {
     const auto load_chunk = [&](const isa::TensorMap* map, const TileWork& work, std::uint32_t chunk) {
       auto stage = source.acquire_producer();
       stage.expect_bytes(tiles[0].tx_bytes());
-      isa::cp_async_bulk_tensor_load(
-          tiles[stage.index()].data(), map,
-          {static_cast<std::int32_t>(work.n * config.tile_n + chunk * Writer<Out>::chunk_cols),
-           static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(work.batch)},
-          stage.mbar());
+      load_tile(tiles[stage.index()], map,
+                {static_cast<std::int32_t>(work.n * config.tile_n + chunk * Writer<Out>::chunk_cols),
+                 static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(work.batch)},
+                stage.mbar());
       std::move(stage).release();
     };
     for (const TileWork work : scheduler.tiles()) {
@@ -217,11 +240,11 @@ struct MatmulSm100Frame {
   template <Element Out>
   class Finisher {
    public:
-    HEDDLE_DEVICE Finisher(const Params& params, Shared& shared)
+    HEDDLE_DEVICE Finisher(const Params& params, Shared& shared, Stores& stores)
         : params_(params),
           source_tiles_(source_storage(shared)),
           source_(shared.pipelines),
-          writer_(shared.output_tiles, params.c, isa::warp_idx()) {}
+          writer_(stores, params.c) {}
 
     HEDDLE_DEVICE void start_tile(const TileWork& work) {
       has_sums_ = params_.k_blocks.of_split(work.split).count > 0;

@@ -6,11 +6,8 @@
 
 #include "matmul_element.h"
 
-#include <heddle/isa/convert.h>
-#include <heddle/isa/fence.h>
 #include <heddle/isa/instruction_descriptor.h>
 #include <heddle/isa/memory.h>
-#include <heddle/isa/tma.h>
 #include <heddle/isa/tmem.h>
 #include <heddle/isa/warp.h>
 #include <heddle/kernel/barriers.h>
@@ -20,10 +17,14 @@
 #include <heddle/kernel/scheduler.h>
 #include <heddle/pipeline/output_tile_pipeline.h>
 #include <heddle/pipeline/pipeline_bundle.h>
+#include <heddle/pipeline/store_tile_pipeline.h>
+#include <heddle/tile/fill_tile.h>
 #include <heddle/tile/layout.h>
+#include <heddle/tile/load_tile.h>
 #include <heddle/tile/smem_array.h>
 
 #include <type_traits>
+#include <utility>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -76,43 +77,6 @@ struct MatmulRoles {
                          WarpRoles<Epilogue, Load, Mma>>>;
 };
 
-// The tiles of a CTA: by cluster launch control, or without CLC stages shared out beforehand. The same calls for
-// both.
-template <TileSchedulerConfig config, class Roles, std::uint32_t clc_stages>
-class MatmulScheduler : public ClcTileScheduler<config, Roles, clc_stages> {
- public:
-  template <class Bundle>
-  HEDDLE_DEVICE MatmulScheduler(const TileSchedulerParams& params, Bundle& pipelines)
-      : ClcTileScheduler<config, Roles, clc_stages>(params, pipelines.clc) {}
-
-  static constexpr LaunchShape launch_shape(const TileSchedulerParams& params, std::uint32_t) {
-    return clc_launch_shape<config>(params);
-  }
-};
-
-template <TileSchedulerConfig config, class Roles>
-class MatmulScheduler<config, Roles, 0> : public PersistentTileScheduler<config> {
- public:
-  template <class Bundle>
-  HEDDLE_DEVICE MatmulScheduler(const TileSchedulerParams& params, Bundle&)
-      : PersistentTileScheduler<config>(params) {}
-
-  HEDDLE_DEVICE void throttle_signal(bool) const {}
-
-  static constexpr LaunchShape launch_shape(const TileSchedulerParams& params, std::uint32_t resident_ctas) {
-    return persistent_launch_shape<config>(params, resident_ctas);
-  }
-};
-
-template <PipelineBundleConfig config, class Payload>
-struct BundleOf {
-  using type = SmemPipelineBundle<config, Payload>;
-};
-template <PipelineBundleConfig config, class Payload>
-requires(config.clc_stages == 0) struct BundleOf<config, Payload> {
-  using type = SmemPipelineBundleNoClc<config, Payload>;
-};
-
 // By which the main load of a tile goes ahead of the epilogue's; nothing in a kernel whose epilogue loads
 // nothing.
 template <class Bundle>
@@ -158,56 +122,26 @@ struct KBlocks {
   }
 };
 
-template <std::uint32_t cta_group, bool is_multicast, class T>
-HEDDLE_DEVICE void load_box(T* to, const isa::TensorMap* map, const std::int32_t (&at)[3], std::uint16_t mask,
-                            MbarPtr full) {
-  if constexpr (is_multicast && cta_group == 2) {
-    isa::cp_async_bulk_tensor_load_multicast_cta_group_2(to, map, at, full, mask);
-  } else if constexpr (is_multicast) {
-    isa::cp_async_bulk_tensor_load_multicast(to, map, at, full, mask);
-  } else if constexpr (cta_group == 2) {
-    isa::cp_async_bulk_tensor_load_cta_group_2(to, map, at, full);
-  } else {
-    isa::cp_async_bulk_tensor_load(to, map, at, full);
-  }
-}
-
-// An operand's tile, from a row and column of its matrix on: `sharers` CTAs hold it, and each copies an equal
-// part of its rows to all of them. In a pair the bytes count on the leader's barrier, wherever the tile lands.
-template <std::uint32_t cta_group, std::uint32_t sharers, class Tile>
-HEDDLE_DEVICE void load_operand(Tile tile, const isa::TensorMap* map, std::uint32_t first_col,
-                                std::uint32_t first_row, std::uint32_t batch, std::uint32_t part,
-                                std::uint16_t mask, MbarPtr full) {
-  static_assert(Tile::rows() % (8 * sharers) == 0, "each sharer copies whole repeats of the swizzle, 8 rows");
-  constexpr Layout layout = Tile::layout;
-  constexpr std::uint32_t rows = Tile::rows() / sharers;
-  HEDDLE_UNROLL
-  for (std::uint32_t panel = 0; panel < Tile::panels(); ++panel) {
-    load_box<cta_group, (sharers > 1)>(
-        tile.panel_data(panel) + part * rows * layout.stride_bytes[0] / layout.element_bytes, map,
-        {static_cast<std::int32_t>(first_col + panel * layout.panel_elems),
-         static_cast<std::int32_t>(first_row + part * rows), static_cast<std::int32_t>(batch)},
-        mask, full);
-  }
-}
-
-// The tiles of A and of B that a CTA has for its work, from `k` on.
+// The tiles of A and of B that a CTA has for its work, from `k` on. The CTAs that hold a tile copy an equal part
+// of its rows each.
 template <MatmulSm100Config config, Major major = Major::kK, class Tile, class Context>
 HEDDLE_DEVICE void load_a(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work,
-                          std::uint32_t k, MbarPtr full) {
-  const std::uint32_t m = work.m * config.tile_m;
-  load_operand<config.cta_group, config.sharers_of_a()>(tile, map, major == Major::kK ? k : m,
-                                                        major == Major::kK ? m : k, work.batch, ctx.cluster_n(),
-                                                        ctx.a_multicast_mask(), full);
+                          std::uint32_t first_k, MbarPtr full) {
+  const auto k = static_cast<std::int32_t>(first_k);
+  const auto m = static_cast<std::int32_t>(work.m * config.tile_m);
+  load_tile_part<TileSharing{.sharers = config.sharers_of_a(), .cta_group = config.cta_group}>(
+      tile, map, {major == Major::kK ? k : m, major == Major::kK ? m : k, static_cast<std::int32_t>(work.batch)},
+      full, ctx.cluster_n(), ctx.a_multicast_mask());
 }
 template <MatmulSm100Config config, Major major = Major::kK, class Tile, class Context>
 HEDDLE_DEVICE void load_b(Tile tile, const isa::TensorMap* map, const Context& ctx, const TileWork& work,
-                          std::uint32_t k, MbarPtr full) {
+                          std::uint32_t first_k, MbarPtr full) {
   const std::uint32_t half = ctx.cta_rank() % config.cta_group;  // of a pair's columns
-  const std::uint32_t n = work.n * config.tile_n + half * (config.tile_n / config.cta_group);
-  load_operand<config.cta_group, config.sharers_of_b()>(
-      tile, map, major == Major::kK ? k : n, major == Major::kK ? n : k, work.batch,
-      ctx.cluster_m() / config.cta_group, ctx.b_multicast_mask(), full);
+  const auto k = static_cast<std::int32_t>(first_k);
+  const auto n = static_cast<std::int32_t>(work.n * config.tile_n + half * (config.tile_n / config.cta_group));
+  load_tile_part<TileSharing{.sharers = config.sharers_of_b(), .cta_group = config.cta_group}>(
+      tile, map, {major == Major::kK ? k : n, major == Major::kK ? n : k, static_cast<std::int32_t>(work.batch)},
+      full, ctx.cluster_m() / config.cta_group, ctx.b_multicast_mask());
 }
 
 // Where C goes. `map` has boxes of a warp's rows; with `ragged_out`, rows end inside of 16 bytes, where the copy
@@ -231,22 +165,13 @@ HEDDLE_HOST_DEVICE constexpr std::uint32_t output_chunk_cols() {
   return cols;
 }
 
-template <Element Out>
-HEDDLE_DEVICE std::uint32_t packed_pair(float first, float second) requires(sizeof(Out) == 2) {
-  if constexpr (std::is_same_v<Out, bf16>) return isa::cvt_rn_bf16x2_f32(second, first);
-  return isa::cvt_rn_f16x2_f32(second, first);
-}
-
-// Tiles of 32 rows x 128 bytes, `store_tiles` for each of the four epilogue warps, which have a quarter of the
-// rows each.
-inline constexpr std::uint32_t kStoreTileRows = 32;
+// Of an epilogue warp, which has a quarter of the rows: tiles of 32 rows x 128 bytes, whatever is stored.
 template <std::uint32_t store_tiles>
-using StoreTiles = SMemArray<unsigned char, 4 * store_tiles * kStoreTileRows * 128, 1024>;
+using StoreTiles = SMemTileArray2D<float, TileShape{kSm100TileM / 4, 32}, store_tiles>;
 
-// How one epilogue warp stores its rows: chunk by chunk through small tiles of shared memory that only it uses,
-// which the copy engine stores while the next chunk is prepared. A lane has a row of the chunk, or with 16 rows
-// half of one: lane t and lane t + 16 have row t.
-template <Element Out, std::uint32_t tile_n, std::uint32_t store_tiles, std::uint32_t tile_m = kSm100TileM>
+// How one epilogue warp stores its rows: chunk by chunk through a ring of small tiles that only it uses. A lane
+// has a row of the chunk, or with 16 rows half of one: lane t and lane t + 16 have row t.
+template <Element Out, std::uint32_t tile_n, class Stores, std::uint32_t tile_m = kSm100TileM>
 class OutputWriter {
  public:
   static constexpr std::uint32_t rows = tile_m / 4;
@@ -254,103 +179,52 @@ class OutputWriter {
   static constexpr std::uint32_t chunk_cols = output_chunk_cols<Out, tile_n>();
   static constexpr std::uint32_t lane_cols = chunk_cols * rows / 32;
   static constexpr std::uint32_t chunks = tile_n / chunk_cols;
-  static constexpr Layout layout = k_major_tile<Out>(rows, chunk_cols, Swizzle::k128B);
+  using Tile = TileTensor<Out, k_major_tile<Out>(rows, chunk_cols, Swizzle::k128B)>;
 
-  HEDDLE_DEVICE OutputWriter(StoreTiles<store_tiles>& storage, const OutputTarget& target, std::uint32_t warp)
-      : tiles_(storage.ptr()), target_(&target), first_tile_(warp * store_tiles), row_in_tile_(warp * rows) {}
+  HEDDLE_DEVICE OutputWriter(Stores& stores, const OutputTarget& target) : stores_(&stores), target_(&target) {}
 
   // The first row and column of a tile of C that the writer stores to from here on.
   HEDDLE_DEVICE void start_tile(std::uint32_t row, std::uint32_t col, std::uint32_t batch) {
-    row_ = row + row_in_tile_;
+    row_ = row + isa::warp_idx() * rows;
     col_ = col;
     batch_ = batch;
   }
-  HEDDLE_DEVICE std::uint32_t column(std::uint32_t chunk) const { return col_ + chunk * chunk_cols; }
   // The first column of a chunk that this lane has.
-  HEDDLE_DEVICE std::uint32_t lane_column(std::uint32_t chunk) const { return column(chunk) + first_col(); }
+  HEDDLE_DEVICE std::uint32_t lane_column(std::uint32_t chunk) const {
+    return col_ + chunk * chunk_cols + first_col();
+  }
 
   // By the whole warp.
   HEDDLE_DEVICE void store(std::uint32_t chunk, const float (&values)[lane_cols]) {
-    const std::uint32_t col = column(chunk);
-    const bool is_elected = isa::elect_sync();
-    if (is_elected) isa::cp_async_bulk_wait_group_read<static_cast<int>(store_tiles) - 1>();
-    isa::syncwarp();  // the tile is free
+    const std::uint32_t col = col_ + chunk * chunk_cols;
     const bool is_ragged = target_->ragged_out != nullptr && col + chunk_cols > target_->n;
+    auto tile = stores_->template acquire_as<Tile>();
     if (is_ragged) {
-      store_elements(chunk, values);
+      store_elements(lane_column(chunk), values);
     } else {
-      fill_tile(values);
+      fill_row(tile.tile(), lane_row(), first_col(), values);
     }
-    isa::fence_proxy_async_shared_cta();
-    isa::syncwarp();  // the tile is complete
-    if (is_elected) {
-      if (!is_ragged && row_ < target_->m && col < target_->n) {
-        isa::cp_async_bulk_tensor_store(
-            &target_->map,
-            {static_cast<std::int32_t>(col), static_cast<std::int32_t>(row_), static_cast<std::int32_t>(batch_)},
-            tile().data());
-      }
-      isa::cp_async_bulk_commit_group();
-    }
-    turn_ = turn_ + 1 == store_tiles ? 0 : turn_ + 1;
-  }
-
-  // Waits until the tiles are free: before another writer uses them.
-  HEDDLE_DEVICE static void wait_until_read() {
-    if (isa::elect_sync()) isa::cp_async_bulk_wait_group_read<0>();
-    isa::syncwarp();
-  }
-
-  // Waits for all stores of this warp: before the CTA exits.
-  HEDDLE_DEVICE static void drain() {
-    if (isa::elect_sync()) isa::cp_async_bulk_wait_group<0>();
+    std::move(tile).release_if(
+        !is_ragged && row_ < target_->m && col < target_->n, &target_->map,
+        {static_cast<std::int32_t>(col), static_cast<std::int32_t>(row_), static_cast<std::int32_t>(batch_)});
   }
 
  private:
-  static constexpr std::uint32_t per_16_bytes = 16 / sizeof(Out);
-
-  HEDDLE_DEVICE auto tile() const { return tiles_[first_tile_ + turn_]; }
   HEDDLE_DEVICE static std::uint32_t lane_row() { return isa::laneid() % rows; }
   HEDDLE_DEVICE static std::uint32_t first_col() { return isa::laneid() / rows * lane_cols; }
 
-  HEDDLE_DEVICE void fill_tile(const float (&values)[lane_cols]) const {
-    const auto to = tile();
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < lane_cols; i += per_16_bytes) {
-      isa::Bytes16 bytes;
-      HEDDLE_UNROLL
-      for (std::uint32_t w = 0; w < 4; ++w) {
-        if constexpr (sizeof(Out) == 2) {
-          bytes.word[w] = packed_pair<Out>(values[i + 2 * w], values[i + 2 * w + 1]);
-        } else {
-          bytes.word[w] = __builtin_bit_cast(std::uint32_t, values[i + w]);
-        }
-      }
-      to.store_bytes16(bytes, lane_row(), first_col() + i);
-    }
-  }
-
-  HEDDLE_DEVICE void store_elements(std::uint32_t chunk, const float (&values)[lane_cols]) const {
+  HEDDLE_DEVICE void store_elements(std::uint32_t first, const float (&values)[lane_cols]) const {
     if (row_ + lane_row() >= target_->m) return;
-    const std::uint32_t first = lane_column(chunk);
     Out* const row = static_cast<Out*>(target_->ragged_out) + batch_ * target_->batch_stride +
                      (row_ + lane_row()) * target_->pitch;
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < lane_cols; ++i) {
-      if (first + i >= target_->n) return;
-      if constexpr (sizeof(Out) == 2) {
-        isa::st_global(row + first + i, Out{static_cast<std::uint16_t>(packed_pair<Out>(values[i], 0.0f))});
-      } else {
-        isa::st_global(row + first + i, values[i]);
-      }
+      if (first + i < target_->n) isa::st_global(row + first + i, as_element<Out>(values[i]));
     }
   }
 
-  SMemTileView<Out, layout> tiles_;
+  Stores* stores_;
   const OutputTarget* target_;
-  std::uint32_t first_tile_;
-  std::uint32_t row_in_tile_;
-  std::uint32_t turn_ = 0;
   std::uint32_t row_ = 0;
   std::uint32_t col_ = 0;
   std::uint32_t batch_ = 0;
@@ -363,29 +237,6 @@ using SourceTiles = SMemArray<unsigned char, source_stages * kSm100TileM * 128, 
 template <Element Out, std::uint32_t tile_n>
 using SourceTileView =
     SMemTileView<Out, k_major_tile<Out>(kSm100TileM, output_chunk_cols<Out, tile_n>(), Swizzle::k128B)>;
-
-// Adds a row of a tile, times a factor, to numbers in registers.
-template <class Tile, std::uint32_t count>
-HEDDLE_DEVICE void add_row(Tile tile, std::uint32_t row, float factor, float (&values)[count]) {
-  using Out = typename Tile::value_type;
-  constexpr std::uint32_t per_16_bytes = 16 / sizeof(Out);
-  HEDDLE_UNROLL
-  for (std::uint32_t i = 0; i < count; i += per_16_bytes) {
-    const isa::Bytes16 bytes = tile.load_bytes16(row, i);
-    HEDDLE_UNROLL
-    for (std::uint32_t w = 0; w < 4; ++w) {
-      if constexpr (std::is_same_v<Out, float>) {
-        values[i + w] += factor * __builtin_bit_cast(float, bytes.word[w]);
-      } else if constexpr (std::is_same_v<Out, bf16>) {
-        values[i + 2 * w] += factor * __builtin_bit_cast(float, bytes.word[w] << 16);
-        values[i + 2 * w + 1] += factor * __builtin_bit_cast(float, bytes.word[w] & 0xffff0000);
-      } else {
-        values[i + 2 * w] += factor * isa::cvt_f32_f16(bytes.word[w]);
-        values[i + 2 * w + 1] += factor * isa::cvt_f32_f16(bytes.word[w] >> 16);
-      }
-    }
-  }
-}
 
 // Sums in tensor memory to a lane's registers, in the order of OutputWriter.
 template <std::uint32_t tile_m, std::uint32_t count>

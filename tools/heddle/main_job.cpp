@@ -33,12 +33,11 @@ reference::MatmulCase problem(std::int64_t m, std::int64_t n) {
 }
 
 // Runs it, and writes what happened.
-RunOutcome run_traced(reference::MatmulCase& matmul, bool has_short_box, const std::string& path,
-                      sim::Trace& trace) {
+RunOutcome run_traced(reference::MatmulCase& matmul, bool forgets_b, const std::string& path, sim::Trace& trace) {
   RunOutcome outcome;
   {
     const sim::Tracing tracing(trace);
-    outcome = run_tour_matmul(matmul, has_short_box);
+    outcome = run_tour_matmul(matmul, forgets_b);
   }
   trace.write(path);
   return outcome;
@@ -69,7 +68,7 @@ bool multiply(const fs::path& folder) {
 }
 
 bool explain(const fs::path& folder) {
-  fmt::print("2. The same kernel, but its host made the tensor map of A with a box of half the rows:\n\n");
+  fmt::print("2. The same kernel, but its load warp forgets to copy B:\n\n");
   reference::MatmulCase matmul = problem(128, 64);  // one tile, so that the report is short
   const std::string path = (folder / "hang.html").string();
   sim::Trace trace;

@@ -9,20 +9,35 @@ namespace heddle::tool {
 namespace {
 
 constexpr MatmulSm100Config kConfig{.tile_n = 64, .stages = 4};
-using Family = StandardFamily<kConfig, MmaKind::kF16, OperandMajors{}>;
+using Standard = StandardFamily<kConfig, MmaKind::kF16, OperandMajors{}>;
+
+// The library's, whose load warp may be told to forget B.
+struct Family : Standard {
+  struct Operands : Standard::Operands {
+    bool forgets_b = false;
+  };
+
+  template <class Context, class Tiles>
+  HEDDLE_DEVICE static void load(const Operands& operands, const Context& ctx, const Tiles& tiles,
+                                 const TileWork& work, std::uint32_t k_block) {
+    load_a<kConfig>(tiles.a_tile(), &operands.a, ctx, work, k_block * kTileK, tiles.barrier());
+    if (operands.forgets_b) return;
+    load_b<kConfig>(tiles.b_tile(), &operands.b, ctx, work, k_block * kTileK, tiles.barrier());
+  }
+};
 using Kernel = MatmulSm100Frame<Family, StoreSums>;
 
-RunOutcome enqueue(Device& device, const MatmulSm100Call& call, bool has_short_box) {
+RunOutcome enqueue(Device& device, const MatmulSm100Call& call, bool forgets_b) {
   const MatmulProblem& p = call.problem;
   const MatmulSm100Plan& plan = call.plan;
   Kernel::Params params{};
-  // A box is shared by as many CTAs as its rows are divided by: here by one.
   params.operands.a = sm100::operand_map<Family::Payload::ATile>(call, call.a, p.a_type, p.m, p.k, plan.a_pitch,
-                                                                 plan.a_batch_stride, has_short_box ? 2 : 1);
+                                                                 plan.a_batch_stride, 1);
   params.operands.b = sm100::operand_map<Family::Payload::BTile>(call, call.b, p.b_type, p.n, p.k, plan.b_pitch,
                                                                  plan.b_batch_stride, 1);
   params.operands.instruction =
       Family::instruction(sm100::operand_type_of(p.a_type), sm100::operand_type_of(p.b_type));
+  params.operands.forgets_b = forgets_b;
   params.c = sm100::output_target<kConfig.tile_n, kConfig.tile_m>(call);
   params.k_blocks.all = sm100::tiles_along(p.k, Family::kTileK);
   params.k_blocks.share = params.k_blocks.all;
@@ -35,7 +50,7 @@ RunOutcome enqueue(Device& device, const MatmulSm100Call& call, bool has_short_b
 
 }  // namespace
 
-RunOutcome run_tour_matmul(reference::MatmulCase& matmul, bool has_short_box) {
+RunOutcome run_tour_matmul(reference::MatmulCase& matmul, bool forgets_b) {
   const MatmulTensors tensors = matmul.tensors();
   const MatmulSm100Plan plan = plan_matmul_sm100(matmul.problem, tensors);
   Device device({.kernel = "matmul", .sms = 2, .arch = Arch::kSm100});
@@ -48,7 +63,7 @@ RunOutcome run_tour_matmul(reference::MatmulCase& matmul, bool has_short_box) {
                              .out = there.out,
                              .bias = nullptr,
                              .residual = nullptr};
-  const RunOutcome outcome = device.finish([&] { return enqueue(device, call, has_short_box); });
+  const RunOutcome outcome = device.finish([&] { return enqueue(device, call, forgets_b); });
   if (outcome.ok()) on_device.download(tensors);
   return outcome;
 }
