@@ -162,6 +162,49 @@ struct Phases {
   }
 };
 
+// A ring in which the warp that reads a stage expects its bytes, so that the one that loads arrives nowhere: its
+// next copy tells that it has seen the stage handed back.
+struct LoaderThatOnlyCopies {
+  struct Params {
+    const std::uint32_t* source;
+    bool waits = true;
+  };
+  struct Shared {
+    alignas(128) isa::Bytes16 tile;
+    SharedMemBarrier full, empty;
+  };
+  static constexpr std::uint32_t kThreads = 96;
+
+  static void run(const Params& p, Shared& s) {
+    if (isa::tid_x() == 0) {
+      isa::mbarrier_init(&s.full, 1);
+      isa::mbarrier_init(&s.empty, 1);
+      isa::fence_mbarrier_init();
+    }
+    isa::syncthreads();
+    for (std::uint32_t k = 0; k < 4; ++k) {
+      if (isa::tid_x() == 0) {
+        wait(&s.empty, (k + 1) % 2);
+        isa::cp_async_bulk_load(&s.tile, p.source, 16, &s.full);
+      } else if (isa::tid_x() == 32) {
+        isa::mbarrier_arrive_expect_tx(&s.full, 16);
+        wait(&s.full, k % 2);
+        isa::ld_shared(&s.tile);
+        isa::fence_proxy_async();
+        isa::mbarrier_arrive(&s.empty);
+      } else if (isa::tid_x() == 64 && p.waits) {
+        wait(&s.empty, k % 2);  // a third one that looks on, and whom nobody waits for
+      }
+    }
+  }
+};
+
+TEST(Lifetime, ACopyTellsHowFarItsThreadHasCome) {
+  Host host;
+  expect_silent<LoaderThatOnlyCopies>(host, {.grid = {1}}, {host.source.data(), false});
+  expect_found<LoaderThatOnlyCopies>(host, {.grid = {1}}, {host.source.data(), true}, {"lost_phase", "deadlock"});
+}
+
 TEST(Lifetime, APhaseIsNotOverBeforeEveryWaiterHasSeenTheLastOne) {
   using Waits = Phases::Waits;
   Host host;

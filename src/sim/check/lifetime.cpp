@@ -100,6 +100,7 @@ void Lifetime::use_barrier(const Event& event) {
   }
   if (event.kind == EventKind::kBarrierArrive) {
     barrier.last_arrival = &by;
+    barrier.last_arrival_phase = order.time->reached;
     barrier.last_arrival_site = event.site;
   }
   if (by.warp->cta == order.cta) return;
@@ -110,6 +111,11 @@ void Lifetime::use_barrier(const Event& event) {
         .phases = order.time->reached + 1,
         .what = is_commit ? "tcgen05.commit" : "mbarrier.arrive",
         .site = event.site});
+}
+
+bool Lifetime::has_arrived(const BarrierOrder& barrier, const ThreadOrder& thread) {
+  const Barrier& known = barrier_of(barrier.id);
+  return known.last_arrival == &thread && known.last_arrival_phase == barrier.time->reached;
 }
 
 void Lifetime::complete_by_hand(const Event& event) {

@@ -35,6 +35,8 @@ class Lifetime {
   // A thread arrives on a barrier, a commit or a copy does, or a thread has waited for it.
   void use_barrier(const Event& event);
   void complete_on_barrier(const Event& event);
+  // Whether the thread has arrived in the phase that runs, last of all so far.
+  bool has_arrived(const BarrierOrder& barrier, const ThreadOrder& thread);
   void complete_by_hand(const Event& event);
   bool stops_for_inval(const Event& event);
   // A phase is over, and Order knows it.
@@ -74,6 +76,7 @@ class Lifetime {
     CallSite commit_site = {};
     const ThreadOrder* counted_by = nullptr;  // the thread of the last change, if that was to the bytes by hand
     const ThreadOrder* last_arrival = nullptr;
+    Epoch last_arrival_phase = 0;
     CallSite last_arrival_site = {};
   };
 

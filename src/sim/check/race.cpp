@@ -484,7 +484,8 @@ void RaceChecker::complete_on_barrier(const Event& event) {
   BarrierOrder& barrier = order_.barrier(event.barrier);
   const IssuedCopy& copy = order_.copy(event.copy);
   lifetime_.complete_on_barrier(event);
-  if (copy.issuer->warp->cta != barrier.cta) order_.meet_issuer(copy, barrier);
+  // Who has waited for the copy knows how far its thread had come, though that has arrived nowhere.
+  if (!lifetime_.has_arrived(barrier, *copy.issuer)) order_.meet_issuer(copy, barrier);
   const WarpOrder& warp = *barrier.initialiser->warp;
   const std::uint32_t lane = barrier.initialiser->lane;
   const View view = View::of(copy);
