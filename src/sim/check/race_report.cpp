@@ -243,6 +243,10 @@ RaceReport::Mistake RaceReport::judge(const Side& before, const Side& now, const
     const bool is_early = View::of(draining).knows(*filling.issuer->warp, filling.issuer->lane, filling.issued);
     return is_early ? Mistake::kReadBeforeFull : Mistake::kRace;
   }
+  // Whoever issues a copy after a multiplication that reads the bytes has not waited for it.
+  if (other.access.by == By::kMma && knows_issue(View::of(filling), other, *cta.cluster)) {
+    return Mistake::kOverwritten;
+  }
   const Component fills = write.access.who;
   // The thread of a tcgen05 operation goes on, and may have waited since.
   const bool is_left_behind = other.access.by == By::kMma && order_.mma(other.access.lanes).is_tcgen05;
