@@ -135,5 +135,54 @@ TEST(PtxInFlight, FragmentsAreChangedAfterTheWait) {
                    "a register of A is changed");
 }
 
+const std::string kFence = "wgmma.fence.sync.aligned;\n";
+const std::string kEnd = kCommit + kWait + kStore;
+
+void expect_missing_fence(const std::string& body, const std::string& what) {
+  for (const char* schedule : kSchedules) {
+    const sim::Report report = run(body, schedule);
+    ASSERT_TRUE(report.has("missing_wgmma_fence")) << body << report.text();
+    EXPECT_NE(report.text().find(what), std::string::npos) << report.text();
+  }
+}
+
+TEST(PtxInFlight, ChangedAccumulatorsAreFenced) {
+  const std::string adds = "wgmma.mma_async adds to an accumulator that was written since the last wgmma.fence";
+  const std::string change = "mul.f32 %f3, %f3, %f9;\n";
+  const std::string first = kMma + kCommit + kWait;
+  expect_silent(first + change + kFence + kMma + kEnd);
+  expect_missing_fence(first + change + kMma + kEnd, adds);
+  // Under another name: moves carry the change along.
+  const std::string named = "mov.f32 %f11, %f1; mov.f32 %f12, %f2; mov.f32 %f13, %f3; mov.f32 %f14, %f4;\n";
+  const std::string next = wgmma("%f11, %f12, %f13, %f14");
+  expect_missing_fence(first + change + named + next + kEnd, adds);
+  expect_silent(first + change + kFence + named + next + kEnd);
+  expect_silent(first + named + change + next + kEnd);  // of a register that the second does not take
+  // A fence before the change is none.
+  expect_missing_fence(first + kFence + change + kMma + kEnd, adds);
+  expect_missing_fence(first + "ld.global.f32 %f4, [%rd1];\n" + kMma + kEnd, adds);
+}
+
+TEST(PtxInFlight, WhatNobodyChangedNeedsNoFence) {
+  expect_silent(kMma + kMma + kCommit + kWait + kMma + kEnd);
+  // Read, and used for something else.
+  expect_silent(kMma + kCommit + kWait + "mul.f32 %f9, %f1, %f2;\n" + kMma + kEnd);
+  // Constants stand where compilers put them.
+  expect_silent("mov.f32 %f1, 0f3f800000;\n" + kMma + kEnd);
+  // Not added to.
+  const std::string over =
+      "setp.ne.u32 %p1, %r4, 0;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd5, "
+      "%rd6, %p1, 1, 1, 0, 0;\n";
+  expect_silent("mul.f32 %f1, %f9, %f9;\n" + over + kEnd);
+}
+
+TEST(PtxInFlight, FragmentsAreFenced) {
+  const std::string change = "add.u32 %r12, %r1, %r1;\n";
+  expect_silent(change + kFence + kMmaOfRegisters + kEnd);
+  expect_missing_fence(change + kMmaOfRegisters + kEnd, "wgmma.mma_async takes a register of A");
+  expect_silent("mov.u32 %r12, 7;\n" + kMmaOfRegisters + kEnd);
+  expect_silent("add.u32 %r14, %r1, %r1;\n" + kMmaOfRegisters + kEnd);
+}
+
 }  // namespace
 }  // namespace heddle::test

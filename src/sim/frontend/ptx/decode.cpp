@@ -297,6 +297,7 @@ std::string reader_places(const ModuleText& module, const FunctionText& text, st
     const auto file = module.files.find(here.file);
     if (file == module.files.end() || here.line == 0) continue;
     const std::string place = fmt::format("{}:{}, ", file->second, here.line);
+    if (places.ends_with(place)) continue;  // several columns of one line, as macros have them
     if (innermost.empty()) innermost = place;
     if (file->second.find("/include/") == std::string::npos && count++ < kMostPlaces) places += place;
   }
@@ -364,6 +365,7 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
   end.is_visible = text.is_entry;
   end.line = text.statements.empty() ? text.line : text.statements.back().line;
   end.site = {kept(strings, ptx_name), end.line};
+  mark_wgmma_operands(function);
 }
 
 }  // namespace heddle::sim::ptx

@@ -155,5 +155,7 @@ class Build {
 // Names of files for reports live as long as `strings`.
 using Strings = std::map<std::string, std::unique_ptr<std::string>>;
 void decode_function(const ModuleText& module, const FunctionText& text, Function& function, Strings& strings);
+// Sets feeds_wgmma. In register_fence.cpp.
+void mark_wgmma_operands(Function& function);
 
 }  // namespace heddle::sim::ptx

@@ -128,6 +128,7 @@ Frame& Interpreter::make_frame(Warp& warp, const Function& function, std::uint32
   }
   frame->rows.assign(function.row_count, Row{});
   frame->in_flight.clear();
+  frame->changes.clear();
   fill_constants(warp, *frame);
   return *frame;
 }
@@ -286,6 +287,7 @@ void Interpreter::watch(Warp& warp, const Instruction& i, std::uint32_t pc, std:
     }
   }
   if (warp.undefined_rows != 0) follow(warp, i, flow, mask);
+  if (i.feeds_wgmma && mask != 0) note_change(warp, i, flow, mask);
 }
 
 std::uint32_t Interpreter::unwritten(const machine::Thread& thread, machine::SharedAddress address,
@@ -361,7 +363,7 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
     const Instruction& i = warp.frame->function->code[pc];
     const std::uint32_t mask = guarded(warp, i);
     machine_.stats().instructions += static_cast<std::uint32_t>(std::popcount(mask));
-    if ((warp.accumulators_in_flight | warp.undefined_rows) != 0) [[unlikely]]
+    if ((warp.accumulators_in_flight | warp.undefined_rows | std::uint32_t{i.feeds_wgmma}) != 0) [[unlikely]]
       watch(warp, i, pc, mask);
     if (i.control == Control::kScalar) {
       if (mask != 0) i.run(warp, i, mask);

@@ -106,6 +106,12 @@ void touch_in_flight(Warp& warp, const Instruction& instruction, const Flow& flo
 [[noreturn]] void refuse_touch(Warp& warp, const Instruction& instruction, const Accumulators& set,
                                const char* what);
 
+// What a wgmma.fence must follow: before an instruction that feeds a wgmma, and before the wgmma for the
+// registers that it takes. In register_fence.cpp.
+void note_change(Warp& warp, const Instruction& instruction, const Flow& flow, std::uint32_t mask);
+void check_fenced(Warp& warp, const Instruction& instruction, const std::vector<std::uint32_t>& rows,
+                  const char* what);
+
 // An instruction that needs registers which a tcgen05.ld fills waits for them. In tcgen05.cpp.
 void deliver_loads(Warp& warp, const Instruction& instruction, const Flow& flow);
 

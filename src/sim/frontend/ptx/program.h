@@ -51,6 +51,7 @@ struct Instruction {
   bool is_copy = false;             // of one register to another
   bool fills_later = false;         // its registers, some time after it was issued
   bool takes_accumulators = false;  // as its results: wgmma
+  bool feeds_wgmma = false;         // it writes a register that a wgmma takes, or whose copy one takes
   bool gives_way = false;           // its warp's turn ends behind it
   std::uint32_t guard = kNone;
   std::uint32_t d = kNone, d2 = kNone;                       // rows that it writes

@@ -22,6 +22,13 @@ namespace heddle::sim::ptx {
 
 class Interpreter;
 
+// The instruction that made a register's value, and how many fences of its warp come before the one that it
+// needs.
+struct RegisterChange {
+  const Instruction* by = nullptr;
+  std::uint64_t fence = 0;
+};
+
 // One call of a function by some lanes of a warp.
 struct Frame {
   const Function* function = nullptr;
@@ -34,6 +41,7 @@ struct Frame {
   std::vector<Row> rows;
   std::vector<std::unique_ptr<UndefinedRow>> undefined;  // by row; empty while none is
   std::vector<std::uint8_t> in_flight;                   // by row: an InFlight; empty while none was
+  std::vector<RegisterChange> changes;                   // by row, of those that a wgmma takes
 };
 
 // What a row is to an instruction that has been issued and not waited for.
@@ -106,6 +114,7 @@ struct Warp {
   std::uint64_t local_limit = 0;   // bytes of it that calls so far have needed
   std::vector<std::unique_ptr<Accumulators>> accumulators;
   std::uint32_t accumulators_in_flight = 0;
+  std::uint64_t wgmma_fences = 0;    // that it has executed
   std::vector<Fragment> fragments;   // of wgmmas in flight
   std::uint32_t undefined_rows = 0;  // of all its frames
   std::vector<Origin> origins;

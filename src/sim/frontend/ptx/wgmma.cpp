@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 
 namespace heddle::sim::ptx {
@@ -156,6 +157,10 @@ void check_fragments(Warp& warp) {
 std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
   Accumulators& set = find_accumulators(warp, i.rows);
   refuse_others_accumulators(warp, i, set);
+  const bool adds =
+      (warp.rows[i.c][static_cast<std::size_t>(std::countr_zero(mask))] != 0) != ((i.flags & kNegateScale) != 0);
+  if (adds) check_fenced(warp, i, i.rows, "adds to an accumulator");
+  if ((i.flags & kRegistersA) != 0) check_fenced(warp, i, i.more, "takes a register of A");
   const std::size_t count = i.rows.size();
   const auto arrive = [&](std::uint32_t l) {
     if (!set.in_flight) {
@@ -195,6 +200,7 @@ std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 // flags: 0 fence, 1 commit.
 std::uint32_t fence_or_commit(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  if (i.flags == 0) ++warp.wgmma_fences;
   return meet(
       warp, mask,
       [&](std::uint32_t l) {
