@@ -406,11 +406,16 @@ void Machine::check_wgmma_at_exit(const Thread& thread) {
       step_mma(static_cast<std::size_t>(ready - mma_ready_.begin()));
     }
     const bool committed = !warp.groups.empty() && warp.groups.back() == warp.issued;
-    fault(&thread, warp.last_issue, FaultCode::kExitInFlight,
-          fmt::format("a thread exits while {} {} of its warpgroup have not been waited for",
-                      warp.issued - warp.waited, kMma),
-          {committed ? "likely: no wgmma_wait_group<0>() before the end"
-                     : "likely: no wgmma_commit_group() behind them, so that no wgmma_wait_group covers them"});
+    // Nobody sees what they make: the registers are gone, and shared memory is only read.
+    judge(
+        &thread, warp.last_issue,
+        {.code = FaultCode::kExitInFlight,
+         .headline = fmt::format("a thread exits while {} {} of its warpgroup have not been waited for",
+                                 warp.issued - warp.waited, kMma),
+         .details =
+             {committed ? "likely: no wgmma_wait_group<0>() before the end"
+                        : "likely: no wgmma_commit_group() behind them, so that no wgmma_wait_group covers them"},
+         .verdict = Verdict::kFormal});
   }
   if (group.done + group.operations.size() > warp.issued) {
     const WgmmaOperation& other = group.operations[warp.issued - group.done];
