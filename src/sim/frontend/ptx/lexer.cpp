@@ -41,7 +41,10 @@ class Lexer {
 
   std::vector<Token> run() {
     std::vector<Token> tokens;
-    for (skip_blank(); at_ < text_.size(); skip_blank()) tokens.push_back(next());
+    for (skip_blank(); at_ < text_.size(); skip_blank()) {
+      tokens.push_back(next());
+      tokens.back().is_inline_asm = is_inline_asm_;
+    }
     tokens.push_back({.kind = TokenKind::kEnd, .text = {}, .value = 0, .line = line_});
     return tokens;
   }
@@ -58,6 +61,9 @@ class Lexer {
       } else if (c == ' ' || c == '\t' || c == '\r' || (c == '\0' && at_ + 1 == text_.size())) {
         ++at_;
       } else if (c == '/' && peek(1) == '/') {
+        const std::string_view rest = text_.substr(at_);
+        if (rest.starts_with("// begin inline asm")) is_inline_asm_ = true;
+        if (rest.starts_with("// end inline asm")) is_inline_asm_ = false;
         while (at_ < text_.size() && peek() != '\n') ++at_;
       } else if (c == '/' && peek(1) == '*') {
         const std::uint32_t begin = line_;
@@ -176,6 +182,7 @@ class Lexer {
   const std::string& name_;
   std::size_t at_ = 0;
   std::uint32_t line_ = 1;
+  bool is_inline_asm_ = false;
 };
 
 }  // namespace

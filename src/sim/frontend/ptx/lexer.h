@@ -20,6 +20,7 @@ struct Token {
   std::string_view text;
   std::uint64_t value = 0;  // of an integer, or the bits of a float
   std::uint32_t line = 0;
+  bool is_inline_asm = false;  // between the comments by which compilers mark it
 
   bool is(char punct) const { return kind == TokenKind::kPunct && text.front() == punct; }
   bool is(std::string_view word) const { return kind == TokenKind::kWord && text == word; }

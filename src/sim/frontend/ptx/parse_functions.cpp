@@ -214,7 +214,10 @@ void Parser::registers() {
   expect(';', "behind registers");
 }
 
+// Within inline assembly LLVM counts the lines of its text, from that of the statement on: the statement's holds
+// for all of them.
 void Parser::location() {
+  const bool is_counted_on = peek().is_inline_asm;
   const std::uint32_t line = take().line;
   Location here;
   here.file = expect_u32("the number of a file");
@@ -236,6 +239,7 @@ void Parser::location() {
     }
   }
   skip_line(line);
+  if (is_counted_on && location_ != kNone) return;
   location_ = static_cast<std::uint32_t>(function_->locations.size());
   function_->locations.push_back(here);
   last_location_[std::make_tuple(here.file, here.line, here.column)] = location_;
