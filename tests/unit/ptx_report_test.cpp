@@ -40,6 +40,18 @@ TEST(PtxReport, NamesTheCallersOfAHelperThatWasInlined) {
   EXPECT_TRUE(says(report, "helper.h:7, saxpy.cu:41, test.ptx:")) << report.text();
 }
 
+// LLVM counts on within inline assembly; the line is that of the statement, and counts again behind it.
+TEST(PtxReport, NamesTheStatementOfInlineAssembly) {
+  const std::string files = ".file 1 \"/home/me/saxpy.py\"\n";
+  const std::string start =
+      "ld.param.u64 %rd1, [out];\n.loc 1 41 3\n// begin inline asm\n.loc 1 41 3\nmov.u32 %r1, 0;\n";
+  const std::string store = "st.global.u32 [%rd1+256], 1;\n";
+  EXPECT_TRUE(
+      says(report_of(start + ".loc 1 43 3\n" + store + "// end inline asm\nret;", files), "saxpy.py:41, "));
+  EXPECT_TRUE(
+      says(report_of(start + "// end inline asm\n.loc 1 43 3\n" + store + "ret;", files), "saxpy.py:43, "));
+}
+
 TEST(PtxReport, NamesTheLineOfThePtxAlone) {
   const sim::Report report = report_of("ld.param.u64 %rd1, [in];\nst.global.u32 [%rd1], 1;\nret;");
   ASSERT_TRUE(report.has("global_read_only")) << report.text();

@@ -115,6 +115,19 @@ TEST(PtxUndefined, SharedAndLocalMemoryKeepIt) {
   expect_used(local("%r4"), "the value is stored to global memory");
 }
 
+// A copy hands the bytes on: the report tells the store that put them there.
+TEST(PtxUndefined, ACopyOfStoredNothingIsAUse) {
+  const std::string copy =
+      "fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p1, %r1, 0; @%p1 ret; mov.u32 %r6, dyn;\n"
+      "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r6+256], 64; cp.async.bulk.commit_group;\n"
+      "cp.async.bulk.wait_group 0; ret;";
+  expect_silent(kLoad + "st.shared.u32 [%r2+256], %r1;\n" + copy);
+  expect_used(
+      kLoad + "st.shared.u32 [%r2+256], %r4;\n" + copy,
+      "to which values were stored that come from memory that nobody has written\n  warp 0, lane 0: st.shared");
+  expect_used(kLoad + copy, "which nobody has written\n  warp 0, lane 0: bulk store");
+}
+
 TEST(PtxUndefined, LanesHandItOn) {
   expect_silent(kLoad +
                 "setp.eq.u32 %p1, %r1, 5; selp.u32 %r5, %r4, %r1, %p1;\n"

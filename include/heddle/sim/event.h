@@ -130,6 +130,7 @@ struct Strong {
   bool acquires = false;
   bool releases = false;
   bool adds_floats = false;  // the sum of several depends on their order
+  bool is_hint = false;      // weak by the manual: its cache operator makes it strong in the machine code
 };
 
 struct Event {

@@ -95,6 +95,7 @@ class Explainer {
       if (group.wait().kind == WaitKind::kTmemColumns) text.push_back("  " + present_columns(*group.first->cta));
     }
     if (groups_.size() > kMostGroups) text.push_back(fmt::format("and {} more", groups_.size() - kMostGroups));
+    for (std::string& line : left_named_barriers()) text.push_back(std::move(line));
     if (const std::string gone = exited(); !gone.empty()) text.push_back("exited: " + gone);
     if (const std::uint64_t waiting = not_started(); waiting != 0) {
       text.push_back(fmt::format("{} of {} CTAs have not started; each waits for an SM", waiting, volume()));
@@ -117,21 +118,43 @@ class Explainer {
     return machine_.all_done() || started >= volume() ? 0 : volume() - started;
   }
 
+  // Named barriers on which some have arrived, and for which nobody waits: often the wrong one of two.
+  std::vector<std::string> left_named_barriers() const {
+    constexpr std::size_t kMost = 4;
+    std::vector<std::string> text;
+    std::set<std::uint32_t> seen;
+    for (const Group& group : groups_) {
+      const Cta& cta = *group.first->cta;
+      if (!seen.insert(cta.linear).second) continue;
+      for (std::uint32_t id = 0; id < cta.named.size() && text.size() < kMost; ++id) {
+        const bool is_awaited = std::any_of(groups_.begin(), groups_.end(), [&](const Group& other) {
+          return other.first->cta == &cta && other.wait().kind == WaitKind::kNamedBarrier &&
+                 other.wait().id == id;
+        });
+        if (cta.named[id].arrived == 0 || is_awaited) continue;
+        text.push_back(fmt::format("named barrier {}{}: {}, and nobody waits for it", id,
+                                   machine_.has_one_cta() ? std::string() : " of " + machine_.describe(cta),
+                                   present(cta.named[id])));
+      }
+    }
+    return text;
+  }
+
   // Roles, or warps without one, that are done in CTAs where others wait.
   std::string exited() const {
-    std::map<std::pair<const Cta*, std::string>, std::set<std::uint32_t>> gone;
-    std::set<const Cta*> ctas;
-    for (const Group& group : groups_) ctas.insert(group.first->cta);
-    for (const Cta* cta : ctas) {
+    std::map<std::pair<std::uint32_t, std::string>, std::set<std::uint32_t>> gone;
+    std::map<std::uint32_t, const Cta*> ctas;  // in an order that does not depend on where they lie in memory
+    for (const Group& group : groups_) ctas[group.first->cta->linear] = group.first->cta;
+    for (const auto& [linear, cta] : ctas) {
       for (std::uint32_t w = 0; w < cta->warps.size(); ++w) {
-        if (cta->warps[w].live == 0) gone[{cta, cta->threads[32 * w].role}].insert(w);
+        if (cta->warps[w].live == 0) gone[{linear, cta->threads[32 * w].role}].insert(w);
       }
     }
     std::string text;
     for (const auto& [key, numbers] : gone) {
-      const auto& [cta, role] = key;
+      const auto& [linear, role] = key;
       if (!text.empty()) text += "; ";
-      if (!machine_.has_one_cta()) text += machine_.describe(*cta) + ", ";
+      if (!machine_.has_one_cta()) text += machine_.describe(*ctas[linear]) + ", ";
       text += role.empty() ? warps(numbers) : role + ", " + warps(numbers);
     }
     return text;
@@ -217,8 +240,9 @@ class Explainer {
     return text;
   }
 
-  std::string present(const Group& group) const {
-    const machine::NamedBarrier& barrier = group.first->cta->named[group.wait().id];
+  std::string present(const Group& group) const { return present(group.first->cta->named[group.wait().id]); }
+
+  std::string present(const machine::NamedBarrier& barrier) const {
     std::set<std::uint32_t> here;
     for (std::uint32_t w = 0; w < barrier.lanes.size(); ++w) {
       if (barrier.lanes[w] != 0) here.insert(w);

@@ -264,6 +264,12 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
     access.bytes = mask_in_granule(at, std::min(end, at / kGranule * kGranule + kGranule));
     const auto judge = [&](const Access& before) {
       if (before.by == access.by && before.lanes == access.lanes) return false;
+      // The word of an allocation beside bytes that nobody has written: what is multiplied there means nothing,
+      // whichever of the two comes first, and whoever uses the product is told.
+      if (before.by == By::kAlloc && access.by == By::kMma && judges_uses_ &&
+          (access.bytes & ~granule.written) != 0) {
+        return false;
+      }
       for (std::uint32_t v = 0; v < views.size(); ++v) {
         const Side now{access, v};
         if (const std::optional<std::uint32_t> lane = before.unknown_to(views[v], access.bytes)) {
@@ -335,6 +341,10 @@ void RaceChecker::note_unwritten(const CtaOrder& cta, Granule& granule, std::uin
   granule.read_unwritten |= fresh;
   UnwrittenRead& read = memory.unwritten.emplace_back(
       UnwrittenRead{.offset = offset, .bytes = fresh, .by = by, .is_used = is_used});
+  if (granule.write.by == By::kThread && (granule.write.bytes & fresh) != 0) {
+    const std::uint32_t lanes = granule.write.lanes_at(fresh);
+    read.made = Side{granule.write, static_cast<std::uint32_t>(std::countr_zero(lanes))};
+  }
   const Access fill = report_.fill_in_flight(cta, offset, fresh);
   if (fill.bytes != 0 && report_.knows_issue(by, {fill, 0}, *cta.cluster)) read.fill = fill;
 }
@@ -362,8 +372,9 @@ bool RaceChecker::stops_for_read(const CtaOrder& cta, const UnwrittenRead& read,
     return finding;
   };
   if (fill.bytes == 0) {
-    return sink_.stops(FaultCode::kUninitialisedRead, {site},
-                       [&] { return with_use(report_.unwritten(read.by, cta, read.offset, read.bytes)); });
+    return sink_.stops(FaultCode::kUninitialisedRead, {site}, [&] {
+      return with_use(report_.unwritten(read.by, cta, read.offset, read.bytes, read.made));
+    });
   }
   return sink_.stops(FaultCode::kReadBeforeFull, {site, report_.site_of({fill, 0})}, [&] {
     return with_use(report_.read_too_early(read.by, {fill, 0}, cta, read.offset));

@@ -79,6 +79,7 @@ class RaceChecker final : public Observer {
     std::string use = {};             // who uses it and how, if that is not the read itself
     std::optional<Access> fill = {};  // the copy that was known to be on its way, or has filled the bytes since
     bool is_settled = false;          // something was written there since, and `fill` says all
+    std::optional<Side> made = {};    // the store of values that meant nothing, if there was one
   };
   struct Memory {
     Shadow shadow;
@@ -123,7 +124,8 @@ class RaceChecker final : public Observer {
   void strong_access(const Event& event, const Spot& spot);
   // Two accesses that nothing orders, wherever they are: true if the run stops for them. Two writes of one value
   // do no harm: `is_beside` is set.
-  bool stops_for(const Spot& spot, const Side& before, const Side& now, const View& view, bool& is_beside);
+  bool stops_for(const Spot& spot, const Side& before, const Side& now, const View& view, bool& is_beside,
+                 bool is_formal = false);
   // A weak access, after it was compared with the weak ones: true if the run stops.
   bool stops_for_strong(const Spot& spot, const Side& now, const View& view);
   // A load that is not coherent, of bytes that were written in this launch.

@@ -26,6 +26,8 @@ std::string some(const std::string& what) {
 // "st.shared", "strong ld.shared", "atom.shared"
 std::string verb_of(const Access& access, const char* space) {
   if (!access.is_strong) return fmt::format("{}.{}", access.is_write ? "st" : "ld", space);
+  if (access.is_hint)
+    return fmt::format("{}.{}.{}", access.is_write ? "st" : "ld", space, access.is_write ? "wt" : "cv");
   if (access.is_write && access.is_read) return fmt::format("atom.{}", space);
   return fmt::format("strong {}.{}", access.is_write ? "st" : "ld", space);
 }
@@ -296,7 +298,11 @@ Finding RaceReport::conflict(const Side& before, const Side& now, const CtaOrder
     case Mistake::kOverwritten:
       finding.code = FaultCode::kWriteWhileRead;
       finding.headline = fmt::format(
-          "a copy overwrites {} {}", stage_of(write, cta, offset),
+          "a {} overwrites {} {}",
+          order_.copy(write.access.lanes).kind == CopyKind::kClcResponse
+              ? machine::name_of(CopyKind::kClcResponse)
+              : "copy",
+          stage_of(write, cta, offset),
           other.access.is_write ? "before anybody was told of its last fill" : "while it may still be read");
       finding.details = {line(write, *cta.cluster), line(other, *cta.cluster),
                          likely_overwritten(write, other, cta)};
@@ -361,8 +367,11 @@ std::string RaceReport::likely_source_overwritten(const Side& write, const Side&
   const IssuedCopy& copy = order_.copy(reader.access.lanes);
   if (copy.kind == CopyKind::kSharedToPeer) return "likely: no wait for the barrier that the copy completes on";
   if (&thread_of(write, *cta.cluster) == copy.issuer) {
-    return "likely: cp_async_bulk_commit_group() and cp_async_bulk_wait_group_read<0>() are missing between the "
-           "two";
+    return copy.issuer->commits < copy.group ? "likely: no cp_async_bulk_commit_group() after the copy, without "
+                                               "which no wait for groups covers it"
+                                             : "likely: no wait between the two covers the copy; "
+                                               "cp_async_bulk_wait_group_read<N>() leaves the N "
+                                               "newest groups";
   }
   return "likely: the thread that issued the copy does not wait for it (cp_async_bulk_wait_group_read) before it "
          "lets others write; a wait in another thread waits for nothing";
@@ -485,6 +494,10 @@ Finding RaceReport::not_coherent(const Side& write, const Side& read, std::uint6
 
 // What is proven of two accesses that nothing orders.
 std::string RaceReport::why_unordered(const Side& before, const Side& now, const View& view) const {
+  if ((before.access.is_hint && now.access.is_strong) || (now.access.is_hint && before.access.is_strong)) {
+    return "a cache operator is a hint, which orders nothing: .relaxed, or volatile, says that others watch the "
+           "word";
+  }
   if (before.access.is_strong && now.access.is_strong) {
     return fmt::format("their scopes, {} and {}, do not include each other's thread",
                        scope_name(before.access.scope), scope_name(now.access.scope));
@@ -555,8 +568,16 @@ Finding RaceReport::missing_proxy_fence(const Side& write, const Side& copy, con
   return finding;
 }
 
-Finding RaceReport::unwritten(const Side& read, const CtaOrder& cta, std::uint32_t offset,
-                              std::uint16_t bytes) const {
+Finding RaceReport::unwritten(const Side& read, const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes,
+                              const std::optional<Side>& made) const {
+  if (made) {
+    return {
+        .code = FaultCode::kUninitialisedRead,
+        .headline = fmt::format("{} reads {}, to which values were stored that come from memory that nobody has "
+                                "written",
+                                some(deed(read)), bytes_at(cta, offset, bytes)),
+        .details = {line(*made, *cta.cluster), line(read, *cta.cluster)}};
+  }
   return {.code = FaultCode::kUninitialisedRead,
           .headline = fmt::format("{} reads {}, which nobody has written", some(deed(read)),
                                   bytes_at(cta, offset, bytes)),

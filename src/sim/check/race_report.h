@@ -62,7 +62,9 @@ class RaceReport {
   // A copy that touches global memory after a thread did.
   Finding missing_global_fence(const Side& before, const Side& copy, std::uint64_t address) const;
   Finding read_too_early(const Side& reader, const Side& copy, const CtaOrder& cta, std::uint32_t offset) const;
-  Finding unwritten(const Side& read, const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const;
+  // `made`: who stored there what comes of memory that nobody has written, if somebody did.
+  Finding unwritten(const Side& read, const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes,
+                    const std::optional<Side>& made) const;
   Finding narrow_wait(const BarrierOrder& barrier, const Event& wait) const;
   Finding init_not_visible(const BarrierOrder& barrier, const Event& use, bool met_relaxed) const;
   Finding init_not_fenced(const BarrierOrder& barrier, const Event& use, const IssuedCopy& copy,

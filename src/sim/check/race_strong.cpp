@@ -21,7 +21,7 @@ bool RaceChecker::is_same_value(const Access& before, const Access& now) {
 }
 
 bool RaceChecker::stops_for(const Spot& spot, const Side& before, const Side& now, const View& view,
-                            bool& is_beside) {
+                            bool& is_beside, bool is_formal) {
   const bool is_same = is_same_value(before.access, now.access);
   is_beside |= is_same;
   // Lanes of one instruction: whichever of them wins.
@@ -33,10 +33,10 @@ bool RaceChecker::stops_for(const Spot& spot, const Side& before, const Side& no
   if (spot.cta == nullptr) {
     // What was made of values that mean nothing may well be in conflict: they are the cause.
     if (judges_uses_ && stops_for_uses()) return true;
-    return sink_.stops(FaultCode::kGlobalRace, is_same ? Verdict::kFormal : Verdict::kWrong, places,
+    return sink_.stops(FaultCode::kGlobalRace, is_same || is_formal ? Verdict::kFormal : Verdict::kWrong, places,
                        [&] { return report_.global_conflict(before, now, view, spot.global); });
   }
-  if (!is_same) return stops_for_conflict(before, now, *spot.cta, spot.offset, spot.granule);
+  if (!is_same) return stops_for_conflict(before, now, *spot.cta, spot.offset, spot.granule, is_formal);
   return sink_.stops(FaultCode::kRace, Verdict::kFormal, places,
                      [&] { return report_.conflict(before, now, *spot.cta, spot.offset, spot.granule); });
 }
@@ -120,6 +120,7 @@ void RaceChecker::strong_access(const Event& event, const Spot& spot) {
   access.is_read = builds_on_old;
   access.returns = how.reads;
   access.scope = how.scope;
+  access.is_hint = how.is_hint;
   const View view = View::of(thread);
   const Side now{access, thread.lane};
   bool is_beside = false;
@@ -129,13 +130,16 @@ void RaceChecker::strong_access(const Event& event, const Spot& spot) {
   });
   if (stops || stops_for_copies(spot, now, view)) return;
   StrongAccesses& strong = spot.shadow.strong_of(granule);
-  if (!strong.all_include(thread, how.scope)) {
+  strong.has_hints |= how.is_hint;
+  if (strong.has_hints || !strong.all_include(thread, how.scope)) {
     for (const Access& before : strong.accesses) {
       const auto both = static_cast<std::uint16_t>(before.bytes & access.bytes);
       if (both == 0 || !(before.is_write || how.writes)) continue;
-      if (order_.include_each_other(before.cluster, before.who, before.scope, thread, how.scope)) continue;
+      const bool includes =
+          order_.include_each_other(before.cluster, before.who, before.scope, thread, how.scope);
+      if (includes && !before.is_hint && !how.is_hint) continue;
       const std::optional<std::uint32_t> lane = before.unknown_to(view, both);
-      if (lane && stops_for(spot, {before, *lane}, now, view, is_beside)) return;
+      if (lane && stops_for(spot, {before, *lane}, now, view, is_beside, includes)) return;
     }
   }
   if (spot.memory != nullptr && how.old == Strong::Old::kTaken && (access.bytes & ~granule.written) != 0) {

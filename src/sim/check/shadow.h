@@ -44,6 +44,7 @@ struct Access {
   bool returns = false;                   // strong: the thread gets what was there
   bool keeps_value = false;               // it wrote what was there
   bool is_map = false;                    // a copy reads its tensor map
+  bool is_hint = false;                   // strong: by its cache operator alone
   MemoryScope scope = MemoryScope::kCta;  // strong
 
   bool is_async() const { return by != By::kThread; }
@@ -91,7 +92,7 @@ struct Access {
     if (who != other.who || epoch != other.epoch || is_write != other.is_write) return false;
     if (is_async() || other.is_async() || cluster != other.cluster) return false;
     if (is_strong != other.is_strong || is_read != other.is_read || returns != other.returns ||
-        scope != other.scope)
+        scope != other.scope || is_hint != other.is_hint)
       return false;
     if (width == other.width && first == other.first && width != 0) {
       bytes |= other.bytes;
@@ -140,6 +141,7 @@ struct StrongAccesses {
   MemoryScope narrowest = MemoryScope::kSys;
   std::uint32_t cta = 0, cluster = 0;
   bool has_several_ctas = false, has_several_clusters = false;
+  bool has_hints = false;
 
   // Whether each of them and an access of this thread at this scope include one another in their scopes.
   bool all_include(const ThreadOrder& thread, MemoryScope scope) const;

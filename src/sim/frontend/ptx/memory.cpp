@@ -197,6 +197,7 @@ constexpr std::uint32_t kSigned = 1u << 8;
 constexpr std::uint32_t kStrong = 1u << 9;
 constexpr std::uint32_t kNonCoherent = 1u << 10;
 constexpr std::uint32_t kStrongShift = 11;
+constexpr std::uint32_t kHint = 1u << (kStrongShift + kStrongBits);
 
 std::uint64_t extend(std::uint64_t word, std::uint32_t bytes, bool is_signed) {
   if (!is_signed || bytes == 8) return word;
@@ -209,7 +210,8 @@ void load(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const std::uint32_t bytes = i.flags >> kBytesShift & kBytesMask;
   const auto count = static_cast<std::uint32_t>(i.rows.size());
   const Row& a = warp.rows[i.a];
-  const Strong strong = strong_of(i.flags >> kStrongShift, true, false);
+  Strong strong = strong_of(i.flags >> kStrongShift, true, false);
+  strong.is_hint = (i.flags & kHint) != 0;
   const bool is_strong = (i.flags & kStrong) != 0;
   const bool is_written =
       space == Space::kConst || (space == Space::kGlobal && !warp.machine->global().has_unwritten());
@@ -233,7 +235,8 @@ void store(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const std::uint32_t bytes = i.flags >> kBytesShift & kBytesMask;
   const auto count = static_cast<std::uint32_t>(i.rows.size());
   const Row& a = warp.rows[i.a];
-  const Strong strong = strong_of(i.flags >> kStrongShift, false, true);
+  Strong strong = strong_of(i.flags >> kStrongShift, false, true);
+  strong.is_hint = (i.flags & kHint) != 0;
   const bool is_strong = (i.flags & kStrong) != 0;
   for_lanes(mask, [&](std::uint32_t l) {
     alignas(32) std::array<std::byte, 32> buffer;
@@ -288,8 +291,11 @@ std::vector<std::uint32_t> split_wide(Build& b, std::vector<std::uint32_t> rows)
   return halves;
 }
 
+// PTX: Cache Operators: they do not change the memory consistency behaviour. The assembler makes a strong access
+// of the scope of the system of a word that is stored with .wt or loaded with .cv all the same (sm_90a and
+// sm_100a, CUDA 13.0: STG.E.STRONG.SYS), and programs hand flags over with them.
 void access(Build& b, bool is_load, std::string_view semantics, std::string_view scope, std::string_view space,
-            std::string_view vector, std::string_view type, bool is_coherent = true) {
+            std::string_view cache, std::string_view vector, std::string_view type, bool is_coherent = true) {
   b.want(2, 3);  // a cache policy may follow
   Instruction& out = b.out();
   const Operand& value = b.operand(is_load ? 0 : 1);
@@ -304,12 +310,14 @@ void access(Build& b, bool is_load, std::string_view semantics, std::string_view
     bytes = 8;
   }
   if (bytes * out.rows.size() > 32) b.fail("an access of more than 32 bytes");
-  const bool is_strong = semantics == ".volatile" || semantics == ".relaxed" || semantics == ".acquire" ||
-                         semantics == ".release" || semantics == ".mmio";
+  const bool is_hint = (cache == ".wt" || cache == ".cv") && out.rows.size() == 1 && bytes <= 8;
+  if (is_hint) scope = ".sys";
+  const bool is_strong = is_hint || semantics == ".volatile" || semantics == ".relaxed" ||
+                         semantics == ".acquire" || semantics == ".release" || semantics == ".mmio";
   out.flags = static_cast<std::uint32_t>(space_of(space)) | bytes << kBytesShift |
               (type[1] == 's' ? kSigned : 0u) |
               (is_strong ? kStrong | strong_flags(semantics, scope) << kStrongShift : 0u) |
-              (is_coherent ? 0u : kNonCoherent);
+              (is_coherent ? 0u : kNonCoherent) | (is_hint ? kHint : 0u);
   if (is_strong) {
     b.machine(is_load ? load_strong : store_strong);
   } else {
@@ -327,19 +335,20 @@ constexpr const char* kTypes =
 }  // namespace
 
 void add_memory_forms(FormTable& table) {
-  table.add(
-      std::string("ld[.weak,.volatile,.relaxed,.acquire,.mmio]") + kScope +
-          "[.const,.global,.local,.param,.param::entry,.param::func,.shared,.shared::cta,.shared::cluster]"
-          "[.nc][.ca,.cg,.cs,.lu,.cv]" +
-          kHints + kTypes,
-      [](Build& b) { access(b, true, b.mod(0), b.mod(1), b.mod(2), b.mod(9), b.mod(10), b.mod(3).empty()); });
+  table.add(std::string("ld[.weak,.volatile,.relaxed,.acquire,.mmio]") + kScope +
+                "[.const,.global,.local,.param,.param::entry,.param::func,.shared,.shared::cta,.shared::cluster]"
+                "[.nc][.ca,.cg,.cs,.lu,.cv]" +
+                kHints + kTypes,
+            [](Build& b) {
+              access(b, true, b.mod(0), b.mod(1), b.mod(2), b.mod(4), b.mod(9), b.mod(10), b.mod(3).empty());
+            });
   table.add(std::string("st[.weak,.volatile,.relaxed,.release,.mmio]") + kScope +
                 "[.global,.local,.param,.param::func,.shared,.shared::cta,.shared::cluster]"
                 "[.wb,.cg,.cs,.wt]" +
                 kHints + kTypes,
-            [](Build& b) { access(b, false, b.mod(0), b.mod(1), b.mod(2), b.mod(8), b.mod(9)); });
+            [](Build& b) { access(b, false, b.mod(0), b.mod(1), b.mod(2), b.mod(3), b.mod(8), b.mod(9)); });
   table.add(std::string("ldu[.global]") + kTypes,
-            [](Build& b) { access(b, true, {}, {}, b.mod(0), b.mod(1), b.mod(2), false); });
+            [](Build& b) { access(b, true, {}, {}, b.mod(0), {}, b.mod(1), b.mod(2), false); });
   table.add("prefetch[.global,.local]{.L1,.L2,.L2::evict_last,.L2::evict_normal}",
             [](Build& b) { b.scalar(nothing); });
   table.add("prefetchu.L1", [](Build& b) { b.scalar(nothing); });

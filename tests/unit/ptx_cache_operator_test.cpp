@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Words that are stored with .wt or loaded with .cv: weak by the manual, strong in the machine code. What depends
+// on that is formal; what would be wrong if they were strong stays wrong.
+#include "../support/ptx_run.h"
+
+#include <algorithm>
+
+namespace heddle::test {
+namespace {
+
+const char* const kSchedules[] = {"rr", "1", "2", "3"};
+
+// Thread 0 of the first block writes, a thread of another warp or block polls the first word of `out` and goes
+// on.
+struct Flag {
+  std::string before = "";  // the data
+  std::string write;
+  std::string poll;
+  std::string after = "";
+  bool is_far = false;
+};
+
+sim::Report run(const Flag& flag, const char* schedule) {
+  std::vector<std::uint32_t> out(16, 0);
+  const std::string body =
+      "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; shl.b32 %r3, %r2, 5;\n"
+      "add.u32 %r3, %r3, %r1; setp.eq.u32 %p1, %r3, 0; @%p1 bra WRITE;\n"
+      "setp.ne.u32 %p2, %r3, 32; @%p2 bra END;\n"
+      "READ: " +
+      flag.poll + " setp.eq.u32 %p3, %r4, 0; @%p3 bra READ;\n" + flag.after + "bra END;\nWRITE: " + flag.before +
+      flag.write + "\nEND: ret;";
+  return run_ptx(ptx_module(body), out, {0},
+                 {.threads = flag.is_far ? 32u : 64u,
+                  .grid = {flag.is_far ? 2u : 1u, 1, 1},
+                  .schedule = sim::Schedule::parse(schedule)});
+}
+
+const std::string kPlain = "st.global.u32 [%rd1], 1;";
+const std::string kThrough = "st.global.wt.u32 [%rd1], 1;";
+const std::string kVolatile = "ld.volatile.global.u32 %r4, [%rd1];";
+const std::string kFresh = "ld.global.cv.u32 %r4, [%rd1];";
+
+void expect_formal(const Flag& flag, const std::string& words) {
+  for (const char* schedule : kSchedules) {
+    const sim::Report report = run(flag, schedule);
+    EXPECT_TRUE(report.ok()) << report.text();
+    ASSERT_FALSE(report.formal.empty());
+    EXPECT_EQ(report.formal[0].code, "global_race");
+    EXPECT_NE(report.formal[0].text.find(words), std::string::npos) << report.formal[0].text;
+  }
+}
+
+void expect_wrong(const Flag& flag) {
+  for (const char* schedule : kSchedules) EXPECT_TRUE(run(flag, schedule).has("global_race")) << schedule;
+}
+
+TEST(PtxCacheOperator, AFlagIsFormal) {
+  for (const bool is_far : {false, true}) {
+    expect_formal({.write = kThrough, .poll = kVolatile, .is_far = is_far}, "st.global.wt");
+    expect_formal({.write = kThrough, .poll = kFresh, .is_far = is_far}, "ld.global.cv");
+    expect_wrong({.write = kPlain, .poll = kVolatile, .is_far = is_far});
+    expect_wrong({.write = kPlain, .poll = kFresh, .is_far = is_far});
+  }
+}
+
+TEST(PtxCacheOperator, FencesHandOverWhatWasWrittenBefore) {
+  const std::string data = "st.global.u32 [%rd1+32], 7; ";
+  const std::string fence = "fence.acq_rel.gpu;\n";
+  const std::string use = "ld.global.u32 %r5, [%rd1+32]; st.global.u32 [%rd1+48], %r5;\n";
+  expect_formal({data + fence, kThrough, kFresh, fence + use, true}, "a cache operator is a hint");
+  expect_wrong({data, kThrough, kFresh, fence + use, true});
+  expect_wrong({data + fence, kThrough, kFresh, use, true});
+}
+
+TEST(PtxCacheOperator, OrderedAccessesAreSilent) {
+  for (const char* schedule : kSchedules) {
+    std::vector<std::uint32_t> out(64, 0);
+    const sim::Report report = run_ptx(
+        ptx_module("ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, "
+                   "%rd1, %rd2;\n"
+                   "st.global.wt.u32 [%rd3], %r1; bar.sync 0; xor.b32 %r2, %r1, 32; mul.wide.u32 %rd2, %r2, 4;\n"
+                   "add.u64 %rd4, %rd1, %rd2; ld.global.cv.u32 %r3, [%rd4]; bar.sync 0; st.global.u32 [%rd3], "
+                   "%r3; ret;"),
+        out, {0}, {.threads = 64, .schedule = sim::Schedule::parse(schedule)});
+    EXPECT_TRUE(report.ok() && report.formal.empty()) << report.text();
+    EXPECT_EQ(out[0], 32u);
+  }
+}
+
+}  // namespace
+}  // namespace heddle::test
