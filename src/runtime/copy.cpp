@@ -79,6 +79,11 @@ void note_written(const State& card, const Box& to, const Extent& extent) {
   }
 }
 
+// A call that is on no stream is on the legacy default one.
+Error admit(State& card, bool& is_captured) {
+  return card.captures.admit(card.stream.value_or(nullptr), is_captured);
+}
+
 }  // namespace
 
 bool multiply(std::size_t a, std::size_t b, std::size_t& result) {
@@ -103,6 +108,9 @@ Error copy_box(State& card, const Box& to, const Box& from, const Extent& extent
   std::byte* target = reach(card, to, extent, to_card);
   const std::byte* source = reach(card, from, extent, from_card);
   if (target == nullptr || source == nullptr) return Error::kInvalidValue;
+  bool is_captured = false;
+  if (const Error error = admit(card, is_captured); error != Error::kSuccess) return error;
+  if (is_captured) return card.captures.add(card.graphs, *card.stream, CopyWork{to, from, extent, kind});
   if (const Error error =
           order_host_work(card, to.begin, bytes_of(to, extent), from.begin, bytes_of(from, extent));
       error != Error::kSuccess) {
@@ -123,6 +131,11 @@ Error fill_box(State& card, const Box& to, std::span<const std::byte> value, con
   if (reinterpret_cast<std::uintptr_t>(to.begin) % value.size() != 0) return Error::kInvalidValue;
   std::byte* target = reach(card, to, extent, true);
   if (target == nullptr) return Error::kInvalidValue;
+  bool is_captured = false;
+  if (const Error error = admit(card, is_captured); error != Error::kSuccess) return error;
+  if (is_captured) {
+    return card.captures.add(card.graphs, *card.stream, FillWork{to, {value.begin(), value.end()}, extent});
+  }
   if (const Error error = order_host_work(card, to.begin, bytes_of(to, extent), nullptr, 0);
       error != Error::kSuccess) {
     return error;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/state.h"
+#include "runtime/work.h"
 
 #include <cstddef>
 #include <span>
@@ -14,18 +15,6 @@ namespace heddle::runtime {
 
 // As CUDA's headers number them.
 enum CopyKind : int { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kDefault };
-
-// Slices of rows of bytes: `pitch` from one row to the next, `slice` from one slice to the next.
-struct Box {
-  void* begin = nullptr;
-  std::size_t pitch = 0;
-  std::size_t slice = 0;
-};
-struct Extent {
-  std::size_t width = 0;  // bytes
-  std::size_t height = 1;
-  std::size_t depth = 1;
-};
 
 Error copy(State& card, void* to, const void* from, std::size_t bytes, int kind);
 Error copy_box(State& card, const Box& to, const Box& from, const Extent& extent, int kind);

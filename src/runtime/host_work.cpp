@@ -42,7 +42,7 @@ std::string report_of(const State& card, const History::Conflict& found, History
   if (const std::size_t slot = again.find("{}"); slot != std::string::npos) again.replace(slot, 2, "rr");
   return fmt::format(
       "[global_race] {} and {} touch {}, and nothing orders them\n  {:<62} {}\n  {}: {}\n  they are in different "
-      "streams, with no event and no wait of the host between\n  again: {}\n",
+      "streams, with no event, dependency of a graph or wait of the host between\n  again: {}\n",
       work.name, card.call, card.memory.describe(reinterpret_cast<const void*>(found.address)), before,
       has_place ? work.places[found.touched.place] : "", card.call, way == History::kWrite ? "writes" : "reads",
       again);

@@ -165,8 +165,7 @@ int resident_ctas(const sim::PtxEntry& entry, std::uint64_t threads, std::size_t
   return static_cast<int>(std::min<std::uint64_t>({by_warps, by_shared, kMaxCtasPerSm}));
 }
 
-Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
-  show_printed(card);
+Error prepare(State& card, const Kernel& kernel, const LaunchRequest& request, LaunchWork& work) {
   Error error = Error::kSuccess;
   const sim::PtxEntry* entry = load_entry(card, kernel, error);
   if (entry == nullptr) return error;
@@ -178,12 +177,37 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   if (cluster.x == 0 && cluster.y == 0 && cluster.z == 0) {
     cluster = has_zero(entry->required_cluster) ? isa::Dim3{} : entry->required_cluster;
   }
-  const std::string name = readable(kernel.name);
   if (const Refusal refusal = check_shape(kernel, *entry, request, cluster); refusal.error != Error::kSuccess) {
-    say(fmt::format("launch of {}: {}", name, refusal.why));
+    say(fmt::format("launch of {}: {}", readable(kernel.name), refusal.why));
     return refusal.error;
   }
-  const std::vector<std::byte> parameters = gather(*entry, request);
+  work = {.kernel = &kernel,
+          .module = kernel.module,
+          .request = request,
+          .parameters = gather(*entry, request),
+          .offsets = {entry->parameter_offsets.begin(), entry->parameter_offsets.end()}};
+  work.request.cluster = cluster;
+  work.request.arguments = nullptr;
+  work.request.buffer = nullptr;
+  return Error::kSuccess;
+}
+
+Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
+  show_printed(card);
+  LaunchWork work;
+  if (const Error error = prepare(card, kernel, request, work); error != Error::kSuccess) return error;
+  bool is_captured = false;
+  if (const Error error = card.captures.admit(request.stream, is_captured); error != Error::kSuccess)
+    return error;
+  if (!is_captured) return run(card, work, request.stream);
+  return card.captures.add(card.graphs, request.stream, std::move(work), request.is_programmatic);
+}
+
+Error run(State& card, const LaunchWork& work, const void* stream) {
+  const Kernel& kernel = *work.kernel;
+  const LaunchRequest& request = work.request;
+  const std::vector<std::byte>& parameters = work.parameters;
+  const std::string name = readable(kernel.name);
   const Options& asked = options();
   sim::LaunchOptions how;
   how.memory = &card.memory.global();
@@ -205,7 +229,7 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   sim::PtxLaunch shape;
   shape.grid = request.grid;
   shape.block = request.block;
-  shape.cluster = cluster;
+  shape.cluster = request.cluster;
   shape.dynamic_shared_bytes = request.dynamic_shared;
   if (request.is_cooperative) shape.grid_workspace = card.memory.clear_grid_workspace();
 
@@ -224,7 +248,7 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   const sim::explore::Repetition many{
       .schedules = asked.schedules, .seed = asked.seed, .depth = asked.depth, .workers = 0};
   StreamOrder& order = card.streams.order;
-  sim::History& history = order.begin(request.stream, request.is_programmatic);
+  sim::History& history = order.begin(stream, request.is_programmatic);
   if (order.can_overlap(kernel.module->ptx()->launches_dependents())) how.history = &history;
   sim::Report report;
   if (asked.exhaust == 0) {

@@ -5,24 +5,18 @@
 #pragma once
 
 #include "runtime/state.h"
+#include "runtime/work.h"
 
-#include <heddle/isa/target.h>
+#include <cstddef>
 
 namespace heddle::runtime {
 
-struct LaunchRequest {
-  isa::Dim3 grid = {};
-  isa::Dim3 block = {};
-  isa::Dim3 cluster = {0, 0, 0};  // 0: what the kernel asks for, or none
-  std::size_t dynamic_shared = 0;
-  bool is_cooperative = false;
-  bool is_programmatic = false;  // it may begin before the launch before it in the stream is over
-  const void* stream = nullptr;
-  void** arguments = nullptr;    // a pointer to each
-  const void* buffer = nullptr;  // or all of them, laid out as the kernel expects
-  std::size_t buffer_bytes = 0;
-};
+// What hardware refuses before anything runs is refused here.
+Error prepare(State& card, const Kernel& kernel, const LaunchRequest& request, LaunchWork& work);
+// In the stream, whatever the request says.
+Error run(State& card, const LaunchWork& work, const void* stream);
 
+// Runs, or becomes a node of the graph that the stream captures.
 Error launch(State& card, const Kernel& kernel, const LaunchRequest& request);
 
 // The kernel's module loaded, and what it says about the kernel. Null and the error if it has none.

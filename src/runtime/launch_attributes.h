@@ -31,6 +31,12 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56);
 
+// The arguments one by one, or all in the buffer that `extra` names.
+Error add_arguments(LaunchRequest& request, void** arguments, void** extra);
+
+void set_attribute(LaunchRequest& request, const LaunchAttribute& attribute);
+LaunchAttribute attribute_of(const LaunchRequest& request, int id);
+
 // The request without its arguments. Attributes that only make a launch faster, or let it begin earlier, have no
 // effect. Throws InputError for one that is not known.
 LaunchRequest request_of(const LaunchConfig& config);

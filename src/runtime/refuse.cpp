@@ -4,6 +4,7 @@
 #include "runtime/state.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 // The linker's names for the ends of the section that refusals are in.
@@ -11,6 +12,26 @@ extern "C" __attribute__((visibility("hidden"))) const char __start_heddle_refus
 extern "C" __attribute__((visibility("hidden"))) const char __stop_heddle_refusals[];
 
 namespace heddle::runtime {
+
+namespace {
+
+// Calls that got a parameter for the data of edges with CUDA 12.3. All others with a suffix are older than any
+// program that can be run.
+constexpr int kEdgesHaveData = 12030;
+
+bool takes_edge_data(const std::string& name) {
+  constexpr std::string_view kCalls[] = {"cuGraphAddDependencies_v2",
+                                         "cuGraphAddNode_v2",
+                                         "cuGraphGetEdges_v2",
+                                         "cuGraphNodeGetDependencies_v2",
+                                         "cuGraphNodeGetDependentNodes_v2",
+                                         "cuGraphRemoveDependencies_v2",
+                                         "cuStreamGetCaptureInfo_v3",
+                                         "cuStreamUpdateCaptureDependencies_v2"};
+  return std::find(std::begin(kCalls), std::end(kCalls), name) != std::end(kCalls);
+}
+
+}  // namespace
 
 // The driver has no last error. A question that is not answered leaves none either: on a card it would have been
 // answered, and the program goes on by the code alone. Work that was not done does.
@@ -30,7 +51,8 @@ bool is_refusal(const void* function) {
   return address >= __start_heddle_refusals && address < __stop_heddle_refusals;
 }
 
-const void* find_call(const std::string& name) {
+const void* find_call(const std::string& name, int version) {
+  if (name == "cuGraphInstantiate" && version >= 12000) return find_call("cuGraphInstantiateWithFlags", version);
   const auto find = [](const std::string& exact) -> const void* {
     const KnownCall* end = kKnownCalls + kKnownCallCount;
     const KnownCall* found = std::find_if(kKnownCalls, end, [&](const KnownCall& c) { return exact == c.name; });
@@ -38,7 +60,9 @@ const void* find_call(const std::string& name) {
   };
   const void* refused = nullptr;
   for (const char* suffix : {"_v4", "_v3", "_v2", ""}) {
-    const void* function = find(name + suffix);
+    const std::string exact = name + suffix;
+    if (version < kEdgesHaveData && takes_edge_data(exact)) continue;
+    const void* function = find(exact);
     if (function == nullptr) continue;
     if (!is_refusal(function)) return function;
     refused = function;

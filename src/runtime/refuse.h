@@ -24,8 +24,8 @@ extern const KnownCall kKnownCalls[];
 extern const unsigned kKnownCallCount;
 
 // The function that programs find by this name; null if the real libraries have none. The driver's functions are
-// found by the name that programs use, too: cuMemAlloc is cuMemAlloc_v2.
-const void* find_call(const std::string& name);
+// found by the name that programs use, too: cuMemAlloc is cuMemAlloc_v2, for programs of a version that has it.
+const void* find_call(const std::string& name, int version);
 
 }  // namespace heddle::runtime
 

@@ -6,7 +6,9 @@
 #pragma once
 
 #include "c/report.h"
+#include "runtime/capture.h"
 #include "runtime/error_code.h"
+#include "runtime/graph.h"
 #include "runtime/memory.h"
 #include "runtime/message.h"
 #include "runtime/module.h"
@@ -61,6 +63,8 @@ struct State {
   Memory memory;
   ModuleRegistry modules;
   Streams streams;
+  Graphs graphs;
+  Captures captures;
   Error failed = Error::kSuccess;     // a kernel broke the context: all that follows returns this
   std::string printed;                // by kernels, and not yet shown
   const char* call = "";              // that goes on

@@ -41,12 +41,12 @@ class Streams {
   bool destroy_event(void* handle);
   Event* find_event(const void* handle);
 
-  StreamOrder order;
-
- private:
   // A handle is a number that is never given again, so one that was destroyed is never taken for another.
   void* next_handle();
 
+  StreamOrder order;
+
+ private:
   std::unordered_map<const void*, Stream> streams_;
   std::unordered_map<const void*, Event> events_;
   std::uint64_t count_ = 0;

@@ -4,6 +4,7 @@
 #include "runtime/stream.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace heddle::runtime {
@@ -43,7 +44,31 @@ void StreamOrder::destroy(const void* stream) {
   const auto found = streams_.find(handle_of(stream));
   if (found == streams_.end() || found->first == 0) return;
   streams_.erase(found);
+  ++gone_;
   forget();
+  forget_streams();
+}
+
+void StreamOrder::begin_branch(const void* branch, Clock clock) {
+  streams_[handle_of(branch)] = {.is_blocking = false, .known = std::move(clock)};
+}
+
+void StreamOrder::end_branch(const void* branch) { destroy(branch); }
+
+// Clocks count the work of streams that are gone, until none of it is kept; now and then, since it looks at all.
+void StreamOrder::forget_streams() {
+  if (gone_ < 2 * streams_.size() + 16) return;
+  gone_ = 0;
+  std::set<Handle> kept;
+  for (const auto& [handle, stream] : streams_) kept.insert(handle);
+  for (const auto& [number, node] : nodes_) kept.insert(node.stream);
+  const auto clean = [&](Clock& clock) {
+    std::erase_if(clock, [&](const auto& one) { return !kept.contains(one.first); });
+  };
+  clean(host_);
+  for (auto& [handle, stream] : streams_) clean(stream.known);
+  for (auto& [event, clock] : events_) clean(clock);
+  for (auto& [number, node] : nodes_) clean(node.start);
 }
 
 // CUDA: the default stream and the blocking ones wait for one another.

@@ -20,7 +20,8 @@ namespace heddle::runtime {
 
 class StreamOrder {
  public:
-  using Handle = std::uintptr_t;  // of a stream; 0: the default one
+  using Handle = std::uintptr_t;                  // of a stream; 0: the default one
+  using Clock = std::map<Handle, std::uint64_t>;  // so many pieces of work of each stream are complete
 
   void create(const void* stream, bool is_blocking);
   void destroy(const void* stream);
@@ -29,6 +30,15 @@ class StreamOrder {
   void host_waits(const void* stream);
   void host_waits_event(const void* event);
   void host_waits_for_all();
+
+  // Branches of a graph: each is a stream for as long as the graph runs, and begins with what `clock` says.
+  void begin_branch(const void* branch, Clock clock);
+  void end_branch(const void* branch);
+  Clock when_next(const void* stream) { return clock_for(handle_of(stream)); }  // its next work begins
+  Clock when_done(const void* stream) const {
+    return streams_.at(handle_of(stream)).known;
+  }  // its last work is over
+  void wait_for(const void* stream, const Clock& clock) { join(stream_of(stream).known, clock); }
 
   // Whether anything can overlap, so that what work touches must be kept.
   bool can_overlap(bool launches_dependents) const {
@@ -42,8 +52,6 @@ class StreamOrder {
   void end();
 
  private:
-  using Clock = std::map<Handle, std::uint64_t>;  // so many pieces of work of each stream are complete
-
   struct Node {
     Handle stream = 0;
     std::uint64_t count = 0;  // in its stream
@@ -63,6 +71,7 @@ class StreamOrder {
   static void join(Clock& clock, const Clock& other);
   static bool covers(const Clock& clock, const Node& node);
   void forget();
+  void forget_streams();
 
   std::map<Handle, Stream> streams_ = {{0, {}}};
   std::map<const void*, Clock> events_;
@@ -70,8 +79,9 @@ class StreamOrder {
   std::map<std::uint64_t, Node> nodes_;  // by number: those of the history, and the last of each stream
   sim::History history_;
   std::uint64_t count_ = 0;
-  Node now_;          // between begin() and end()
-  Clock after_wait_;  // what is complete for those who wait in it
+  std::size_t gone_ = 0;  // streams that clocks may still name
+  Node now_;              // between begin() and end()
+  Clock after_wait_;      // what is complete for those who wait in it
 };
 
 }  // namespace heddle::runtime

@@ -43,6 +43,40 @@ const char* const kPtx = R"(
 }
 )";
 
+// The driver's own way to graphs, which launches of the driver are captured into.
+void capture(CUfunction function, CUdeviceptr data) {
+  CUstream stream;
+  CUgraph graph;
+  CUgraphExec exec;
+  unsigned add = 7;
+  void* arguments[] = {&data, &add};
+  EXPECT_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  EXPECT_OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_OK(cuMemsetD32Async(data, 1, 32, stream));
+  EXPECT_OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, arguments, nullptr));
+  EXPECT_OK(cuStreamEndCapture(stream, &graph));
+  CUgraphNode nodes[2];
+  std::size_t count = 2;
+  EXPECT_OK(cuGraphGetNodes(graph, nodes, &count));
+  EXPECT_OK(cuGraphInstantiate(&exec, graph, 0));
+  EXPECT_OK(cuGraphLaunch(exec, stream));
+  EXPECT_OK(cuStreamSynchronize(stream));
+  unsigned result = 0;
+  EXPECT_OK(cuMemcpyDtoH(&result, data, sizeof(result)));
+  if (count != 2 || result != 17) ++failures;
+  CUDA_KERNEL_NODE_PARAMS parameters = {};
+  EXPECT_OK(cuGraphKernelNodeGetParams(nodes[1], &parameters));
+  add = 9;
+  parameters.kernelParams = arguments;
+  EXPECT_OK(cuGraphExecKernelNodeSetParams(exec, nodes[1], &parameters));
+  EXPECT_OK(cuGraphLaunch(exec, stream));
+  EXPECT_OK(cuStreamSynchronize(stream));
+  EXPECT_OK(cuMemcpyDtoH(&result, data, sizeof(result)));
+  if (result != 19) ++failures;
+  EXPECT_OK(cuGraphExecDestroy(exec));
+  EXPECT_OK(cuGraphDestroy(graph));
+}
+
 }  // namespace
 
 int main() {
@@ -86,6 +120,7 @@ int main() {
   for (int i = 0; i < 32; ++i) {
     if (host[i] != (i * 10 + 7) * 10 + 1) ++failures;
   }
+  capture(function, data);
   std::size_t whole = 0;
   EXPECT_OK(cuPointerGetAttribute(&whole, CU_POINTER_ATTRIBUTE_RANGE_SIZE, data + 4));
   if (whole != sizeof(host)) ++failures;

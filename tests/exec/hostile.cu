@@ -187,7 +187,9 @@ void missing_calls_leave_no_error() {
   EXPECT_CODE(cudaMemRangeGetAttribute(&data, sizeof(data), attribute, &data, 1), cudaErrorNotSupported);
   EXPECT_OK(cudaGetLastError());
   cudaGraph_t graph;
-  EXPECT_CODE(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
+  cudaGraphConditionalHandle handle;
+  EXPECT_OK(cudaGraphCreate(&graph, 0));
+  EXPECT_CODE(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0), cudaErrorNotSupported);
   EXPECT_CODE(cudaGetLastError(), cudaErrorNotSupported);
 }
 

@@ -70,7 +70,9 @@ int main(int argc, char** argv) {
   if (is("none")) store<<<1, 1>>>(data, 0);
   if (is("graph")) {
     cudaGraph_t graph;
-    std::printf("graph %s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
+    cudaGraphCreate(&graph, 0);
+    cudaGraphConditionalHandle handle;
+    std::printf("graph %s\n", cudaGetErrorName(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0)));
   }
   std::printf("launch %s\n", cudaGetErrorName(cudaPeekAtLastError()));
   std::printf("wait %s\n", cudaGetErrorName(cudaDeviceSynchronize()));

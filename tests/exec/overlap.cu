@@ -113,6 +113,51 @@ int main(int argc, char** argv) {
     writes<<<2, 64, 0, first>>>(data);
     launch_dependent(first, true, waits_and_reads, data, out, false, true);
   }
+  // The same in graphs: a branch is a stream of its own, and a graph is a piece of work of its stream.
+  const auto launch_captured = [&](auto&& work) {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaStreamBeginCapture(first, cudaStreamCaptureModeGlobal);
+    work();
+    cudaStreamEndCapture(first, &graph);
+    cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphLaunch(exec, first);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+  };
+  if (is("branches") || is("branches_joined") || is("branches_disjoint")) {
+    launch_captured([&] {
+      order();
+      writes<<<1, 64, 0, first>>>(data);
+      if (is("branches_joined")) order();
+      reads<<<1, 64, 0, second>>>(is("branches_disjoint") ? data + 64 : data, out);
+      cudaEventRecord(event, second);
+      cudaStreamWaitEvent(first, event, 0);
+    });
+  }
+  if (is("graph") || is("graph_event") || is("graph_same_stream")) {
+    launch_captured([&] {
+      order();
+      writes<<<1, 64, 0, second>>>(data);
+      writes<<<1, 64, 0, first>>>(data + 64);
+      cudaEventRecord(event, second);
+      cudaStreamWaitEvent(first, event, 0);
+    });
+    if (is("graph_event")) order();
+    reads<<<1, 64, 0, is("graph_same_stream") ? first : second>>>(data, out);
+  }
+  if (is("graph_copy") || is("graph_copy_event")) {
+    writes<<<2, 64, 0, second>>>(data);
+    cudaEventRecord(event, second);
+    if (is("graph_copy_event")) cudaStreamWaitEvent(first, event, 0);
+    launch_captured([&] { cudaMemcpyAsync(host, data, kBytes, cudaMemcpyDeviceToHost, first); });
+  }
+  if (is("graph_dependent") || is("graph_dependent_waits")) {
+    launch_captured([&] {
+      triggers_and_writes<<<2, 64, 0, first>>>(data);
+      launch_dependent(first, true, waits_and_reads, data, out, is("graph_dependent_waits"), true);
+    });
+  }
   std::printf("wait %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
   return 7;
 }

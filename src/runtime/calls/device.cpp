@@ -4,7 +4,7 @@
 #include "runtime/device.h"
 
 #include "runtime/device_properties.h"
-#include "runtime/state.h"
+#include "runtime/stream_work.h"
 #include "runtime/version.h"
 
 #include <cstring>
@@ -38,11 +38,7 @@ std::size_t limits[kLimits] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 128};
 }  // namespace
 
 HEDDLE_CUDA_CALL int cudaDeviceSynchronize() {
-  return call("cudaDeviceSynchronize", [](State& card) {
-    show_printed(card);
-    card.streams.order.host_waits_for_all();
-    return Error::kSuccess;
-  });
+  return call("cudaDeviceSynchronize", [](State& card) { return wait_for_all(card); });
 }
 
 HEDDLE_CUDA_CALL int cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
@@ -52,6 +48,8 @@ HEDDLE_CUDA_CALL int cudaDeviceReset() {
   guard("cudaDeviceReset", [](State& card) {
     show_printed(card);
     card.memory.free_all();
+    card.captures.clear();
+    card.graphs = {};
     card.failed = Error::kSuccess;
   });
   take_last_error();

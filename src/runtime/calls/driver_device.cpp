@@ -3,6 +3,7 @@
 // The driver: set-up, the device, contexts, errors. There is one device and one context.
 #include "runtime/device.h"
 #include "runtime/driver_call.h"
+#include "runtime/stream_work.h"
 
 #include <cstring>
 
@@ -121,11 +122,7 @@ HEDDLE_CUDA_CALL int cuCtxPopCurrent_v2(void** context) {
 HEDDLE_CUDA_CALL int cuCtxGetDevice(int* device) { return give_checked("cuCtxGetDevice", device, 0); }
 
 HEDDLE_CUDA_CALL int cuCtxSynchronize() {
-  return driver_call("cuCtxSynchronize", [](State& card) {
-    show_printed(card);
-    card.streams.order.host_waits_for_all();
-    return Error::kSuccess;
-  });
+  return driver_call("cuCtxSynchronize", [](State& card) { return wait_for_all(card); });
 }
 
 HEDDLE_CUDA_CALL int cuCtxGetStreamPriorityRange(int* least, int* greatest) {

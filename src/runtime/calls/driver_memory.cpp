@@ -19,12 +19,14 @@ void* pointer(DevicePointer address) { return reinterpret_cast<void*>(address); 
 
 Error allocate(State& card, MemoryKind kind, void* result, std::size_t bytes) {
   if (result == nullptr || bytes == 0) return Error::kInvalidValue;
+  if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   std::byte* made = card.memory.allocate(kind, bytes);
   std::memcpy(result, &made, sizeof(made));
   return made == nullptr ? Error::kMemoryAllocation : Error::kSuccess;
 }
 
 Error release(State& card, MemoryKind kind, const void* begin) {
+  if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   show_printed(card);
   if (!card.stream) card.streams.order.host_waits_for_all();  // cudaFree does
   return begin == nullptr || card.memory.free(begin, kind) ? Error::kSuccess : Error::kInvalidValue;

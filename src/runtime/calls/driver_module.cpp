@@ -15,11 +15,6 @@ namespace isa = heddle::isa;
 
 namespace {
 
-// Behind `extra`, until the end: a buffer of parameters, and where its length is.
-void* const kEnd = nullptr;
-void* const kBufferPointer = reinterpret_cast<void*>(1);
-void* const kBufferSize = reinterpret_cast<void*>(2);
-
 template <class Body>
 int with_module(const char* name, void* handle, Body&& body) {
   return driver_call(name, [&](State& card) {
@@ -36,23 +31,6 @@ int with_kernel(const char* name, void* handle, const void* result, Body&& body)
     Kernel* kernel = card.modules.find_kernel(handle);
     return kernel == nullptr ? Error::kInvalidHandle : body(card, *kernel);
   });
-}
-
-Error add_arguments(LaunchRequest& request, void** arguments, void** extra) {
-  request.arguments = arguments;
-  if (extra == nullptr) return Error::kSuccess;
-  if (arguments != nullptr) return Error::kInvalidValue;
-  for (; *extra != kEnd; extra += 2) {
-    if (extra[1] == nullptr) return Error::kInvalidValue;
-    if (extra[0] == kBufferPointer) {
-      request.buffer = extra[1];
-    } else if (extra[0] == kBufferSize) {
-      request.buffer_bytes = *static_cast<const std::size_t*>(extra[1]);
-    } else {
-      return Error::kInvalidValue;
-    }
-  }
-  return Error::kSuccess;
 }
 
 Error kernel_attribute(State& card, const Kernel& kernel, int attribute, int& value) {

@@ -11,10 +11,11 @@ namespace {
 
 constexpr int kFound = 0;
 constexpr int kNotFound = 1;
+constexpr int kNewest = 13000;
 
-Error find(const char* name, void** function, int* result) {
+Error find(const char* name, int version, void** function, int* result) {
   if (name == nullptr || function == nullptr) return Error::kInvalidValue;
-  *function = const_cast<void*>(find_call(name));
+  *function = const_cast<void*>(find_call(name, version));
   if (result != nullptr) *result = *function != nullptr ? kFound : kNotFound;
   // Libraries look up dozens of calls of later versions, and do without those that are not there.
   if (*function == nullptr && options().says_calls) say(std::string(name) + " is no call of the driver");
@@ -24,17 +25,19 @@ Error find(const char* name, void** function, int* result) {
 }  // namespace
 
 HEDDLE_CUDA_CALL int cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long, int* result) {
-  return call("cudaGetDriverEntryPoint", [&](State&) { return find(name, function, result); });
+  return call("cudaGetDriverEntryPoint", [&](State&) { return find(name, kNewest, function, result); });
 }
 
-HEDDLE_CUDA_CALL int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
+HEDDLE_CUDA_CALL int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
                                                       unsigned long long, int* result) {
-  return call("cudaGetDriverEntryPointByVersion", [&](State&) { return find(name, function, result); });
+  return call("cudaGetDriverEntryPointByVersion",
+              [&](State&) { return find(name, static_cast<int>(version), function, result); });
 }
 
-HEDDLE_CUDA_CALL int cuGetProcAddress_v2(const char* name, void** function, int, std::uint64_t, int* result) {
+HEDDLE_CUDA_CALL int cuGetProcAddress_v2(const char* name, void** function, int version, std::uint64_t,
+                                         int* result) {
   return driver_call("cuGetProcAddress", [&](State&) {
-    const Error error = find(name, function, result);
+    const Error error = find(name, version, function, result);
     return error == Error::kSuccess && *function == nullptr ? Error::kSymbolNotFound : error;
   });
 }

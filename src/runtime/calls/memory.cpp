@@ -2,6 +2,7 @@
 //
 // Memory: taking and giving back, copies, fills, and what a pointer is.
 #include "runtime/copy.h"
+#include "runtime/copy_layouts.h"
 #include "runtime/host_pages.h"
 #include "runtime/quiet_free.h"
 #include "runtime/state.h"
@@ -16,12 +17,14 @@ namespace {
 Error allocate(State& card, MemoryKind kind, void** pointer, std::size_t bytes) {
   if (pointer == nullptr) return Error::kInvalidValue;
   *pointer = nullptr;
+  if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   if (bytes == 0) return Error::kSuccess;
   *pointer = card.memory.allocate(kind, bytes);
   return *pointer == nullptr ? Error::kMemoryAllocation : Error::kSuccess;
 }
 
 Error release(State& card, MemoryKind kind, const void* pointer) {
+  if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   show_printed(card);
   if (!card.stream) card.streams.order.host_waits_for_all();  // cudaFree does
   if (pointer == nullptr || card.memory.free(pointer, kind)) return Error::kSuccess;
@@ -30,32 +33,7 @@ Error release(State& card, MemoryKind kind, const void* pointer) {
 
 constexpr std::size_t kPitchAlignment = 512;
 
-// As CUDA's headers lay them out.
-struct PitchedPointer {
-  void* begin;
-  std::size_t pitch;
-  std::size_t width;
-  std::size_t height;
-};
-
-struct Position {
-  std::size_t x;
-  std::size_t y;
-  std::size_t z;
-};
-
-struct Copy3D {
-  void* from_array;
-  Position from_position;
-  PitchedPointer from;
-  void* to_array;
-  Position to_position;
-  PitchedPointer to;
-  Extent extent;
-  int kind;
-};
-static_assert(sizeof(Copy3D) == 160);
-
+// As CUDA's headers lay it out.
 struct PointerAttributes {
   int type;  // 0: not registered, 1: host, 2: device, 3: managed
   int device;
@@ -65,33 +43,10 @@ struct PointerAttributes {
 };
 static_assert(sizeof(PointerAttributes) == 88);
 
-// The box that begins at `position`; false if no memory could hold it.
-bool box_at(const PitchedPointer& pointer, const Position& position, Box& box) {
-  std::size_t offset = 0;
-  std::size_t row = 0;
-  if (!multiply(pointer.pitch, pointer.height, box.slice) || !multiply(position.z, box.slice, offset) ||
-      !multiply(position.y, pointer.pitch, row) || !add(offset, row, offset) ||
-      !add(offset, position.x, offset)) {
-    return false;
-  }
-  std::size_t begin = 0;
-  if (!add(reinterpret_cast<std::uintptr_t>(pointer.begin), offset, begin)) return false;
-  box.begin = reinterpret_cast<void*>(begin);
-  box.pitch = pointer.pitch;
-  return true;
-}
-
 Error copy_3d(State& card, const Copy3D& copy) {
-  if (copy.from_array != nullptr || copy.to_array != nullptr) {
-    say("cudaMemcpy3D: CUDA arrays are not there");
-    return Error::kNotSupported;
-  }
-  Box to;
-  Box from;
-  if (!box_at(copy.to, copy.to_position, to) || !box_at(copy.from, copy.from_position, from)) {
-    return Error::kInvalidValue;
-  }
-  return copy_box(card, to, from, copy.extent, copy.kind);
+  CopyWork work;
+  const Error error = work_of(copy, work);
+  return error != Error::kSuccess ? error : copy_box(card, work.to, work.from, work.extent, work.kind);
 }
 
 Error fill_3d(State& card, const PitchedPointer& to, int value, const Extent& extent) {

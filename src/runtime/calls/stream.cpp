@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/state.h"
+#include "runtime/stream_work.h"
 
 using namespace heddle::runtime;
 
 namespace {
 
 int wait(const char* name, void* stream) {
-  return call_on(name, stream, [&](State& card) {
-    show_printed(card);
-    card.streams.order.host_waits(stream);
-    return Error::kSuccess;
-  });
+  return call_on(name, stream, [&](State& card) { return wait_for_stream(card, stream); });
 }
 
 // What a stream is asked; the default ones have `usual`.
@@ -42,6 +38,7 @@ HEDDLE_CUDA_CALL int cudaStreamCreateWithFlags(void** stream, unsigned flags) {
 
 HEDDLE_CUDA_CALL int cudaStreamDestroy(void* stream) {
   return call("cudaStreamDestroy", [&](State& card) {
+    card.captures.drop_stream(stream);
     return card.streams.destroy(stream) ? Error::kSuccess : Error::kInvalidHandle;
   });
 }
@@ -67,33 +64,8 @@ HEDDLE_CUDA_CALL int cudaStreamGetDevice(void* stream, int* device) {
   return ask("cudaStreamGetDevice", stream, device, 0, [](const Stream&) { return 0; });
 }
 
-HEDDLE_CUDA_CALL int cudaStreamIsCapturing(void* stream, int* status) {
-  return ask("cudaStreamIsCapturing", stream, status, 0, [](const Stream&) { return 0; });
-}
-
-// No stream captures: what follows the status is not written.
-HEDDLE_CUDA_CALL int cudaStreamGetCaptureInfo(void* stream, int* status) {
-  return cudaStreamIsCapturing(stream, status);
-}
-
-HEDDLE_CUDA_CALL int cudaStreamGetCaptureInfo_v2(void* stream, int* status) {
-  return cudaStreamIsCapturing(stream, status);
-}
-
-HEDDLE_CUDA_CALL int cudaStreamGetCaptureInfo_v3(void* stream, int* status) {
-  return cudaStreamIsCapturing(stream, status);
-}
-
-HEDDLE_CUDA_CALL int cudaThreadExchangeStreamCaptureMode(int* mode) {
-  return remember(mode == nullptr ? Error::kInvalidValue : Error::kSuccess);
-}
-
-HEDDLE_CUDA_CALL int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
-  return call_on("cudaStreamWaitEvent", stream, [&](State& card) {
-    if (card.streams.find_event(event) == nullptr) return Error::kInvalidHandle;
-    card.streams.order.wait_event(stream, event);
-    return Error::kSuccess;
-  });
+HEDDLE_CUDA_CALL int cudaStreamWaitEvent(void* stream, void* event, unsigned flags) {
+  return call("cudaStreamWaitEvent", [&](State& card) { return wait_event(card, stream, event, flags); });
 }
 
 HEDDLE_CUDA_CALL int cudaStreamSetAttribute(void* stream, int, const void*) {
@@ -113,16 +85,19 @@ HEDDLE_CUDA_CALL int cudaStreamAttachMemAsync(void* stream, void*, std::size_t, 
 // Host functions run when the work before them is over, which it is, and without the lock: they may wait for a
 // thread that calls the runtime.
 HEDDLE_CUDA_CALL int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
-  const int code = call_on("cudaLaunchHostFunc", stream,
-                           [&](State&) { return function == nullptr ? Error::kInvalidValue : Error::kSuccess; });
-  if (code == 0) function(data);
+  bool is_captured = false;
+  const int code = call_on("cudaLaunchHostFunc", stream, [&](State& card) {
+    return add_host_work(card, stream, {function, data}, is_captured);
+  });
+  if (code == 0 && !is_captured) function(data);
   return code;
 }
 
 HEDDLE_CUDA_CALL int cudaStreamAddCallback(void* stream, void (*function)(void*, int, void*), void* data,
                                            unsigned flags) {
-  const int code = call_on("cudaStreamAddCallback", stream, [&](State&) {
-    return function == nullptr || flags != 0 ? Error::kInvalidValue : Error::kSuccess;
+  const int code = call_on("cudaStreamAddCallback", stream, [&](State& card) {
+    if (function == nullptr || flags != 0) return Error::kInvalidValue;
+    return card.captures.admit_wait(stream);  // it cannot be captured
   });
   if (code == 0) function(stream, 0, data);
   return code;

@@ -48,8 +48,11 @@ HEDDLE_CUDA_CALL int cudaMemcpyToSymbol(const void* symbol, const void* from, st
 }
 
 HEDDLE_CUDA_CALL int cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes,
-                                             std::size_t offset, int kind, void*) {
-  return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
+                                             std::size_t offset, int kind, void* stream) {
+  return call_on("cudaMemcpyToSymbolAsync", stream, [&](State& card) {
+    if (from == nullptr) return Error::kInvalidValue;
+    return copy_part(card, symbol, offset, bytes, kind, nullptr, from);
+  });
 }
 
 HEDDLE_CUDA_CALL int cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
@@ -61,8 +64,11 @@ HEDDLE_CUDA_CALL int cudaMemcpyFromSymbol(void* to, const void* symbol, std::siz
 }
 
 HEDDLE_CUDA_CALL int cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes,
-                                               std::size_t offset, int kind, void*) {
-  return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
+                                               std::size_t offset, int kind, void* stream) {
+  return call_on("cudaMemcpyFromSymbolAsync", stream, [&](State& card) {
+    if (to == nullptr) return Error::kInvalidValue;
+    return copy_part(card, symbol, offset, bytes, kind, to, nullptr);
+  });
 }
 
 HEDDLE_CUDA_CALL int cudaGetSymbolAddress(void** address, const void* symbol) {

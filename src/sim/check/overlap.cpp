@@ -21,8 +21,9 @@ std::uint64_t number_of(const Event& event) { return std::uint64_t{event.cta} <<
 
 const char* why_unordered(const History::Work& work) {
   return work.relation == History::Relation::kBeside
-             ? "nothing orders the two: they are in different streams, with no event and no wait of the host "
-               "between"
+             ? "nothing orders the two: they are in different streams, with no event, dependency of a graph or "
+               "wait "
+               "of the host between"
              : "the first has let dependent launches begin with griddepcontrol.launch_dependents, and the second "
                "has not waited for it with griddepcontrol.wait (cudaGridDependencySynchronize) by then";
 }

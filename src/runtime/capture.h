@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams that capture: what is asked of them becomes nodes of a graph in place of running. Events carry a
+// capture from one stream to another. What would tie a capture to work that runs is an error, as on hardware, and
+// ends the capture: it is invalid from then on.
+#pragma once
+
+#include "runtime/graph.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace heddle::runtime {
+
+// As CUDA's headers number them.
+enum CaptureMode : int { kGlobal, kThreadLocal, kRelaxed };
+enum CaptureStatus : int { kNotCapturing, kCapturing, kInvalidated };
+
+class Captures {
+ public:
+  struct Sequence {
+    std::uint64_t id = 0;
+    Graph* graph = nullptr;
+    bool owns_graph = true;
+    const void* origin = nullptr;
+    int mode = kGlobal;
+    std::thread::id thread;
+    bool is_valid = true;
+    struct Stream {
+      bool is_blocking = true;
+      std::vector<GraphEdge> next;  // what the next node of the stream depends on
+    };
+    std::map<const void*, Stream> streams;
+  };
+
+  // The capture that the stream takes part in; null: none.
+  Sequence* find(const void* stream);
+
+  Error begin(const void* stream, bool is_blocking, int mode, Graph& graph, bool owns_graph,
+              std::vector<GraphEdge> dependencies);
+  // The graph is null where the capture was invalid, or others than its first stream were not joined to it.
+  Error end(Graphs& graphs, const void* stream, Graph*& graph);
+
+  // Before work in a stream: whether it is captured. An error if it may not be there at all.
+  Error admit(const void* stream, bool& is_captured);
+  // A node that follows what the stream has captured so far.
+  Error add(Graphs& graphs, const void* stream, GraphWork work, bool is_programmatic = false);
+
+  void record(const void* event, const void* stream);  // of a stream that captures
+  void forget(const void* event) { events_.erase(event); }
+  // False: neither the event nor the stream has to do with a capture.
+  bool wait(const void* stream, bool is_blocking, const void* event, bool was_recorded, Error& error);
+
+  // What a host that waits for the event, for the stream, or for all, gets.
+  Error admit_wait_for_event(const void* event);
+  Error admit_wait(const void* stream);
+  Error admit_wait_for_all();
+  // Calls that may wait for the card, such as cudaMalloc, unless the thread's mode is relaxed.
+  Error admit_unsafe();
+  // Taking and giving back memory, in a stream or, without one, at once. In a stream that captures it is not
+  // there.
+  Error admit_memory(std::optional<const void*> stream);
+  // Of this thread.
+  static int exchange_mode(int mode);
+
+  void drop_stream(const void* stream);
+  void clear();
+
+ private:
+  struct Recorded {
+    std::uint64_t id = 0;
+    std::vector<GraphEdge> next;
+  };
+
+  Sequence* find_sequence(std::uint64_t id);
+  void drop(Graphs& graphs, Sequence& sequence, bool keeps_graph);
+
+  std::vector<std::unique_ptr<Sequence>> sequences_;
+  std::unordered_map<const void*, Recorded> events_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace heddle::runtime
