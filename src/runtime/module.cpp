@@ -1,39 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/module.h"
 
-#include "runtime/fat_binary.h"
 #include "runtime/message.h"
 #include "runtime/module_image.h"
-#include "runtime/options.h"
+#include "runtime/ptx_link.h"
 
 #include <heddle/host/error.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <utility>
 
 namespace heddle::runtime {
 
-namespace {
-
-constexpr char kElfMagic[4] = {0x7F, 'E', 'L', 'F'};
-
-std::string list_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "nothing" : text;
-}
-
-}  // namespace
-
 Error Module::load(Memory& memory) {
   if (is_tried_) return error_;
   is_tried_ = true;
   try {
-    error_ = choose(memory);
+    error_ = load_text(memory);
   } catch (const InputError& error) {
     say(error.what());
     error_ = Error::kInvalidKernelImage;
@@ -50,44 +36,26 @@ Error Module::load(Memory& memory) {
   return error_;
 }
 
-Error Module::choose(Memory& memory) {
-  if (image_ == nullptr && owned_.empty()) {
-    say("the program was built with relocatable device code (-rdc=true), whose PTX is not linked here. Build "
-        "it with -rdc=false");
-    return Error::kNoKernelImageForDevice;
+Error Module::load_text(Memory& memory) {
+  if (image_ == nullptr && owned_.empty() && units_.empty()) return Error::kNoKernelImageForDevice;
+  if (units_.empty()) {
+    std::string text;
+    const Error error = choose_ptx(owned_.empty() ? image_at(image_) : std::span(std::as_const(owned_)), text);
+    return error != Error::kSuccess ? error : decode(std::move(text), memory);
   }
-  const std::span<const std::byte> bytes = owned_.empty() ? image_at(image_) : std::span(std::as_const(owned_));
-  if (bytes.size() >= sizeof(kElfMagic) && std::memcmp(bytes.data(), kElfMagic, sizeof(kElfMagic)) == 0) {
-    say("a module is machine code, which cannot be run; give PTX, or a fat binary that has some");
-    return Error::kNoKernelImageForDevice;
+  // nvcc adds a library of its own, whose PTX is for another card. What is missed then is missed by its name.
+  std::vector<std::string> texts;
+  for (const void* unit : units_) {
+    std::string text;
+    const Error error = choose_ptx(image_at(unit), text, true);
+    if (error == Error::kSuccess) texts.push_back(std::move(text));
+    if (error != Error::kSuccess && error != Error::kNoKernelImageForDevice) return error;
   }
-  if (!is_fat_binary(bytes)) {
-    const auto* text = reinterpret_cast<const char*>(bytes.data());
-    return decode(std::string(text, strnlen(text, bytes.size())), memory);
+  if (texts.empty()) {
+    std::string text;
+    return choose_ptx(image_at(units_.front()), text);  // says why
   }
-  const std::uint32_t arch = options().sm();
-  std::string best_text;
-  PtxTarget best;
-  std::vector<std::string> embedded;
-  for (const FatImage& image : read_fat_binary(bytes)) {
-    if (image.kind == FatImage::Kind::kMachineCode)
-      embedded.push_back(fmt::format("machine code for sm_{}", image.arch));
-    if (image.kind != FatImage::Kind::kPtx) continue;
-    std::string text = unpack_ptx(image);
-    const PtxTarget target = ptx_target(text);
-    embedded.push_back("PTX for " + target.name());
-    if (!can_run(target, arch) || (best.arch != 0 && !is_better(target, best))) continue;
-    best = target;
-    best_text = std::move(text);
-  }
-  if (best.arch == 0) {
-    say(
-        fmt::format("the program has no PTX that sm_{} can run. It has {}. Compile it with "
-                    "-gencode arch=compute_{}a,code=compute_{}a, or choose --arch",
-                    arch, list_of(embedded), arch, arch));
-    return Error::kNoKernelImageForDevice;
-  }
-  return decode(std::move(best_text), memory);
+  return decode(link_ptx(texts), memory);
 }
 
 Error Module::decode(std::string text, Memory& memory) {
@@ -137,6 +105,11 @@ Module* ModuleRegistry::add(const void* image) {
 
 Module* ModuleRegistry::add(std::vector<std::byte> image) {
   modules_.push_back(std::make_unique<Module>(fmt::format("module {}", modules_.size() + 1), std::move(image)));
+  return modules_.back().get();
+}
+
+Module* ModuleRegistry::add(std::vector<const void*> units) {
+  modules_.push_back(std::make_unique<Module>(fmt::format("module {}", modules_.size() + 1), std::move(units)));
   return modules_.back().get();
 }
 

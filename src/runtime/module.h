@@ -45,6 +45,8 @@ class Module {
   // `image` is a fat binary or PTX that ends with a zero, and stays where it is. How long it is says its own
   // header, as far as the program has such bytes. Null: one that cannot be used.
   Module(std::string name, const void* image) : name_(std::move(name)), image_(image) {}
+  // Relocatable device code: the image of each translation unit.
+  Module(std::string name, std::vector<const void*> units) : name_(std::move(name)), units_(std::move(units)) {}
   // An image of its own. PTX need not end with a zero.
   Module(std::string name, std::vector<std::byte> image) : name_(std::move(name)), owned_(std::move(image)) {}
 
@@ -62,12 +64,13 @@ class Module {
   std::vector<Symbol> managed;  // of the module, to be told their address
 
  private:
-  Error choose(Memory& memory);
+  Error load_text(Memory& memory);
   Error decode(std::string text, Memory& memory);
 
   std::string name_;
   std::vector<std::byte> owned_;
   const void* image_ = nullptr;
+  std::vector<const void*> units_;
   bool is_tried_ = false;
   Error error_ = Error::kSuccess;
   std::optional<sim::PtxModule> ptx_;
@@ -79,6 +82,7 @@ class ModuleRegistry {
  public:
   Module* add(const void* image);
   Module* add(std::vector<std::byte> image);
+  Module* add(std::vector<const void*> units);
   void remove(Module* module, Memory& memory);
   bool has(const Module* module) const;
 

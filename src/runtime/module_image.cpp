@@ -3,6 +3,7 @@
 
 #include "runtime/fat_binary.h"
 #include "runtime/host_pages.h"
+#include "runtime/options.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +37,14 @@ Error load_bytes(State& card, void** result, std::vector<std::byte> image) {
   return Error::kSuccess;
 }
 
-// The whole of a regular file; nothing if it cannot be read, which it says.
+std::string list_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace
+
 std::optional<std::vector<std::byte>> read_file(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
@@ -66,7 +74,40 @@ std::optional<std::vector<std::byte>> read_file(const char* path) {
   return image;
 }
 
-}  // namespace
+Error choose_ptx(std::span<const std::byte> bytes, std::string& best_text, bool is_one_of_several) {
+  if (bytes.size() >= sizeof(kElfMagic) && std::memcmp(bytes.data(), kElfMagic, sizeof(kElfMagic)) == 0) {
+    say("a module is machine code, which cannot be run; give PTX, or a fat binary that has some");
+    return Error::kNoKernelImageForDevice;
+  }
+  if (!is_fat_binary(bytes)) {
+    const auto* text = reinterpret_cast<const char*>(bytes.data());
+    best_text.assign(text, strnlen(text, bytes.size()));
+    return Error::kSuccess;
+  }
+  const std::uint32_t arch = options().sm();
+  PtxTarget best;
+  std::vector<std::string> embedded;
+  for (const FatImage& image : read_fat_binary(bytes)) {
+    if (image.kind == FatImage::Kind::kMachineCode)
+      embedded.push_back(fmt::format("machine code for sm_{}", image.arch));
+    if (image.kind != FatImage::Kind::kPtx) continue;
+    std::string text = unpack_ptx(image);
+    const PtxTarget target = ptx_target(text);
+    embedded.push_back("PTX for " + target.name());
+    if (!can_run(target, arch) || (best.arch != 0 && !is_better(target, best))) continue;
+    best = target;
+    best_text = std::move(text);
+  }
+  if (best.arch == 0 && is_one_of_several) return Error::kNoKernelImageForDevice;
+  if (best.arch == 0) {
+    say(
+        fmt::format("the program has no PTX that sm_{} can run. It has {}. Compile it with "
+                    "-gencode arch=compute_{}a,code=compute_{}a, or choose --arch",
+                    arch, list_of(embedded), arch, arch));
+    return Error::kNoKernelImageForDevice;
+  }
+  return Error::kSuccess;
+}
 
 std::span<const std::byte> image_at(const void* begin) {
   const std::size_t there = readable_bytes(begin);

@@ -6,6 +6,7 @@
 #include "runtime/state.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 namespace heddle::runtime {
@@ -23,5 +24,12 @@ Error load_image_file(State& card, void** module, const char* path);
 
 // The kernel of this name, with a handle that launches take.
 Error find_in_module(State& card, Module& module, void** kernel, const char* name);
+
+// The PTX of an image (PTX itself, or a fat binary) that suits the card best; says why there is none, unless
+// others may make up for it.
+Error choose_ptx(std::span<const std::byte> bytes, std::string& text, bool is_one_of_several = false);
+
+// The whole of a regular file; nothing if it cannot be read, which it says.
+std::optional<std::vector<std::byte>> read_file(const char* path);
 
 }  // namespace heddle::runtime

@@ -43,6 +43,68 @@ const char* const kPtx = R"(
 }
 )";
 
+// Two texts that need one another. Both have a $text of their own.
+const char* const kCaller = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b32 result) plus(.param .b32 value);
+.global .align 4 .u32 $text = 100;
+.visible .entry caller(.param .u64 data)
+{
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<4>;
+  ld.param.u64 %rd1, [data];
+  ld.global.u32 %r1, [$text];
+  {
+    .param .b32 in;
+    .param .b32 out;
+    st.param.b32 [in], %r1;
+    call (out), plus, (in);
+    ld.param.b32 %r2, [out];
+  }
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
+)";
+const char* const kCallee = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.global .align 4 .u32 $text = 11;
+.visible .func (.param .b32 result) plus(.param .b32 value)
+{
+  .reg .b32 %r<4>;
+  ld.param.b32 %r1, [value];
+  ld.global.u32 %r2, [$text];
+  add.u32 %r3, %r1, %r2;
+  st.param.b32 [result], %r3;
+  ret;
+}
+)";
+
+void link(CUdeviceptr data) {
+  CUlinkState linker;
+  void* image = nullptr;
+  std::size_t bytes = 0;
+  EXPECT_OK(cuLinkCreate(0, nullptr, nullptr, &linker));
+  EXPECT_OK(cuLinkAddData(linker, CU_JIT_INPUT_PTX, const_cast<char*>(kCaller), std::strlen(kCaller) + 1,
+                          "caller", 0, nullptr, nullptr));
+  EXPECT_OK(cuLinkAddData(linker, CU_JIT_INPUT_PTX, const_cast<char*>(kCallee), std::strlen(kCallee) + 1,
+                          "callee", 0, nullptr, nullptr));
+  EXPECT_OK(cuLinkComplete(linker, &image, &bytes));
+  CUmodule module;
+  CUfunction function;
+  EXPECT_OK(cuModuleLoadData(&module, image));
+  EXPECT_OK(cuLinkDestroy(linker));
+  EXPECT_OK(cuModuleGetFunction(&function, module, "caller"));
+  void* arguments[] = {&data};
+  unsigned result = 0;
+  EXPECT_OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr));
+  EXPECT_OK(cuMemcpyDtoH(&result, data, sizeof(result)));
+  if (result != 111) ++failures;
+}
+
 // The driver's own way to graphs, which launches of the driver are captured into.
 void capture(CUfunction function, CUdeviceptr data) {
   CUstream stream;
@@ -121,6 +183,7 @@ int main() {
     if (host[i] != (i * 10 + 7) * 10 + 1) ++failures;
   }
   capture(function, data);
+  link(data);
   std::size_t whole = 0;
   EXPECT_OK(cuPointerGetAttribute(&whole, CU_POINTER_ATTRIBUTE_RANGE_SIZE, data + 4));
   if (whole != sizeof(host)) ++failures;

@@ -3,6 +3,7 @@
 // What the code that nvcc makes for the host calls before main, at exit, and around <<<...>>>.
 #include "runtime/launch.h"
 
+#include <utility>
 #include <vector>
 
 namespace {
@@ -17,7 +18,7 @@ struct FatWrapper {
   std::uint32_t magic;
   std::uint32_t version;  // 2: relocatable device code, linked
   const void* image;
-  const void* prelinked;
+  const void* const* prelinked;  // of version 2: an image for each translation unit, and null
 };
 
 struct CallConfiguration {
@@ -39,7 +40,11 @@ HEDDLE_CUDA_CALL void** __cudaRegisterFatBinary(const FatWrapper* wrapper) {
     if (wrapper == nullptr || wrapper->magic != kWrapperMagic) {
       say("__cudaRegisterFatBinary: what the program registers is no fat binary of nvcc");
     } else if (wrapper->version != 1) {
-      module = card.modules.add(nullptr);  // told when something of it is to run
+      std::vector<const void*> units;
+      for (const void* const* unit = wrapper->prelinked; unit != nullptr && *unit != nullptr; ++unit) {
+        units.push_back(*unit);
+      }
+      module = card.modules.add(std::move(units));
     } else {
       module = card.modules.add(wrapper->image);
     }
