@@ -239,16 +239,6 @@ TEST_F(TmaFault, BarrierThatIsNotInitialisedIsReported) {
 }
 
 TEST_F(TmaFault, WhatIsNotModelledStopsByName) {
-  TensorMapSpec packed = spec();
-  packed.type = TensorType::kU4x16Align16B;
-  packed.dims[0] = 128;
-  packed.box[0] = 128;
-  const TensorMap narrow = make_tensor_map(packed);
-  EXPECT_TRUE(faults_with(load(&narrow, {0, 0}, 0, Arch::kSm100), "unsupported",
-                          "[unsupported] cp.async.bulk.tensor load of tensor type 14"));
-  const TensorMap map = make_tensor_map(spec());
-  EXPECT_TRUE(is_silent(load(&map, {0, 0}, 0, Arch::kSm100)));
-
   TensorMapSpec deep = spec();
   deep.rank = 3;
   deep.dims[2] = deep.box[2] = 1;

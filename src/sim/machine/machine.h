@@ -50,7 +50,7 @@ inline constexpr std::uint32_t kRankShift = 24;
 inline constexpr std::uint32_t kOffsetMask = (1u << kRankShift) - 1;
 
 // Which rows a tensor copy takes: those of a box, or four that its coordinates name (gather4, scatter4).
-enum class TileMode : std::uint8_t { kTile, kFourRows };
+enum class TileMode : std::uint8_t { kTile, kFourRows, kPixels };
 
 // A kernel's dynamic shared memory starts behind the kilobyte that the system keeps for itself.
 inline constexpr std::uint32_t kSharedBase = 1024;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint32_t kChunkBytes = 16;  // what a swizzle moves, and a store clips, as a whole
 constexpr std::uint32_t kSharedAlignment = 128;
+constexpr std::uint32_t kPaddedStep = 128;
 constexpr std::uint32_t kMaxRowBytes = 2048;  // 256 elements of 8 bytes
 
 using RowBuffer = std::array<std::byte, kMaxRowBytes>;
@@ -56,6 +57,16 @@ void scatter(std::byte* shared, std::uint32_t address, std::uint32_t pattern, co
       bytes, [=](std::uint32_t at) { std::memcpy(shared + ((address + at) ^ pattern), row + at, kChunkBytes); });
 }
 
+// Each `unit` bytes of the row to the start of 16 of their own.
+// Model: what follows them is set to zero; on hardware nobody can say what it is.
+void spread(std::byte* row, std::uint32_t bytes, std::uint32_t unit) {
+  for (std::uint32_t u = bytes / unit; u-- > 0;) {
+    std::array<std::byte, kChunkBytes> padded = {};
+    std::memcpy(padded.data(), row + u * unit, unit);
+    std::memcpy(row + u * kChunkBytes, padded.data(), kChunkBytes);
+  }
+}
+
 void gather(std::byte* row, const std::byte* shared, std::uint32_t address, std::uint32_t pattern,
             std::uint32_t bytes) {
   if (bytes > swizzle_line_bytes) {
@@ -74,6 +85,11 @@ void gather(std::byte* row, const std::byte* shared, std::uint32_t address, std:
 class BoxCopy::Walk {
  public:
   Walk(const BoxCopy& box, std::uint64_t row) : box_(box) {
+    if (!box.pixels_.empty()) {
+      index_ = static_cast<std::uint32_t>(row);
+      enter_pixel();
+      return;
+    }
     if (box.has_four_rows_) {
       dim_ = box.map_.dims[1];
       index_ = static_cast<std::uint32_t>(row);
@@ -101,6 +117,10 @@ class BoxCopy::Walk {
   std::uint64_t address() const { return address_; }
 
   void next() {
+    if (!box_.pixels_.empty()) {
+      if (++index_ < box_.pixels_.size()) enter_pixel();
+      return;
+    }
     if (box_.has_four_rows_) {
       if (++index_ < 4) enter_listed_row();
       return;
@@ -117,6 +137,12 @@ class BoxCopy::Walk {
   }
 
  private:
+  void enter_pixel() {
+    const Pixel& pixel = box_.pixels_[index_];
+    address_ = pixel.address;
+    outer_is_inside_ = pixel.is_inside;
+  }
+
   void enter_listed_row() {
     coord_ = static_cast<std::uint64_t>(box_.four_rows_[index_]);
     address_ = box_.base_ + static_cast<std::uint64_t>(box_.coords_[0]) * box_.element_bytes() +
@@ -151,12 +177,13 @@ class BoxCopy::Walk {
 
 namespace {
 
-// Packed elements of 4 bits are copied as the bytes that hold two of them.
+// Packed elements below a byte are copied as the bytes that hold them.
 TensorMapSpec in_bytes(TensorMapSpec map) {
-  if (map.type != TensorType::kU4x16Align8B) return map;
+  if (!is_sub_byte(map.type)) return map;
+  const std::uint32_t bits = bits_per_element(map.type);
   map.type = TensorType::kU8;
-  map.dims[0] /= 2;
-  map.box[0] /= 2;
+  map.dims[0] = map.dims[0] * bits / 8;
+  map.box[0] = map.box[0] * bits / 8;
   return map;
 }
 
@@ -170,9 +197,6 @@ BoxCopy::BoxCopy(const TensorMapSpec& map, std::span<const std::int32_t> coords,
   if (map.interleave != Interleave::kNone) {
     fault(CopyFaultKind::kUnsupportedInterleave, -1, static_cast<std::int64_t>(map.interleave), 0);
   }
-  if (bits_per_element(map_.type) < 8) {
-    fault(CopyFaultKind::kUnsupportedType, -1, static_cast<std::int64_t>(map.type), 0);
-  }
   if (coords.size() != map.rank) {
     fault(CopyFaultKind::kRankMismatch, -1, static_cast<std::int64_t>(coords.size()), map.rank);
   }
@@ -182,11 +206,14 @@ BoxCopy::BoxCopy(const TensorMapSpec& map, std::span<const std::int32_t> coords,
   if (shared_address % kSharedAlignment != 0) {
     fault(CopyFaultKind::kSharedMisaligned, -1, shared_address, kSharedAlignment);
   }
-  const std::uint32_t granule = 8 * kChunkBytes / bits_per_element(map.type);
+  // Unverified: 128 numbers for the padded types, as the inner box has.
+  const std::uint32_t bits = bits_per_element(map.type);
+  if (is_padded(map.type)) unit_bytes_ = 2 * bits;
+  const std::uint32_t granule = is_padded(map.type) ? kPaddedStep : 8 * kChunkBytes / bits;
   if (coords_[0] % static_cast<std::int32_t>(granule) != 0) {
     fault(CopyFaultKind::kCoordinateMisaligned, 0, coords_[0], granule);
   }
-  if (map.type != map_.type) coords_[0] /= 2;
+  if (map.type != map_.type) coords_[0] = coords_[0] * bits / 8;
   for (std::uint32_t line = 0; line < 8; ++line) {
     const std::uint32_t address = line * swizzle_line_bytes;
     patterns_[line] = swizzled(map.swizzle, address) ^ address;
@@ -208,6 +235,46 @@ BoxCopy BoxCopy::of_four_rows(const TensorMapSpec& map, std::span<const std::int
   std::copy(coords.begin() + 1, coords.begin() + 5, copy.four_rows_);
   copy.measure_four_rows();
   return copy;
+}
+
+BoxCopy BoxCopy::of_pixels(const TensorMapSpec& map, const Im2col& pixels, std::span<const std::int32_t> coords,
+                           std::uint32_t shared_address) {
+  const auto rank = std::min<std::size_t>(coords.size(), map.rank);
+  BoxCopy copy(map, coords.first(rank), shared_address);
+  if (copy.fault_) return copy;
+  copy.walk_pixels(pixels, coords.subspan(rank));
+  return copy;
+}
+
+// From the first pixel on through the box of pixels, dimension by dimension, then the next image. A pixel is read
+// where the filter's offsets have it; outside of the tensor it counts as filled.
+void BoxCopy::walk_pixels(const Im2col& pixels, std::span<const std::int32_t> offsets) {
+  const std::uint32_t last = map_.rank - 1;
+  std::int64_t at[5] = {};
+  std::copy(coords_, coords_ + map_.rank, at);
+  hull_ = {};
+  rows_ = pixels.pixels;
+  for (std::uint32_t p = 0; p < pixels.pixels; ++p) {
+    Pixel pixel{base_ + static_cast<std::uint64_t>(coords_[0] * element_bytes()), inside_begin_ != inside_end_};
+    for (std::uint32_t d = 1; d <= last; ++d) {
+      const std::int64_t coord = at[d] + (d < last && d - 1 < offsets.size() ? offsets[d - 1] : 0);
+      pixel.is_inside &= coord >= 0 && coord < static_cast<std::int64_t>(map_.dims[d]);
+      pixel.address += static_cast<std::uint64_t>(coord) * map_.strides[d - 1];
+    }
+    if (pixel.is_inside) {
+      hull_.low = hull_.is_empty ? pixel.address : std::min(hull_.low, pixel.address);
+      hull_.high = hull_.is_empty ? pixel.address : std::max(hull_.high, pixel.address);
+      hull_.is_empty = false;
+    }
+    pixels_.push_back(pixel);
+    std::uint32_t d = 1;
+    for (; d < last; ++d) {
+      at[d] += map_.element_strides[d];
+      if (at[d] < static_cast<std::int64_t>(map_.dims[d]) + pixels.upper[d - 1]) break;
+      at[d] = pixels.lower[d - 1];
+    }
+    if (d == last) at[last] += map_.element_strides[last];
+  }
 }
 
 // The lowest and the highest of the rows that are inside.
@@ -240,7 +307,7 @@ void BoxCopy::measure_row() {
     rows_ *= counts_[d];
   }
   row_bytes_ = counts_[0] * element_bytes();
-  row_pitch_ = map_.swizzle == Swizzle::kNone ? row_bytes_ : span_bytes(map_.swizzle);
+  row_pitch_ = map_.swizzle == Swizzle::kNone ? shared_row_bytes() : span_bytes(map_.swizzle);
 
   const std::int64_t size = element_bytes();
   const std::int64_t begin = std::max<std::int64_t>(0, -coords_[0] * size);
@@ -294,8 +361,10 @@ CopyFault BoxCopy::load_fault(std::uint64_t shared_size) const {
   return {};
 }
 
+// PTX: the padded types are for loads alone.
 CopyFault BoxCopy::store_fault(std::uint64_t shared_size) const {
   if (fault_) return fault_;
+  if (is_spread()) return {CopyFaultKind::kUnsupportedType, -1, 8 * unit_bytes_ / 16, 0};
   for (std::uint32_t d = 0; d < map_.rank; ++d) {
     if (coords_[d] < 0) return {CopyFaultKind::kNegativeCoordinate, static_cast<int>(d), coords_[d], 0};
   }
@@ -330,20 +399,21 @@ CopyFault BoxCopy::load_rows(std::uint64_t first, std::uint64_t count, const Glo
   for (std::uint64_t row = 0; row < count; ++row, walk.next(), address += pitch) {
     const std::uint32_t pattern = swizzle_of(address);
     if (inside_bytes == 0 || !walk.is_inside()) {
-      scatter(shared.data(), address, pattern, fill, row_bytes);
+      scatter(shared.data(), address, pattern, fill, shared_row_bytes());
       continue;
     }
     const std::uint64_t source_address = walk.address() + inside_begin;
     const std::byte* source =
         hull != nullptr ? hull + (source_address - low) : global.readable(source_address, inside_bytes);
     if (source == nullptr) return outside(source_address, inside_bytes);
-    if (inside_bytes == row_bytes) {
+    if (inside_bytes == row_bytes && !is_spread()) {
       scatter(shared.data(), address, pattern, source, row_bytes);
     } else {
       RowBuffer mixed;
       std::memcpy(mixed.data(), fill, row_bytes);
       std::memcpy(mixed.data() + inside_begin, source, inside_bytes);
-      scatter(shared.data(), address, pattern, mixed.data(), row_bytes);
+      if (is_spread()) spread(mixed.data(), row_bytes, unit_bytes_);
+      scatter(shared.data(), address, pattern, mixed.data(), shared_row_bytes());
     }
   }
   return {};
@@ -367,9 +437,9 @@ void BoxCopy::add_row(std::vector<SharedRange>& ranges, std::uint32_t address, s
 
 std::vector<SharedRange> BoxCopy::load_ranges(std::uint64_t first, std::uint64_t count) const {
   const auto address = static_cast<std::uint32_t>(shared_address_ + first * row_pitch_);
-  if (row_bytes_ == row_pitch_) return {{address, static_cast<std::uint32_t>(count) * row_pitch_}};
+  if (shared_row_bytes() == row_pitch_) return {{address, static_cast<std::uint32_t>(count) * row_pitch_}};
   std::vector<SharedRange> ranges;
-  for (std::uint32_t row = 0; row < count; ++row) add_row(ranges, address + row * row_pitch_, row_bytes_);
+  for (std::uint32_t row = 0; row < count; ++row) add_row(ranges, address + row * row_pitch_, shared_row_bytes());
   return ranges;
 }
 

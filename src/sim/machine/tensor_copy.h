@@ -12,6 +12,8 @@
 // PTX: cp.async.bulk.tensor, cp.reduce.async.bulk.tensor.
 #pragma once
 
+#include "sim/machine/im2col.h"
+
 #include <heddle/isa/tensor_map.h>
 #include <heddle/isa/tma.h>
 
@@ -47,7 +49,7 @@ enum class CopyFaultKind : std::uint8_t {
   kSharedOutOfBounds,      // value: first address past the box, limit: bytes of shared memory
   kGlobalOutOfBounds,      // value: first address of the row, limit: its bytes
   kUnsupportedInterleave,  // value: Interleave
-  kUnsupportedType,        // value: TensorType
+  kUnsupportedType,        // value: bits of the padded numbers
   kUnsupportedReduction,   // value: TensorType, limit: ReduceOp
   kRowsRank,               // four rows; value: rank of the map, limit: 2
   kRowsBox,                // four rows; value: rows of the map's box, limit: 1
@@ -85,10 +87,17 @@ class BoxCopy {
   static BoxCopy of_four_rows(const TensorMapSpec& map, std::span<const std::int32_t> coords,
                               std::uint32_t shared_address);
 
+  // Pixels of a map for convolutions: coords has the first pixel, and behind it the filter's offsets.
+  // PTX: Tensor copy: im2col mode.
+  static BoxCopy of_pixels(const TensorMapSpec& map, const Im2col& pixels, std::span<const std::int32_t> coords,
+                           std::uint32_t shared_address);
+
   // What complete_tx tells the barrier for the whole box: what is out of bounds counts.
   std::uint64_t bytes() const { return rows_ * row_bytes_; }
   std::uint64_t rows() const { return rows_; }
   std::uint32_t row_bytes() const { return row_bytes_; }
+  // What a row takes up in shared memory: more, where 16 numbers below a byte are padded to 16 bytes.
+  std::uint32_t shared_row_bytes() const { return row_bytes_ / unit_bytes_ * 16; }
   // Bytes of shared memory from the start of one row to the next, and from the first to past the last.
   std::uint32_t row_pitch() const { return row_pitch_; }
   std::uint64_t shared_bytes() const { return rows_ * row_pitch_; }
@@ -128,11 +137,17 @@ class BoxCopy {
     bool overflows = false;  // the highest row ends beyond 64 bits
   };
   class Walk;
+  struct Pixel {
+    std::uint64_t address = 0;  // of its first channel in the copy
+    bool is_inside = false;
+  };
 
+  bool is_spread() const { return unit_bytes_ != 16; }
   std::uint32_t element_bytes() const { return bits_per_element(map_.type) / 8; }
   void measure_row();
   void measure_hull();
   void measure_four_rows();
+  void walk_pixels(const Im2col& pixels, std::span<const std::int32_t> offsets);
   std::uint32_t swizzle_of(std::uint32_t address) const { return patterns_[address / swizzle_line_bytes % 8]; }
   CopyFault outside(std::uint64_t address, std::uint64_t bytes) const;
   void add_row(std::vector<SharedRange>& ranges, std::uint32_t address, std::uint32_t bytes) const;
@@ -146,8 +161,10 @@ class BoxCopy {
   std::int64_t coords_[5] = {};
   std::int64_t four_rows_[4] = {};  // what has these has no dimension 1
   bool has_four_rows_ = false;
+  std::vector<Pixel> pixels_;                  // a row each; what has these has no other dimensions
   std::uint32_t counts_[5] = {1, 1, 1, 1, 1};  // elements copied along each dimension
   std::uint64_t base_ = 0;                     // global address of the tensor
+  std::uint32_t unit_bytes_ = 16;              // of global memory, which 16 bytes of shared memory are for
   std::uint32_t row_bytes_ = 0;
   std::uint32_t row_pitch_ = 0;
   std::uint64_t rows_ = 0;

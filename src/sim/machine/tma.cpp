@@ -171,7 +171,7 @@ void TmaEngine::land_load(Copy& copy, const Piece& piece) {
   const Barrier* barrier = machine_.find_barrier(signalled, copy.barrier);
   if (machine_.wants(EventKind::kCopyWriteShared) && barrier != nullptr) {
     const SharedRange flat{copy.shared + static_cast<std::uint32_t>(piece.first), bytes};
-    const bool has_gaps = copy.box && copy.box->row_bytes() != copy.box->row_pitch();
+    const bool has_gaps = copy.box && copy.box->shared_row_bytes() != copy.box->row_pitch();
     for (const SharedRange& range :
          copy.box ? copy.box->load_ranges(piece.first, piece.count) : std::vector<SharedRange>{flat}) {
       machine_.emit({.kind = EventKind::kCopyWriteShared,

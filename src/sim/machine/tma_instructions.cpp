@@ -77,8 +77,9 @@ void refuse(const Machine& machine, const Thread& thread, const CopyFault& mista
       machine.fault(&thread, site, FaultCode::kUnsupported,
                     fmt::format("{} of an interleaved tensor", instruction));
     case CopyFaultKind::kUnsupportedType:
-      machine.fault(&thread, site, FaultCode::kUnsupported,
-                    fmt::format("{} of tensor type {}", instruction, mistake.value));
+      machine.fault(
+          &thread, site, FaultCode::kUnsupported,
+          fmt::format("{} of padded numbers of {} bits; they can be loaded alone", instruction, mistake.value));
     case CopyFaultKind::kRowsRank:
       machine.fault(
           &thread, site, FaultCode::kBadTensorMap,
@@ -146,10 +147,22 @@ void check_pairs(const Machine& machine, const Thread& thread, std::uint32_t clu
   }
 }
 
-BoxCopy box_of(TileMode mode, const TensorMapSpec& spec, std::span<const std::int32_t> coords,
-               std::uint32_t offset) {
+BoxCopy box_of(TileMode mode, const TensorMapSpec& spec, const TensorMap& map,
+               std::span<const std::int32_t> coords, std::uint32_t offset) {
+  if (mode == TileMode::kPixels) return BoxCopy::of_pixels(spec, *decode_im2col(map), coords, offset);
   return mode == TileMode::kFourRows ? BoxCopy::of_four_rows(spec, coords, offset)
                                      : BoxCopy(spec, coords, offset);
+}
+
+// A map of tiles does not have a box of pixels, and one of pixels has no tile.
+void check_mode(const Machine& machine, const Thread& thread, TileMode mode, const TensorMap& map, CallSite site,
+                const char* instruction) {
+  const bool has_pixels = decode_im2col(map).has_value();
+  if (has_pixels == (mode == TileMode::kPixels)) return;
+  machine.fault(
+      &thread, site, FaultCode::kBadTensorMap,
+      fmt::format("{} of {} with a tensor map for {}", instruction, has_pixels ? "a tile" : "pixels (im2col)",
+                  has_pixels ? "pixels, which cuTensorMapEncodeIm2col made" : "tiles"));
 }
 
 void check_four_rows(const Machine& machine, const Thread& thread, TileMode mode, CallSite site,
@@ -172,7 +185,8 @@ void Machine::tensor_load(Thread& thread, int cta_group, SharedAddress destinati
   const std::uint32_t offset = destination & kOffsetMask;
   check_not_reserved(*this, thread, offset, site, kLoad);
   auto copy = std::make_unique<Copy>();
-  copy->box.emplace(box_of(mode, spec, std::span(coords, static_cast<std::size_t>(rank)), offset));
+  check_mode(*this, thread, mode, map.map, site, kLoad);
+  copy->box.emplace(box_of(mode, spec, map.map, std::span(coords, static_cast<std::size_t>(rank)), offset));
   refuse(*this, thread, copy->box->load_fault(thread.cta->shared_end), site, kLoad);
   const std::uint32_t to = destination >> kRankShift;
   const std::uint32_t at = barrier >> kRankShift;
@@ -205,7 +219,8 @@ void Machine::tensor_load(Thread& thread, int cta_group, SharedAddress destinati
   for (std::uint32_t target = 0; target < cluster_size_; ++target) {
     if ((targets & 1u << target) == 0) continue;
     Cta* cta = thread.cta->cluster->ctas[target];
-    check_not_barrier(thread, *cta, offset, copy->bytes, site, kLoad);
+    const auto bytes = static_cast<std::uint32_t>(copy->box->rows() * copy->box->shared_row_bytes());
+    check_not_barrier(thread, *cta, offset, bytes, site, kLoad);
     cut(*copy, cta);
   }
   changed();
@@ -219,14 +234,17 @@ void Machine::tensor_store(Thread& thread, const MapOperand& map, const std::int
   check_own_source(*this, thread, source, site, kStore);
   const std::span<const std::int32_t> at(coords, static_cast<std::size_t>(rank));
   const std::uint32_t offset = source & kOffsetMask;
-  refuse(*this, thread, box_of(mode, spec, at, offset).store_fault(thread.cta->shared_end), site, kStore);
+  check_mode(*this, thread, mode, map.map, site, kStore);
+  refuse(*this, thread, box_of(mode, spec, map.map, at, offset).store_fault(thread.cta->shared_end), site,
+         kStore);
   issue_store(thread, CopyKind::kStore, isa::ReduceOp::kAdd, map, spec,
-              box_of(mode, spec, at, offset % kSwizzleRepeat), offset, site);
+              box_of(mode, spec, map.map, at, offset % kSwizzleRepeat), offset, site);
 }
 
 void Machine::tensor_reduce(Thread& thread, isa::ReduceOp op, const MapOperand& map, const std::int32_t* coords,
                             int rank, SharedAddress source, CallSite site) {
   const TensorMapSpec spec = decode(*this, thread, map.map, site, kReduce);
+  check_mode(*this, thread, TileMode::kTile, map.map, site, kReduce);
   check_own_source(*this, thread, source, site, kReduce);
   const std::span<const std::int32_t> at(coords, static_cast<std::size_t>(rank));
   const BoxCopy box(spec, at, source & kOffsetMask);

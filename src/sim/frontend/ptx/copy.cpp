@@ -73,17 +73,26 @@ MapAt map_at(Warp& warp, const Instruction& i, std::size_t which, std::uint32_t 
   return found;
 }
 
-std::array<std::int32_t, 5> coords_of(const Warp& warp, const Instruction& i, std::uint32_t lane) {
-  std::array<std::int32_t, 5> coords = {};
-  for (std::size_t c = 0; c < i.rows.size(); ++c)
-    coords[c] = static_cast<std::int32_t>(warp.rows[i.rows[c]][lane]);
-  return coords;
+// flags of tensor loads and stores: 1 or 2: cta_group; 4: four rows; 8: pixels, and from kOffsetShift on how many
+// of the coordinates are offsets of the filter.
+constexpr std::uint32_t kFourRows = 4;
+constexpr std::uint32_t kPixels = 8;
+constexpr std::uint32_t kOffsetShift = 4;
+machine::TileMode mode_of(const Instruction& i) {
+  return (i.flags & kFourRows) != 0 ? machine::TileMode::kFourRows
+         : (i.flags & kPixels) != 0 ? machine::TileMode::kPixels
+                                    : machine::TileMode::kTile;
 }
 
-// flags of tensor loads and stores: 1 or 2: cta_group; 4: four rows.
-constexpr std::uint32_t kFourRows = 4;
-machine::TileMode mode_of(const Instruction& i) {
-  return (i.flags & kFourRows) != 0 ? machine::TileMode::kFourRows : machine::TileMode::kTile;
+std::array<std::int32_t, 8> coords_of(const Warp& warp, const Instruction& i, std::uint32_t lane) {
+  std::array<std::int32_t, 8> coords = {};
+  const std::size_t first_offset =
+      i.rows.size() - (mode_of(i) == machine::TileMode::kPixels ? i.flags >> kOffsetShift : 0);
+  for (std::size_t c = 0; c < i.rows.size(); ++c) {
+    const std::uint64_t word = warp.rows[i.rows[c]][lane];
+    coords[c] = c < first_offset ? static_cast<std::int32_t>(word) : static_cast<std::uint16_t>(word);
+  }
+  return coords;
 }
 
 int rank_of(const Instruction& i) { return static_cast<int>(i.rows.size()); }
@@ -119,8 +128,9 @@ std::uint32_t tensor_reduce(Warp& warp, const Instruction& i, std::uint32_t mask
 
 std::uint32_t tensor_prefetch(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
+    const int coords = rank_of(i) - static_cast<int>(i.flags >> kOffsetShift);
     warp.machine->tensor_prefetch(warp.thread(l), map_at(warp, i, 0, l).operand(), coords_of(warp, i, l).data(),
-                                  rank_of(i), i.site);
+                                  coords, i.site);
   });
   return mask;
 }
@@ -232,6 +242,15 @@ void add_map(Build& b, std::size_t index, std::string_view rank) {
   }
 }
 
+// {offsets}: one for each dimension that pixels have, as 16 bits.
+void add_offsets(Build& b, std::size_t index, std::string_view rank) {
+  const std::vector<std::uint32_t> offsets = b.sources(b.operand(index));
+  const auto wanted = static_cast<std::size_t>(rank[1] - '0') - 2;
+  if (offsets.size() != wanted) b.fail(fmt::format("{} offsets where {} are wanted", offsets.size(), wanted));
+  b.out().rows.insert(b.out().rows.end(), offsets.begin(), offsets.end());
+  b.out().flags |= kPixels | static_cast<std::uint32_t>(wanted) << kOffsetShift;
+}
+
 void flat_copy(Build& b, MachineHandler handler, bool has_barrier) {
   b.want(has_barrier ? 4 : 3, 6);  // a mask and a cache policy may follow
   add_address(b, b.operand(0));
@@ -304,6 +323,39 @@ void add_async_stores(FormTable& table) {
 }
 
 constexpr const char* kRank = "{.1d,.2d,.3d,.4d,.5d}";
+constexpr const char* kPixelRank = "{.3d,.4d,.5d}";
+
+void add_pixel_forms(FormTable& table) {
+  table.add(std::string("cp.async.bulk.tensor") + kPixelRank +
+                "{.shared::cluster,.shared::cta}.global.im2col.mbarrier::complete_tx::bytes"
+                "[.multicast::cluster][.cta_group::1,.cta_group::2][.L2::cache_hint]",
+            [](Build& b) {
+              b.want(b.has(2) ? 5 : 4, 6);
+              add_address(b, b.operand(0));
+              add_map(b, 1, b.mod(0));
+              add_address(b, b.operand(2));
+              if (b.has(2)) b.out().b = b.source(4);
+              b.out().flags = b.mod(3) == ".cta_group::2" ? 2 : 1;
+              add_offsets(b, 3, b.mod(0));
+              b.machine(tensor_load);
+            });
+  table.add(std::string("cp.async.bulk.tensor") + kPixelRank +
+                ".global.shared::cta.im2col_no_offs.bulk_group[.L2::cache_hint]",
+            [](Build& b) {
+              b.want(2, 3);
+              add_map(b, 0, b.mod(0));
+              add_address(b, b.operand(1));
+              b.out().flags = kPixels;
+              b.machine(tensor_store);
+            });
+  table.add(std::string("cp.async.bulk.prefetch.tensor") + kPixelRank + ".L2.global.im2col[.L2::cache_hint]",
+            [](Build& b) {
+              b.want(2, 3);
+              add_map(b, 0, b.mod(0));
+              add_offsets(b, 1, b.mod(0));
+              b.machine(tensor_prefetch);
+            });
+}
 
 }  // namespace
 
@@ -340,6 +392,7 @@ void add_copy_forms(FormTable& table) {
               b.out().flags = kFourRows;
               b.machine(tensor_store);
             });
+  add_pixel_forms(table);
   add_flat_reductions(table);
   add_async_stores(table);
   table.add(
