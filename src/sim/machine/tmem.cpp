@@ -35,6 +35,8 @@ const TmemAllocation* Tmem::allocation_of(std::uint32_t first, std::uint32_t cou
   return found == allocations.end() ? nullptr : &*found;
 }
 
+// PTX: tcgen05.ld.pack::16b, tcgen05.st.unpack::16b: a register has 16 bits of each of two columns.
+// Model: a store leaves zero in the upper halves; the manual does not say.
 void Tmem::move(TmemTransfer& transfer) {
   if (!transfer.is_store) transfer.values.resize(std::size_t{32} * transfer.count);
   std::uint32_t* value = transfer.values.data();
@@ -42,6 +44,16 @@ void Tmem::move(TmemTransfer& transfer) {
     for (std::uint32_t r = 0; r < transfer.count; ++r, ++value) {
       const TmemCell at = cell_of(transfer.shape, thread, r);
       const std::uint32_t base = transfer.taddr[at.half];
+      if (transfer.has_halves) {
+        std::uint32_t* pair = cell(tmem_lane(base) + at.lane, tmem_column(base) + 2 * at.column);
+        if (transfer.is_store) {
+          pair[0] = *value & 0xFFFF;
+          pair[1] = *value >> 16;
+        } else {
+          *value = (pair[0] & 0xFFFF) | pair[1] << 16;
+        }
+        continue;
+      }
       std::uint32_t& stored = *cell(tmem_lane(base) + at.lane, tmem_column(base) + at.column);
       (transfer.is_store ? stored : *value) = transfer.is_store ? *value : stored;
     }

@@ -33,11 +33,13 @@ struct TmemOperands {
   TmemShape shape = TmemShape::k32x32b;
   std::uint32_t count = 0;   // registers
   std::uint32_t offset = 0;  // to the second address of 16x32bx2
+  bool has_halves = false;   // a register has the lower halves of two columns
   std::uint32_t* registers = nullptr;
 
   bool is_same_instruction(const TmemOperands& other) const {
     return cta_group == other.cta_group && cols == other.cols && slot == other.slot && taddr == other.taddr &&
-           shape == other.shape && count == other.count && offset == other.offset;
+           shape == other.shape && count == other.count && offset == other.offset &&
+           has_halves == other.has_halves;
   }
 };
 
@@ -89,10 +91,13 @@ struct TmemTransfer {
   bool is_delivered = false;  // a load whose registers were filled before the wait
   TmemShape shape = TmemShape::k32x32b;
   std::uint32_t count = 0;
+  bool has_halves = false;
   std::array<std::uint32_t, 2> taddr = {};  // with the lanes that the warp reaches
   std::array<std::uint32_t*, 32> registers = {};
   std::vector<std::uint32_t> values;  // by thread, then register
   CallSite site = {};
+
+  std::uint32_t cols() const { return tmem_cols_of(shape, count) * (has_halves ? 2 : 1); }
 };
 
 struct Tmem {

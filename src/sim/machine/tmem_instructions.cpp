@@ -68,13 +68,14 @@ bool Machine::transfer_tmem(Thread& thread, bool is_store, const TmemOperands& o
   transfer->is_store = is_store;
   transfer->shape = operands.shape;
   transfer->count = operands.count;
+  transfer->has_halves = operands.has_halves;
   transfer->site = site;
   transfer->taddr[0] = own_lanes(thread, operands.shape, operands.taddr, site, instruction);
   transfer->taddr[1] = transfer->taddr[0];
   if (operands.shape == TmemShape::k16x32bx2) {
     transfer->taddr[1] = own_lanes(thread, operands.shape, operands.taddr + operands.offset, site, instruction);
   }
-  const std::uint32_t cols = tmem_cols_of(operands.shape, operands.count);
+  const std::uint32_t cols = transfer->cols();
   const std::string what = fmt::format("{}.{}", instruction, shape_name(operands.shape));
   check_tmem_cols(thread, cta, tmem_column(transfer->taddr[0]), cols, what, site);
   check_tmem_cols(thread, cta, tmem_column(transfer->taddr[1]), cols, what, site);
@@ -110,9 +111,8 @@ void Machine::step_tmem(std::size_t index) {
   tmem_ready_.erase(tmem_ready_.begin() + static_cast<std::ptrdiff_t>(index));
   Cta& cta = *transfer.cta;
   for (const std::uint32_t taddr : transfer.taddr) {
-    check_not_freed(cta.threads[transfer.warp * 32], false, cta, tmem_column(taddr),
-                    tmem_cols_of(transfer.shape, transfer.count), transfer_name(transfer.is_store),
-                    transfer.site);
+    check_not_freed(cta.threads[transfer.warp * 32], false, cta, tmem_column(taddr), transfer.cols(),
+                    transfer_name(transfer.is_store), transfer.site);
   }
   cta.tmem.move(transfer);
   transfer.is_done = true;
@@ -125,7 +125,7 @@ void Machine::step_tmem(std::size_t index) {
             .cta = cta.linear,
             .thread = transfer.warp * 32,
             .address = transfer.taddr[half],
-            .bytes = tmem_cols_of(transfer.shape, transfer.count),
+            .bytes = transfer.cols(),
             .value = lanes | (transfer.is_store ? TmemTouch::kWrites : 0),
             .copy = transfer.id,
             .site = transfer.site});

@@ -191,7 +191,8 @@ void take_back_undefined(Warp& warp, const Accumulators& set) {
         const machine::TmemCell cell = machine::cell_of(set.shape, at / count, at % count);
         const std::uint32_t base = set.taddr[cell.half];
         const std::uint32_t lane = machine::tmem_lane(base) + cell.lane;
-        const std::uint32_t column = machine::tmem_column(base) + cell.column;
+        std::uint32_t column = machine::tmem_column(base) + cell.column * (set.has_halves ? 2 : 1);
+        if (brought->find(lane, column) == nullptr && set.has_halves) ++column;
         if (brought->find(lane, column) == nullptr) continue;
         mark(at / count, at % count,
              {.kind = Origin::Kind::kTmem,

@@ -59,12 +59,16 @@ std::uint32_t relinquish(Warp& warp, const Instruction& i, std::uint32_t mask) {
       [](std::uint32_t) { return true; });
 }
 
+// flags of loads and stores, beside the shape.
+constexpr std::uint32_t kHalves = 1u << 31;
+
 machine::TmemOperands transfer_of(Warp& warp, const Instruction& i, std::uint32_t lane, std::uint32_t* words) {
   const auto count = static_cast<std::uint32_t>(i.rows.size());
   return {.taddr = static_cast<std::uint32_t>(warp.rows[i.a][lane] + i.value),
-          .shape = static_cast<TmemShape>(i.flags >> kShapeShift),
+          .shape = static_cast<TmemShape>((i.flags & ~kHalves) >> kShapeShift),
           .count = count,
           .offset = i.target == kNone ? 0 : i.target,
+          .has_halves = (i.flags & kHalves) != 0,
           .registers = words + lane * count};
 }
 
@@ -101,6 +105,7 @@ std::uint32_t load(Warp& warp, const Instruction& i, std::uint32_t mask) {
         set->operations = {issued.id};
         set->taddr = issued.taddr;
         set->shape = issued.shape;
+        set->has_halves = issued.has_halves;
       },
       [&](std::uint32_t l) {
         for (std::size_t e = 0; e < count; ++e) warp.rows[i.rows[e]][l] = set->words[l * count + e];
@@ -289,7 +294,7 @@ void decode_transfer(Build& b, bool is_store) {
   if (out.rows.size() != wanted || wanted == 0 || wanted > 128) {
     b.fail(fmt::format("{} registers where {} are wanted, at most 128", out.rows.size(), wanted));
   }
-  out.flags = 1 | shape << kShapeShift;
+  out.flags = 1 | shape << kShapeShift | (b.has(2) ? kHalves : 0u);
   b.out().fills_later = !is_store;
   b.machine(is_store ? store : load);
 }
@@ -333,7 +338,8 @@ void add_tcgen05_forms(FormTable& table) {
   });
   for (const bool is_store : {false, true}) {
     table.add(std::string("tcgen05") + (is_store ? ".st" : ".ld") +
-                  ".sync.aligned{.32x32b,.16x64b,.16x128b,.16x256b,.16x32bx2}{.x*}.b32",
+                  ".sync.aligned{.32x32b,.16x64b,.16x128b,.16x256b,.16x32bx2}{.x*}" +
+                  (is_store ? "[.unpack::16b]" : "[.pack::16b]") + ".b32",
               [is_store](Build& b) { decode_transfer(b, is_store); });
   }
   table.add("tcgen05{.wait::ld,.wait::st}.sync.aligned", [](Build& b) {

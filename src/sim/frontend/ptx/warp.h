@@ -83,6 +83,7 @@ struct Accumulators {
   std::vector<std::uint64_t> operations;    // what fills them: multiplications, or one load
   std::array<std::uint32_t, 2> taddr = {};  // of a load: its addresses, with their lanes
   TmemShape shape = TmemShape::k32x32b;     // likewise
+  bool has_halves = false;                  // likewise: of two columns in a register
   bool in_flight = false;
   bool is_tmem_load = false;                 // they come from tensor memory
   const Instruction* instruction = nullptr;  // the last that was issued with them
