@@ -50,6 +50,7 @@ HEDDLE_CUDA_CALL int cudaDeviceReset() {
     card.memory.free_all();
     card.captures.clear();
     card.graphs = {};
+    card.streams.order = {};  // what has run is over
     card.failed = Error::kSuccess;
   });
   take_last_error();
