@@ -38,14 +38,19 @@ Captures::Sequence* Captures::find_sequence(std::uint64_t id) {
   return nullptr;
 }
 
-Error Captures::begin(const void* stream, bool is_blocking, int mode, Graph& graph, bool owns_graph,
-                      std::vector<GraphEdge> dependencies) {
+bool Captures::has(const Graph& graph) const {
+  return std::any_of(sequences_.begin(), sequences_.end(),
+                     [&](const auto& one) { return one->graph.get() == &graph; });
+}
+
+Error Captures::begin(const void* stream, bool is_blocking, int mode, std::shared_ptr<Graph> graph,
+                      bool owns_graph, std::vector<GraphEdge> dependencies) {
   if (mode < kGlobal || mode > kRelaxed) return Error::kInvalidValue;
   if (is_legacy(stream)) return Error::kStreamCaptureUnsupported;
   if (find(stream) != nullptr) return Error::kIllegalState;
   auto made = std::make_unique<Sequence>();
   made->id = ++count_;
-  made->graph = &graph;
+  made->graph = std::move(graph);
   made->owns_graph = owns_graph;
   made->origin = stream;
   made->mode = mode;
@@ -86,7 +91,7 @@ Error Captures::end(Graphs& graphs, const void* stream, Graph*& graph) {
       }
     }
   }
-  if (error == Error::kSuccess) graph = sequence->graph;
+  if (error == Error::kSuccess) graph = sequence->graph.get();
   drop(graphs, *sequence, error == Error::kSuccess);
   return error;
 }

@@ -25,7 +25,7 @@ class Captures {
  public:
   struct Sequence {
     std::uint64_t id = 0;
-    Graph* graph = nullptr;
+    std::shared_ptr<Graph> graph;
     bool owns_graph = true;
     const void* origin = nullptr;
     int mode = kGlobal;
@@ -41,7 +41,10 @@ class Captures {
   // The capture that the stream takes part in; null: none.
   Sequence* find(const void* stream);
 
-  Error begin(const void* stream, bool is_blocking, int mode, Graph& graph, bool owns_graph,
+  // Whether a capture adds to the graph, which then may not go away.
+  bool has(const Graph& graph) const;
+
+  Error begin(const void* stream, bool is_blocking, int mode, std::shared_ptr<Graph> graph, bool owns_graph,
               std::vector<GraphEdge> dependencies);
   // The graph is null where the capture was invalid, or others than its first stream were not joined to it.
   Error end(Graphs& graphs, const void* stream, Graph*& graph);

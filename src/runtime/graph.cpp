@@ -165,7 +165,7 @@ Graph& Graphs::clone(const Graph& graph) {
   return copy;
 }
 
-std::shared_ptr<Graph> Graphs::clone_child(const Graph& graph) { return graphs_.at(clone(graph).handle()); }
+std::shared_ptr<Graph> Graphs::clone_child(const Graph& graph) { return share(clone(graph)); }
 
 GraphNode& Graphs::add(Graph& graph, GraphWork work, std::vector<GraphEdge> dependencies) {
   GraphNode& node = graph.add(next_handle(), std::move(work), std::move(dependencies));

@@ -89,6 +89,7 @@ class Graphs {
  public:
   Graph& create();
   Graph* find(const void* handle);
+  std::shared_ptr<Graph> share(const Graph& graph) const { return graphs_.at(graph.handle()); }
   bool destroy(const void* handle);
   Graph& clone(const Graph& graph);
   std::shared_ptr<Graph> clone_child(const Graph& graph);

@@ -32,7 +32,8 @@ bool is_blocking(const State& card, const void* stream) {
 Error begin_capture(State& card, void* stream, int mode) {
   if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
   Graph& graph = card.graphs.create();
-  const Error error = card.captures.begin(stream, is_blocking(card, stream), mode, graph, true, {});
+  const Error error =
+      card.captures.begin(stream, is_blocking(card, stream), mode, card.graphs.share(graph), true, {});
   if (error != Error::kSuccess) card.graphs.destroy(graph.handle());
   return error;
 }
@@ -45,7 +46,8 @@ Error begin_capture_to(State& card, void* stream, void* graph, void* const* node
   if (found == nullptr) return Error::kInvalidValue;
   if (const Error error = edges_of(card, *found, nodes, data, count, edges); error != Error::kSuccess)
     return error;
-  return card.captures.begin(stream, is_blocking(card, stream), mode, *found, false, std::move(edges));
+  return card.captures.begin(stream, is_blocking(card, stream), mode, card.graphs.share(*found), false,
+                             std::move(edges));
 }
 
 Error end_capture(State& card, void* stream, void** graph) {

@@ -19,9 +19,11 @@ Error create_graph(State& card, void** graph, unsigned flags) {
   return Error::kSuccess;
 }
 
-// A graph that is being captured into is the capture's.
 Error destroy_graph(State& card, void* graph) {
-  return card.graphs.destroy(graph) ? Error::kSuccess : Error::kInvalidValue;
+  const Graph* found = card.graphs.find(graph);
+  if (found == nullptr || card.captures.has(*found)) return Error::kInvalidValue;
+  card.graphs.destroy(graph);
+  return Error::kSuccess;
 }
 
 Error clone_graph(State& card, void** clone, void* graph) {
@@ -146,7 +148,7 @@ Error remove_edges(State& card, void* graph, void* const* from, void* const* to,
 
 Error destroy_node(State& card, void* node) {
   GraphNode* found = card.graphs.find_node(node);
-  if (found == nullptr) return Error::kInvalidValue;
+  if (found == nullptr || card.captures.has(*found->graph)) return Error::kInvalidValue;
   card.graphs.remove(*found);
   return Error::kSuccess;
 }

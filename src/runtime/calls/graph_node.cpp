@@ -370,7 +370,7 @@ Error get_event(State& card, void* node, void** event) {
 // With what it was launched with, as attributes of launches name it.
 Error set_node_attribute(State& card, void* node, int id, const void* value) {
   auto* work = work_of_node<LaunchWork>(card, node);
-  if (work == nullptr || value == nullptr) return Error::kInvalidValue;
+  if (work == nullptr || value == nullptr || !card.modules.has(work->module)) return Error::kInvalidValue;
   LaunchAttribute attribute = {};
   attribute.id = id;
   std::memcpy(attribute.bytes, value, sizeof(attribute.bytes));
