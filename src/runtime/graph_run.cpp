@@ -9,20 +9,36 @@
 
 namespace heddle::runtime {
 
-GraphRun::GraphRun(State& card, std::shared_ptr<const GraphExec> exec, const void* stream)
-    : exec_(std::move(exec)), stream_(stream) {
-  if (exec_->chains == 1) return;
-  const StreamOrder::Clock begin = card.streams.order.when_next(stream_);
-  for (std::size_t chain = 1; chain < exec_->chains; ++chain) {
-    branches_.push_back(card.streams.next_handle());
-    card.streams.order.begin_branch(branches_.back(), begin);
-  }
-  done_.resize(exec_->nodes.size());
-}
+GraphRun::GraphRun(std::shared_ptr<const GraphExec> exec, const void* stream)
+    : exec_(std::move(exec)), stream_(stream) {}
 
 Error GraphRun::advance(State& card) {
-  StreamOrder& order = card.streams.order;
   host_.reset();
+  try {
+    if (next_ == 0) begin(card);
+    const Error error = run_nodes(card);
+    if (!host_) finish(card);
+    return error;
+  } catch (...) {
+    finish(card);
+    throw;
+  }
+}
+
+void GraphRun::begin(State& card) {
+  if (exec_->chains == 1) return;
+  done_.resize(exec_->nodes.size());
+  branches_.reserve(exec_->chains - 1);
+  const StreamOrder::Clock clock = card.streams.order.when_next(stream_);
+  for (std::size_t chain = 1; chain < exec_->chains; ++chain) {
+    const void* branch = card.streams.next_handle();
+    card.streams.order.begin_branch(branch, clock);
+    branches_.push_back(branch);
+  }
+}
+
+Error GraphRun::run_nodes(State& card) {
+  StreamOrder& order = card.streams.order;
   for (; next_ < exec_->nodes.size() && !host_; ++next_) {
     const GraphExec::Node& node = exec_->nodes[next_];
     const void* stream = handle_of(node.chain);
@@ -31,14 +47,10 @@ Error GraphRun::advance(State& card) {
     }
     if (node.is_enabled) {
       const Error error = run_node(card, node.work, stream);
-      if (error != Error::kSuccess || card.failed != Error::kSuccess) {
-        finish(card);
-        return error;
-      }
+      if (error != Error::kSuccess || card.failed != Error::kSuccess) return error;
     }
     if (!done_.empty()) done_[next_] = order.when_done(stream);
   }
-  if (!host_) finish(card);
   return Error::kSuccess;
 }
 

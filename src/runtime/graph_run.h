@@ -15,7 +15,7 @@ namespace heddle::runtime {
 
 class GraphRun {
  public:
-  GraphRun(State& card, std::shared_ptr<const GraphExec> exec, const void* stream);
+  GraphRun(std::shared_ptr<const GraphExec> exec, const void* stream);
 
   // Runs nodes up to the next one that is a function of the host, or to the end.
   Error advance(State& card);
@@ -24,6 +24,8 @@ class GraphRun {
 
  private:
   const void* handle_of(std::size_t chain) const { return chain == 0 ? stream_ : branches_[chain - 1]; }
+  void begin(State& card);
+  Error run_nodes(State& card);
   Error run_node(State& card, const GraphWork& work, const void* stream);
   void finish(State& card);
 

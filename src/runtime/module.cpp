@@ -24,7 +24,10 @@ Error Module::load(Memory& memory) {
     say(error.what());
     error_ = Error::kInvalidKernelImage;
   } catch (const std::bad_alloc&) {
-    error_ = Error::kMemoryAllocation;
+    is_tried_ = false;  // there may be memory the next time
+    ptx_.reset();
+    memory.remove_owned(this);
+    return Error::kMemoryAllocation;
   }
   if (error_ != Error::kSuccess) {
     memory.remove_owned(this);

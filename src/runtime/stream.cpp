@@ -38,7 +38,10 @@ void* Streams::create_event(unsigned flags) {
   return handle;
 }
 
-bool Streams::destroy_event(void* handle) { return events_.erase(handle) != 0; }
+bool Streams::destroy_event(void* handle) {
+  order.destroy_event(handle);
+  return events_.erase(handle) != 0;
+}
 
 Event* Streams::find_event(const void* handle) {
   const auto found = events_.find(handle);

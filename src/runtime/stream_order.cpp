@@ -120,8 +120,7 @@ sim::History& StreamOrder::begin(const void* stream, bool is_programmatic) {
     now_.start = last->second.start;
     join(now_.start, host_);
   }
-  // Of a launch that came to no end.
-  std::erase_if(history_.works, [](const sim::History::Work& work) { return work.number == 0; });
+  drop_unfinished();
   for (sim::History::Work& work : history_.works) {
     const Node& node = nodes_.at(work.number);
     work.relation = covers(now_.start, node)    ? sim::History::Relation::kBefore
@@ -131,27 +130,33 @@ sim::History& StreamOrder::begin(const void* stream, bool is_programmatic) {
   return history_;
 }
 
+// What needs memory comes first: without it nothing has changed, and the work is dropped when the next begins.
 void StreamOrder::end() {
   Stream& own = streams_[now_.stream];
-  const std::uint64_t number = ++count_;
-  if (!history_.works.empty() && history_.works.back().number == 0) {
-    sim::History::Work& work = history_.works.back();
-    work.number = number;
-    now_.launches_dependents = work.launches_dependents;
-  }
+  const bool has_work = !history_.works.empty() && history_.works.back().number == 0;
+  now_.launches_dependents = has_work && history_.works.back().launches_dependents;
   // Model: a launch that has waited for a dependent one comes after all that was before that in the stream,
   // though the dependent one may not have waited for it.
-  own.known = after_wait_;
-  own.known[now_.stream] = now_.count;
+  Clock known = after_wait_;
+  known[now_.stream] = now_.count;
+  nodes_[count_ + 1] = now_;
+  const std::uint64_t number = ++count_;
+  if (has_work) history_.works.back().number = number;
+  own.known = std::move(known);
   own.last = number;
-  nodes_[number] = std::move(now_);
   while (history_.works.size() > kMaxWorks) history_.works.pop_front();
   forget();
+}
+
+// Launches that came to no end.
+void StreamOrder::drop_unfinished() {
+  std::erase_if(history_.works, [&](const sim::History::Work& work) { return !nodes_.contains(work.number); });
 }
 
 // Work that everybody who can ask for more knows to be complete, but for the last of a stream that has let
 // dependents begin: the next of the stream may be one of them.
 void StreamOrder::forget() {
+  drop_unfinished();
   if (history_.works.empty() && nodes_.size() <= streams_.size()) return;
   const auto is_last = [&](std::uint64_t number) {
     return std::any_of(streams_.begin(), streams_.end(),

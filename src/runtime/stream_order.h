@@ -26,6 +26,7 @@ class StreamOrder {
   void create(const void* stream, bool is_blocking);
   void destroy(const void* stream);
   void record(const void* event, const void* stream);
+  void destroy_event(const void* event) { events_.erase(event); }
   void wait_event(const void* stream, const void* event);
   void host_waits(const void* stream);
   void host_waits_event(const void* event);
@@ -70,6 +71,7 @@ class StreamOrder {
   Clock clock_for(Handle handle);
   static void join(Clock& clock, const Clock& other);
   static bool covers(const Clock& clock, const Node& node);
+  void drop_unfinished();
   void forget();
   void forget_streams();
 

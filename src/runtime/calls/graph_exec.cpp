@@ -105,7 +105,7 @@ Error begin_run(State& card, void* exec, void* stream, std::optional<GraphRun>& 
     say("a launch of a graph in a stream that captures is not there; cudaGraphAddChildGraphNode is");
     return Error::kNotSupported;
   }
-  run.emplace(card, std::make_shared<GraphExec>(*found), stream);
+  run.emplace(std::make_shared<GraphExec>(*found), stream);
   return run->advance(card);
 }
 

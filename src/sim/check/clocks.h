@@ -222,7 +222,10 @@ inline void Dense::give_back() {
   for (Block*& part : block_->fenced) {
     if (part != nullptr) Dense(std::exchange(part, nullptr));
   }
-  block_->pool->free_[block_->size / ClockPool::kStep].push_back(block_);
+  try {
+    block_->pool->free_[block_->size / ClockPool::kStep].push_back(block_);
+  } catch (const std::bad_alloc&) {  // the pool has the memory, and will not give it again
+  }
 }
 
 // What several threads release at one place, to be known by all who pass it.
