@@ -28,7 +28,6 @@ enum class Error : int {
   kSymbolNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,
-  kLaunchOutOfResources = 701,
   kLaunchTimeout = 702,
   kAssert = 710,
   kHostMemoryAlreadyRegistered = 712,

@@ -5,6 +5,7 @@
 #include "runtime/options.h"
 #include "runtime/report_code.h"
 #include "runtime/trace.h"
+#include "runtime/version.h"
 
 #include "sim/explore/repeat.h"
 
@@ -40,17 +41,19 @@ struct Refusal {
 Refusal check_shape(const Kernel& kernel, const sim::PtxEntry& entry, const LaunchRequest& request,
                     const isa::Dim3& cluster) {
   const auto& [grid, block] = std::pair(request.grid, request.block);
+  // What CUDA 13 gave for all of these on an H200; CUDA 12 documents a code of its own.
+  const Error bad_shape = cudart_major() >= 13 ? Error::kInvalidValue : Error::kInvalidConfiguration;
   if (has_zero(grid) || grid.x > kMaxGridX || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ) {
-    return {Error::kInvalidConfiguration, fmt::format("a grid of {} CTAs; 1x1x1 to {}x{}x{}", text_of(grid),
-                                                      kMaxGridX, kMaxGridYZ, kMaxGridYZ)};
+    return {bad_shape, fmt::format("a grid of {} CTAs; 1x1x1 to {}x{}x{}", text_of(grid), kMaxGridX, kMaxGridYZ,
+                                   kMaxGridYZ)};
   }
   if (has_zero(block) || block.x > kMaxBlockXY || block.y > kMaxBlockXY || block.z > kMaxBlockZ ||
       volume(block) > kMaxThreads) {
-    return {Error::kInvalidConfiguration, fmt::format("a block of {} threads; at most {} in all and {} in z",
-                                                      text_of(block), kMaxThreads, kMaxBlockZ)};
+    return {bad_shape, fmt::format("a block of {} threads; at most {} in all and {} in z", text_of(block),
+                                   kMaxThreads, kMaxBlockZ)};
   }
   if (entry.max_threads != 0 && volume(block) > entry.max_threads) {
-    return {Error::kLaunchOutOfResources,
+    return {Error::kInvalidValue,
             fmt::format("{} threads in a CTA; its launch bounds allow {}", volume(block), entry.max_threads)};
   }
   if (!has_zero(entry.required_block) && block != entry.required_block) {

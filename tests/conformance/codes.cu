@@ -22,6 +22,10 @@ __device__ unsigned shared_address(const void* pointer) {
 
 __global__ void store(int* to) { *to = 1; }
 
+__global__ void __launch_bounds__(64) bounded(int* to) { *to = 1; }
+
+__global__ void __cluster_dims__(2, 1, 1) paired(int* to) { to[blockIdx.x] = 1; }
+
 __global__ void store_misaligned(char* to) { *reinterpret_cast<int*>(to + 1) = 1; }
 
 __global__ void fail_assert(int value) { assert(value == 3); }
@@ -99,10 +103,11 @@ const Mistake kMistakes[] = {
     {"call_to_nowhere", cudaErrorIllegalInstruction,
      [](int*) { call_pointer<<<1, 1>>>(reinterpret_cast<void (*)()>(std::uintptr_t{0x10})); }, kHangs},
     {"zeroed_tensor_map", cudaErrorIllegalInstruction, [](int*) { load_tile<<<1, 32>>>(CUtensorMap{}, 0); }},
-    {"too_many_threads", cudaErrorInvalidConfiguration, [](int* data) { store<<<1, 2048>>>(data); },
-     cudaErrorInvalidValue},  // CUDA 12 and its documents have the other
-    {"no_threads", cudaErrorInvalidConfiguration, [](int* data) { store<<<1, 0>>>(data); },
-     cudaErrorInvalidValue},
+    {"too_many_threads", cudaErrorInvalidValue, [](int* data) { store<<<1, 2048>>>(data); }},
+    {"no_threads", cudaErrorInvalidValue, [](int* data) { store<<<1, 0>>>(data); }},
+    {"too_many_ctas", cudaErrorInvalidValue, [](int* data) { store<<<dim3(1, 70000), 1>>>(data); }},
+    {"beyond_launch_bounds", cudaErrorInvalidValue, [](int* data) { bounded<<<1, 128>>>(data); }},
+    {"odd_clusters", cudaErrorInvalidClusterSize, [](int* data) { paired<<<3, 1>>>(data); }},
     {"too_much_shared", cudaErrorInvalidValue, [](int* data) { store<<<1, 1, 1 << 20>>>(data); }},
 };
 
