@@ -26,6 +26,7 @@
 #include <heddle/pipeline/pipeline.h>
 #include <heddle/pipeline/pipeline_storage.h>
 #include <heddle/pipeline/store_tile_pipeline.h>
+#include <heddle/tile/convert.h>
 #include <heddle/tile/load_tile.h>
 #include <heddle/tile/online_softmax.h>
 #include <heddle/tile/wgmma_sums.h>
@@ -307,7 +308,7 @@ struct AttentionSm90 {
         HEDDLE_UNROLL
         for (std::uint32_t j = 0; j < 4; ++j) {
           const std::uint32_t i = (first_col + col) / 2 + 2 * j;
-          pairs[j] = pair(o[i + 1] * inverse[j % 2], o[i] * inverse[j % 2]);
+          pairs[j] = pack_pair<T>(o[i] * inverse[j % 2], o[i + 1] * inverse[j % 2]);
         }
         isa::stmatrix_x4(tile.pointer(row, col + lane / 16 * 8), pairs);
       }
@@ -323,14 +324,6 @@ struct AttentionSm90 {
       const auto head = static_cast<std::uint64_t>(step.batch * params.extents.heads + step.head);
       isa::st_global(&params.lse[head * static_cast<std::uint64_t>(params.extents.queries) + query],
                      kLn2 * softmax.log2_sum(i, sums[i], params.factor, sink));
-    }
-  }
-
-  HEDDLE_DEVICE static std::uint32_t pair(float upper, float lower) {
-    if constexpr (kType == OperandType::kBf16) {
-      return isa::cvt_rn_bf16x2_f32(upper, lower);
-    } else {
-      return isa::cvt_rn_f16x2_f32(upper, lower);
     }
   }
 };
