@@ -40,6 +40,33 @@ TEST(PtxReport, NamesTheCallersOfAHelperThatWasInlined) {
   EXPECT_TRUE(says(report, "helper.h:7, saxpy.cu:41, test.ptx:")) << report.text();
 }
 
+// What the wait for a store's source lacks is told as it is.
+TEST(PtxReport, TellsACommitFromAWaitThatIsMissing) {
+  const auto store_twice = [](const std::string& between) {
+    return report_of(
+        "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 ret; mov.u32 %r2, dyn;\n"
+        "st.shared.v4.u32 [%r2], {%r1,%r1,%r1,%r1}; fence.proxy.async.shared::cta;\n"
+        "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16;\n" +
+            between + "st.shared.u32 [%r2], 5; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret;",
+        kShared, {.shared_bytes = 16});
+  };
+  EXPECT_TRUE(store_twice("cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;\n").ok());
+  const sim::Report weak = store_twice("cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 1;\n");
+  EXPECT_TRUE(weak.has("write_while_read") && says(weak, "likely: no wait between the two covers the copy;"))
+      << weak.text();
+  const sim::Report none = store_twice("cp.async.bulk.wait_group.read 0;\n");
+  EXPECT_TRUE(none.has("write_while_read")) << none.text();
+}
+
+// A macro makes several places of one line.
+TEST(PtxReport, NamesALineOnce) {
+  const sim::Report report = report_of(
+      "ld.param.u64 %rd1, [out];\n.loc 1 41 3\n.loc 1 41 9, function_name $L__info_string0, inlined_at 1 41 3\n"
+      ".loc 2 7 5, function_name $L__info_string0, inlined_at 1 41 9\nst.global.u32 [%rd1+256], 1;\nret;",
+      ".file 1 \"/home/me/saxpy.cu\"\n.file 2 \"/home/me/helper.h\"\n");
+  EXPECT_TRUE(says(report, " helper.h:7, saxpy.cu:41, test.ptx:")) << report.text();
+}
+
 // LLVM counts on within inline assembly; the line is that of the statement, and counts again behind it.
 TEST(PtxReport, NamesTheStatementOfInlineAssembly) {
   const std::string files = ".file 1 \"/home/me/saxpy.py\"\n";
