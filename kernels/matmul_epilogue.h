@@ -104,53 +104,60 @@ struct FusedEpilogue {
   }
 
   // Changes `pairs` pairs, whose sums begin at number `first`. A step at a time for all of them, so that the
-  // instructions of steps which are left out are never fetched.
+  // instructions of steps which are left out are never fetched; one text for the three terms, since unrolled it
+  // is most of the kernel.
   template <class Out, std::uint32_t first, std::uint32_t pairs, class Sums>
   HEDDLE_DEVICE static void apply_panel(const Params& params, const OutputPanel& at, Sums& sums) {
     if (params.alpha != 1.0f) {
       HEDDLE_UNROLL
       for (std::uint32_t i = first; i < first + 2 * pairs; ++i) sums[i] *= params.alpha;
     }
-    if (params.c != nullptr) add_panel<Out, first, pairs>(params.c, params.c_pitch, params.beta, at, sums);
-    if (params.bias != nullptr) add_panel<Out, first, pairs>(params.bias, 0, 1.0f, at, sums);
-    if (params.activation == Activation::kRelu) {
-      HEDDLE_UNROLL
-      for (std::uint32_t i = first; i < first + 2 * pairs; ++i) sums[i] = sums[i] > 0.0f ? sums[i] : 0.0f;
-    } else if (params.activation != Activation::kNone) {
-      HEDDLE_UNROLL
-      for (std::uint32_t i = first; i < first + 2 * pairs; ++i) sums[i] = activate(params.activation, sums[i]);
-    }
-    if (params.residual != nullptr) {
-      add_panel<Out, first, pairs>(params.residual, params.residual_pitch, 1.0f, at, sums);
+    HEDDLE_NO_UNROLL
+    for (std::uint32_t term = 0; term < 3; ++term) {
+      if (term == 2) activate_panel<first, pairs>(params.activation, sums);
+      const void* const from = term == 0 ? params.c : term == 1 ? params.bias : params.residual;
+      const std::uint64_t pitch = term == 0 ? params.c_pitch : term == 1 ? 0 : params.residual_pitch;
+      if (from != nullptr) add_panel<Out, first, pairs>(from, pitch, term == 0 ? params.beta : 1.0f, at, sums);
     }
   }
 
  private:
-  template <class Out, std::uint32_t first, std::uint32_t pairs, class Sums>
-  HEDDLE_DEVICE static void add_panel(const void* from, std::uint64_t pitch, float factor, const OutputPanel& at,
-                                      Sums& sums) {
-    using Both = std::conditional_t<sizeof(Out) == 2, std::uint32_t, std::uint64_t>;
-    const Out* const origin = static_cast<const Out*>(from);
-    const bool is_paired = (pitch | at.n) % 2 == 0 && reinterpret_cast<std::uintptr_t>(from) % sizeof(Both) == 0;
-    if (is_paired) {
-      Both loaded[pairs];
+  template <std::uint32_t first, std::uint32_t pairs, class Sums>
+  HEDDLE_DEVICE static void activate_panel(Activation activation, Sums& sums) {
+    if (activation == Activation::kNone) return;
+    if (activation == Activation::kRelu) {
       HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < pairs; ++i) {
-        loaded[i] = 0;
-        if (at.has(i)) loaded[i] = isa::ld_global(reinterpret_cast<const Both*>(origin + at.offset(i, pitch)));
-      }
-      HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < 2 * pairs; ++i) {
-        sums[first + i] += factor * element_of<Out>(loaded[i / 2], i % 2);
-      }
+      for (std::uint32_t i = first; i < first + 2 * pairs; ++i) sums[i] = sums[i] > 0.0f ? sums[i] : 0.0f;
       return;
     }
     HEDDLE_UNROLL
+    for (std::uint32_t i = first; i < first + 2 * pairs; ++i) sums[i] = activate(activation, sums[i]);
+  }
+
+  // What is outside of the output counts as 0.
+  template <class Out, std::uint32_t first, std::uint32_t pairs, class Sums>
+  HEDDLE_DEVICE static void add_panel(const void* from, std::uint64_t pitch, float factor, const OutputPanel& at,
+                                      Sums& sums) {
+    using One = std::conditional_t<sizeof(Out) == 2, std::uint16_t, std::uint32_t>;
+    using Both = std::conditional_t<sizeof(Out) == 2, std::uint32_t, std::uint64_t>;
+    const One* const origin = static_cast<const One*>(from);
+    const bool is_paired = (pitch | at.n) % 2 == 0 && reinterpret_cast<std::uintptr_t>(from) % sizeof(Both) == 0;
+    Both loaded[pairs];
+    HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < pairs; ++i) {
+      loaded[i] = 0;
       if (!at.has(i)) continue;
-      const Out* const value = origin + at.offset(i, pitch);
-      sums[first + 2 * i] += factor * as_float(isa::ld_global(value));
-      if (at.has_second(i)) sums[first + 2 * i + 1] += factor * as_float(isa::ld_global(value + 1));
+      const One* const value = origin + at.offset(i, pitch);
+      if (is_paired) {
+        loaded[i] = isa::ld_global(reinterpret_cast<const Both*>(value));
+      } else {
+        loaded[i] = isa::ld_global(value);
+        if (at.has_second(i)) loaded[i] |= static_cast<Both>(isa::ld_global(value + 1)) << 8 * sizeof(One);
+      }
+    }
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < 2 * pairs; ++i) {
+      sums[first + i] += factor * element_of<Out>(loaded[i / 2], i % 2);
     }
   }
 };

@@ -21,12 +21,14 @@
 #define HEDDLE_HOST_DEVICE __host__ __device__ __forceinline__
 // Before a loop whose turns index registers: nvcc must unroll it.
 #define HEDDLE_UNROLL _Pragma("unroll")
+#define HEDDLE_NO_UNROLL _Pragma("unroll 1")
 #else
 #define HEDDLE_ON_CUDA 0
 #define HEDDLE_TARGET on_sim
 #define HEDDLE_DEVICE inline
 #define HEDDLE_HOST_DEVICE inline
 #define HEDDLE_UNROLL
+#define HEDDLE_NO_UNROLL
 #endif
 
 // A GPU build with HEDDLE_WATCHDOG set to a number of milliseconds reports and traps in waits that last
