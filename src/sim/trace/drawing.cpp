@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
-#include <regex>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -17,6 +17,25 @@ namespace {
 
 using machine::BarrierName;
 using machine::WaitKind;
+
+// Reads words and numbers from the start of a text.
+struct Reader {
+  std::string_view rest;
+
+  bool takes(std::string_view text) {
+    if (!rest.starts_with(text)) return false;
+    rest.remove_prefix(text.size());
+    return true;
+  }
+
+  std::optional<std::uint64_t> number() {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (error != std::errc{}) return std::nullopt;
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    return value;
+  }
+};
 
 // A load goes into a stage where the barrier that it tells is that of one.
 std::string copy_label(const AsyncRecord& operation, const BarrierRecord* told) {
@@ -444,24 +463,28 @@ void Drawing::resolve_causes() {
 }
 
 // A finding names warps as reports do: "block 2, mma, warps 4-7", "load, warp 0, lane 0"; where it names no
-// block, that of the line before is meant.
+// block, that of the last one named is meant.
 void Drawing::mark_involved() {
-  static const std::regex kWarps(
-      R"((?:block (?:(\d{1,9})|\((\d{1,9}),(\d{1,9}),(\d{1,9})\)), )?(?:[\w ]+, )?warps? (\d{1,4})(?:-(\d{1,4}))?)");
-  const auto number = [](const std::ssub_match& part) { return std::stoul(part.str()); };
-  const std::string& text = launch_.finding;
+  const std::string_view text = launch_.finding;
   const isa::Dim3 grid = recorder_.machine_.grid();
   std::optional<std::uint64_t> block;
-  for (auto found = std::sregex_iterator(text.begin(), text.end(), kWarps); found != std::sregex_iterator();
-       ++found) {
-    const std::smatch& match = *found;
-    if (match[1].matched) block = number(match[1]);
-    if (match[2].matched) block = number(match[2]) + grid.x * (number(match[3]) + grid.y * number(match[4]));
-    const std::uint64_t first = number(match[5]);
-    const std::uint64_t last = match[6].matched ? number(match[6]) : first;
-    for (Lane& lane : launch_.lanes) {
-      if (lane.kind != LaneKind::kWarp || (block && lane.cta != *block)) continue;
-      if (lane.warp >= first && lane.warp <= last) lane.is_involved = true;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    Reader words{text.substr(at)};
+    if (words.takes("block (")) {
+      const auto x = words.number();
+      const auto y = words.takes(",") ? words.number() : std::nullopt;
+      const auto z = words.takes(",") ? words.number() : std::nullopt;
+      if (x && y && z) block = *x + grid.x * (*y + grid.y * *z);
+    } else if (words.takes("block ")) {
+      if (const auto number = words.number()) block = number;
+    } else if (words.takes("warps ") || words.takes("warp ")) {
+      const auto first = words.number();
+      if (!first) continue;
+      const std::uint64_t last = words.takes("-") ? words.number().value_or(*first) : *first;
+      for (Lane& lane : launch_.lanes) {
+        if (lane.kind != LaneKind::kWarp || (block && lane.cta != *block)) continue;
+        if (lane.warp >= *first && lane.warp <= last) lane.is_involved = true;
+      }
     }
   }
 }
