@@ -20,15 +20,22 @@ function(heddle_add_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
   heddle_test_options(${name})
-  if(arg_LABELS MATCHES "explore|slow")
-    # Thousands of launches are worth optimising for.
+  if(arg_LABELS MATCHES "explore|slow" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    # Thousands of launches are worth optimising for; a share of them is not.
     target_compile_options(${name} PRIVATE -O2)
   else()
     heddle_reuse_precompiled(${name} heddle_test_precompiled)
   endif()
   heddle_test_program(${name} ${arg_LABELS})
+  # Long ones first, so that all cores are busy to the end.
+  set(cost 1)
+  if(arg_LABELS MATCHES "explore|slow")
+    set(cost 100)
+  elseif(arg_LABELS MATCHES "kernels")
+    set(cost 50)
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_LIST ${name}_names
-    PROPERTIES TIMEOUT ${arg_TIMEOUT})
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${cost})
   # A list does not survive as a value among PROPERTIES, so the labels are set once the tests are known.
   set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
   file(CONFIGURE OUTPUT "${labels_file}" @ONLY CONTENT
