@@ -45,7 +45,7 @@ TEST_P(MatmulSm100Layouts, KeepTheErrorBoundOnRandomData) {
 
 TEST_P(MatmulSm100Layouts, SizesMixedAreExactOnIntegers) {
   constexpr std::int64_t kSizes[] = {1, 7, 64, 128, 200, 256, 384, 520};
-  for (std::uint64_t i = 0; i < 9; ++i) {  // three kinds in three configurations
+  for (std::uint64_t i = 0; i < test::schedule_share(9); ++i) {  // three kinds in three configurations
     MatmulCase matmul{.problem = {.m = kSizes[(i + 2) % 8],
                                   .n = kSizes[(i * 3 + 1) % 8],
                                   .k = kSizes[(i * 5 + 3) % 8],

@@ -29,7 +29,7 @@ TEST_P(MatmulScaled, IsExactUnderTwentySchedulesInEachConfiguration) {
 
 TEST_P(MatmulScaled, KeepsTheErrorBoundOnRandomData) {
   for (const std::string& config : matmul_scaled_sm100_configs(GetParam())) {
-    for (std::uint64_t turn = 0; turn < 3; ++turn) {
+    for (std::uint64_t turn = 0; turn < test::schedule_share(3); ++turn) {
       MatmulScaledCase matmul = some_scaled_tiles(GetParam(), config, turn);
       matmul.data = MatmulData::kRandom;
       EXPECT_TRUE(runs_right(matmul, 8, turn));
@@ -40,7 +40,7 @@ TEST_P(MatmulScaled, KeepsTheErrorBoundOnRandomData) {
 TEST_P(MatmulScaled, SizesMixedAreExactOnIntegers) {
   constexpr std::int64_t kSizes[] = {1, 7, 64, 128, 200, 256, 384, 520};
   const std::vector<std::string> configs = matmul_scaled_sm100_configs(GetParam());
-  for (std::uint64_t i = 0; i < 8; ++i) {
+  for (std::uint64_t i = 0; i < test::schedule_share(8); ++i) {
     const std::int64_t k = kSizes[(i * 5 + 1) % 8];
     MatmulScaledCase matmul{.problem = {.m = kSizes[i],
                                         .n = kSizes[(i * 3) % 8],

@@ -23,7 +23,7 @@ TEST(MatmulSm100, SizesMixedAreExactOnIntegers) {
   constexpr std::int64_t kSizes[] = {1, 7, 64, 128, 200, 256, 384, 520};
   const std::vector<std::string> configs = matmul_sm100_configs();
   std::uint64_t turn = 0;
-  for (std::uint32_t shift = 0; shift < 9; ++shift) {
+  for (std::uint32_t shift = 0; shift < test::schedule_share(9); ++shift) {
     for (std::uint32_t i = 0; i < 8; ++i, ++turn) {
       MatmulCase matmul{.problem = {.m = kSizes[i],
                                     .n = kSizes[(i * 3 + shift) % 8],
@@ -50,7 +50,7 @@ TEST_P(MatmulSm100OfConfig, IsExactUnderRandomSchedules) {
 }
 
 TEST_P(MatmulSm100OfConfig, KeepsTheErrorBoundOnRandomData) {
-  for (std::uint64_t turn = 0; turn < 15; ++turn) {
+  for (std::uint64_t turn = 0; turn < test::schedule_share(15); ++turn) {
     MatmulCase matmul = some_tiles(GetParam(), turn);
     matmul.data = MatmulData::kRandom;
     EXPECT_TRUE(runs_right_on_sm100(matmul, 8, turn));

@@ -2,6 +2,7 @@
 //
 // The race checker against a naive one that keeps a full clock for each thread and every access ever made:
 // random kernels of loads, stores and barriers, and the same verdict at the same instruction.
+#include "../support/schedule_share.h"
 #include "race_kernels.h"
 
 #include <algorithm>
@@ -206,7 +207,8 @@ TEST(RaceChecker, AgreesWithFullClocksOnRandomKernels) {
   std::mt19937_64 random(20240817);
   int racy = 0;
   int clean = 0;
-  for (int program = 0; program < 6000; ++program) {
+  const int programs = static_cast<int>(test::schedule_share(6000));
+  for (int program = 0; program < programs; ++program) {
     const std::vector<Step> steps = random_program(random);
     Reference reference;
     const sim::LaunchOptions options{
@@ -220,8 +222,8 @@ TEST(RaceChecker, AgreesWithFullClocksOnRandomKernels) {
     ++(report.ok() ? clean : racy);
   }
   // Both kinds must be there, or the comparison says little.
-  EXPECT_GT(racy, 1000);
-  EXPECT_GT(clean, 1000);
+  EXPECT_GT(racy, programs / 6);
+  EXPECT_GT(clean, programs / 6);
 }
 
 }  // namespace
