@@ -24,6 +24,7 @@ endfunction()
 # library's own strings (GCC bug 105651); without HEDDLE_PRECOMPILE these warnings stay.
 function(heddle_show_precompiled target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${target} PRIVATE -fpch-preprocess -Wno-array-bounds -Wno-restrict)
+    target_compile_options(${target} PRIVATE -fpch-preprocess
+      -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
   endif()
 endfunction()

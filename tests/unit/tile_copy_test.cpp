@@ -138,7 +138,9 @@ TEST(TileCopy, TilesLieInSharedMemoryAsTheSwizzleSaysAlsoOutOfBounds) {
       }
     }
   }
-  if (test::is_whole()) EXPECT_GT(boxes, 1000);
+  if (test::is_whole()) {
+    EXPECT_GT(boxes, 1000);
+  }
 }
 
 TEST(TileCopy, BoxNarrowerThanItsSwizzleKeepsThePitchOfTheSpan) {
