@@ -187,15 +187,11 @@ struct AttentionSm90 {
     Step step = steps.first();
 
     auto q = rings.q.acquire_consumer();
-    auto first_keys = rings.k.acquire_consumer();
-    auto first_turn = turns.wait();
-    auto first_scoring = scores.multiply(queries(shared, q.index(), warpgroup), keys(shared, first_keys.index()));
-    std::move(first_turn).pass_if(!is_last_in_turn || !steps.is_last(step));
-    auto& first_scores = std::move(first_scoring).wait();
-    std::move(first_keys).release_elected();
-    mask(first_scores, params, step, warpgroup);
-    softmax.weigh(first_scores, params.factor);
-    auto weights = to_operand<T>(first_scores);
+    auto& first = first_scores(shared, rings, turns, scores, queries(shared, q.index(), warpgroup),
+                               !is_last_in_turn || !steps.is_last(step));
+    mask(first, params, step, warpgroup);
+    softmax.weigh(first, params.factor);
+    auto weights = to_operand<T>(first);
     output.fill(0.0f);
 
     Step before = step;
@@ -232,12 +228,32 @@ struct AttentionSm90 {
       weights = to_operand<T>(s);
     }
     std::move(q).release_elected();
+    store(params, stores, last_values(shared, rings, output, weights), softmax, before, warpgroup);
+    stores.drain();
+  }
+
+  // The scores of the first step, beside which nothing else is multiplied.
+  template <class Queries>
+  HEDDLE_DEVICE static Scores& first_scores(Shared& shared, Rings& rings, Turns& turns,
+                                            WgmmaSums<kScoreShape>& scores, const Queries& q, bool passes_turn) {
+    auto k = rings.k.acquire_consumer();
+    auto turn = turns.wait();
+    auto scoring = scores.multiply(q, keys(shared, k.index()));
+    std::move(turn).pass_if(passes_turn);
+    auto& values = std::move(scoring).wait();
+    std::move(k).release_elected();
+    return values;
+  }
+
+  // The sums with the values of the last step.
+  template <class Weights>
+  HEDDLE_DEVICE static Output& last_values(Shared& shared, Rings& rings, WgmmaSums<kOutputShape>& output,
+                                           Weights& weights) {
     auto v = rings.v.acquire_consumer();
     auto adding = output.multiply_add(weights, values(shared, v.index()));
-    auto& o = std::move(adding).wait();
+    auto& sums = std::move(adding).wait();
     std::move(v).release_elected();
-    store(params, stores, o, softmax, before, warpgroup);
-    stores.drain();
+    return sums;
   }
 
   HEDDLE_DEVICE static auto queries(Shared& shared, std::uint32_t stage, std::uint32_t warpgroup) {
@@ -322,7 +338,8 @@ struct AttentionSm90 {
       const std::int32_t query = first_query + static_cast<std::int32_t>(Output::row(2 * i));
       if (query >= params.extents.queries) continue;
       const auto head = static_cast<std::uint64_t>(step.batch * params.extents.heads + step.head);
-      isa::st_global(&params.lse[head * static_cast<std::uint64_t>(params.extents.queries) + query],
+      isa::st_global(&params.lse[head * static_cast<std::uint64_t>(params.extents.queries) +
+                                 static_cast<std::uint64_t>(query)],
                      kLn2 * softmax.log2_sum(i, sums[i], params.factor, sink));
     }
   }
