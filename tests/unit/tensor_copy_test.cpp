@@ -70,7 +70,9 @@ TEST(BoxCopy, StoresAsTheReferenceDoesAndTouchesNothingElse) {
     }
     ASSERT_TRUE(same(memory.content, expected)) << test;
   }
-  EXPECT_EQ(seen.size(), 5u * 4 * 5) << "ranks x element sizes x swizzles";
+  if (test::is_whole()) {
+    EXPECT_EQ(seen.size(), 5u * 4 * 5) << "ranks x element sizes x swizzles";
+  }
 }
 
 TEST(BoxCopy, PackedHalvesOfBytesLoadAsTheirBytesDo) {
