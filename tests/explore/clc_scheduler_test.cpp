@@ -21,7 +21,7 @@ std::uint32_t explore() {
   };
   for (std::uint32_t tiles = 1; tiles <= 12; ++tiles) {
     for (const std::uint32_t clusters : {1u, 2u, 3u, 5u, 8u, 16u}) {
-      if (clusters * size <= 16) run({tiles, 1 + tiles % 3}, clusters * size, schedule_share(5));
+      if (clusters * size <= 16) run({tiles, 1 + tiles % 3}, clusters * size, is_whole() ? 5 : 1);
     }
   }
   for (const std::uint32_t clusters : {1u, 4u, 16u}) {
