@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_bench.h"
 
-#include "matmul_families.h"
+#include "matmul/host/matmul_families.h"
+#include "matmul/host/matmul_sm90_plan.h"
+#include "matmul/host/matmul_tune_file.h"
 #include "matmul_search.h"
 #include "matmul_session.h"
-#include "matmul_sm90_plan.h"
-#include "matmul_tune_file.h"
 
 #include <heddle/host/error.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_search.h"
 
-#include "matmul_sm90_plan.h"
+#include "matmul/host/matmul_sm90_plan.h"
 
 #include <fmt/format.h>
 

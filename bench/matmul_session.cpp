@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_session.h"
 
+#include "matmul/host/matmul_families.h"
 #include "matmul_bench_kernels.h"
-#include "matmul_families.h"
 
 #include <heddle/host/error.h>
 

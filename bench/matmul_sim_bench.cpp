@@ -2,7 +2,7 @@
 //
 // How long whole Blackwell matmuls take in the simulated SM, all bookkeeping on: seconds, and multiply-adds a
 // second.
-#include "matmul_families.h"
+#include "matmul/host/matmul_families.h"
 
 #include <benchmark/benchmark.h>
 

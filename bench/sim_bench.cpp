@@ -2,7 +2,7 @@
 //
 // How fast the simulated SM is on this machine: thread switches, instructions, bytes through the copy engine.
 // The counters are what to read; all bookkeeping is on unless a name says otherwise.
-#include "tile_copy_host.h"
+#include "tile_copy/tile_copy_host.h"
 
 #include <heddle/host/tensor_map.h>
 #include <heddle/isa/fence.h>

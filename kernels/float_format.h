@@ -4,7 +4,7 @@
 // made of; it shares nothing with the conversions that kernels use.
 #pragma once
 
-#include "matmul_element.h"
+#include "matmul/api/matmul_element.h"
 
 #include <algorithm>
 #include <cmath>

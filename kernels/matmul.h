@@ -12,8 +12,8 @@
 #pragma once
 
 #include "devices.h"
-#include "matmul_problem.h"
-#include "matmul_scaled_problem.h"
+#include "matmul/api/matmul_problem.h"
+#include "matmul/api/matmul_scaled_problem.h"
 
 #include <heddle/host/device_id.h>
 #include <heddle/host/run_options.h>

@@ -129,7 +129,7 @@ uint64_t heddle_report_instructions(const heddle_report* report);
 void heddle_report_free(heddle_report* report);
 
 /* Matmuls, where heddle was built with its kernels: out = alpha * A * B + beta * out + bias, as
- * kernels/matmul_problem.h has it. Sizes, pitches and strides in elements. */
+ * kernels/matmul/api/matmul_problem.h has it. Sizes, pitches and strides in elements. */
 typedef struct {
   int64_t m;
   int64_t n;

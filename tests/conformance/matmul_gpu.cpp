@@ -5,9 +5,9 @@
 // paddings must stay so. Without a GPU it is skipped (status 77).
 //
 //   conformance_matmul [shapes] [largest extent]
-#include "matmul_families.h"
-#include "matmul_reference.h"
-#include "matmul_sm90_plan.h"
+#include "matmul/host/matmul_families.h"
+#include "matmul/host/matmul_sm90_plan.h"
+#include "matmul/reference/matmul_reference.h"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 // The tile copy on a GPU and in the simulated SM, bytes compared: every number of stages, consumer warps,
 // cluster size, swizzle and rank, and random boxes that reach outside of their tensors. Without a GPU it is
 // skipped (status 77).
-#include "tile_copy_host.h"
+#include "tile_copy/tile_copy_host.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One instance of the matmul with scales of blocks.
-#include "matmul_sm100_blockwise_fp8.h"
-#include "matmul_sm100_scaled_configs.h"
+#include "matmul/device/matmul_sm100_blockwise_fp8.h"
+#include "matmul/host/matmul_sm100_scaled_configs.h"
 
 namespace heddle::inline HEDDLE_TARGET {
 

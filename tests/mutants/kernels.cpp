@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels.h"
 
-#include "matmul_families.h"
-#include "matmul_reference.h"
-#include "matmul_scaled_reference.h"
-#include "matmul_sm100_host.h"
-#include "matmul_sm100_scaled_host.h"
-#include "tile_copy_host.h"
+#include "matmul/host/matmul_families.h"
+#include "matmul/host/matmul_sm100_host.h"
+#include "matmul/host/matmul_sm100_scaled_host.h"
+#include "matmul/reference/matmul_reference.h"
+#include "matmul/reference/matmul_scaled_reference.h"
+#include "tile_copy/tile_copy_host.h"
 
 #include <cstdio>
 #include <vector>

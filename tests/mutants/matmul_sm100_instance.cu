@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One instance of the Blackwell matmul: a pair of SMs with cluster launch control.
-#include "matmul_sm100_configs.h"
+#include "matmul/host/matmul_sm100_configs.h"
 
 #include <string_view>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One instance of the Hopper matmul: two CTAs with multicast, warpgroups that share a tile.
-#include "matmul_sm90_launch.h"
+#include "matmul/device/matmul_sm90_launch.h"
 
 namespace heddle::inline HEDDLE_TARGET {
 

@@ -2,11 +2,11 @@
 //
 // Kernels of this repository as nvcc compiles them, in the simulated SM: the results are those of the same
 // kernels as C++, under several schedules, and there is nothing to report.
-#include "matmul_families.h"
-#include "matmul_reference.h"
-#include "matmul_sm100_scaled_host.h"
+#include "matmul/host/matmul_families.h"
+#include "matmul/host/matmul_sm100_scaled_host.h"
+#include "matmul/reference/matmul_reference.h"
 #include "module_file.h"
-#include "tile_copy_host.h"
+#include "tile_copy/tile_copy_host.h"
 
 #include <gtest/gtest.h>
 

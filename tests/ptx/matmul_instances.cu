@@ -2,7 +2,7 @@
 //
 // The small instances of the Hopper matmul, which the library compiles for the simulated SM only, as nvcc makes
 // them: one of each form.
-#include "matmul_sm90_launch.h"
+#include "matmul/device/matmul_sm90_launch.h"
 
 namespace heddle::inline HEDDLE_TARGET {
 

@@ -3,10 +3,10 @@
 // Instances of the Blackwell matmuls as nvcc makes them: each kind of input in one of the configurations, one SM
 // and pairs, static and from cluster launch control, with and without a fused epilogue, 64 rows; other layouts of
 // the operands; blockwise FP8; and the sum of a split K.
-#include "matmul_sm100_blockwise_fp8.h"
-#include "matmul_sm100_configs.h"
-#include "matmul_sm100_scaled_configs.h"
-#include "split_k_reduce.h"
+#include "matmul/device/matmul_sm100_blockwise_fp8.h"
+#include "matmul/device/split_k_reduce.h"
+#include "matmul/host/matmul_sm100_configs.h"
+#include "matmul/host/matmul_sm100_scaled_configs.h"
 
 #include <string_view>
 

@@ -3,11 +3,11 @@
 // Matmuls to test with, and running them in the simulated SM against the reference.
 #pragma once
 
-#include "matmul_families.h"
-#include "matmul_scaled_reference.h"
-#include "matmul_sm100_host.h"
-#include "matmul_sm100_scaled_host.h"
-#include "matmul_sm90_plan.h"
+#include "matmul/host/matmul_families.h"
+#include "matmul/host/matmul_sm100_host.h"
+#include "matmul/host/matmul_sm100_scaled_host.h"
+#include "matmul/host/matmul_sm90_plan.h"
+#include "matmul/reference/matmul_scaled_reference.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

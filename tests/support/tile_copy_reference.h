@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tile_copy_host.h"
+#include "tile_copy/tile_copy_host.h"
 
 namespace heddle {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The reference that matmuls are judged by: its formats against the library's, and what it calls wrong.
-#include "matmul_scaled_reference.h"
+#include "matmul/reference/matmul_scaled_reference.h"
 
 #include <heddle/tile/element.h>
 

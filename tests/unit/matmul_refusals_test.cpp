@@ -4,8 +4,8 @@
 // was. The same for matmuls with scales.
 #include "device_answers.h"
 #include "matmul.h"
-#include "matmul_families.h"
-#include "matmul_scaled_reference.h"
+#include "matmul/host/matmul_families.h"
+#include "matmul/reference/matmul_scaled_reference.h"
 
 #include <heddle/host/error.h>
 

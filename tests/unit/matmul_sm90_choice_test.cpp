@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the library chooses where the caller names no configuration.
-#include "generated/matmul_sm90_model.h"
-#include "matmul_choice_cache.h"
-#include "matmul_sm90_cost.h"
-#include "matmul_sm90_instances.h"
+#include "matmul/device/matmul_sm90_instances.h"
+#include "matmul/host/generated/matmul_sm90_model.h"
+#include "matmul/host/matmul_choice_cache.h"
+#include "matmul/host/matmul_sm90_cost.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is refused before a launch, and how: no GPU is needed to say so.
-#include "matmul_sm90_plan.h"
+#include "matmul/host/matmul_sm90_plan.h"
 
 #include <heddle/host/error.h>
 

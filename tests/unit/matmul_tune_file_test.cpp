@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The file of tuned choices: what it says is taken, and what breaks its rules is refused with the line.
-#include "matmul_tune_file.h"
+#include "matmul/host/matmul_tune_file.h"
 
 #include <heddle/host/error.h>
 

@@ -16,7 +16,7 @@
 
 #include "../support/schedule_share.h"
 #include "../support/tile_copy_reference.h"
-#include "tile_copy_host.h"
+#include "tile_copy/tile_copy_host.h"
 
 namespace heddle {
 namespace {

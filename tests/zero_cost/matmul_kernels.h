@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The main loop of the Hopper matmul (kernels/matmul_sm90.h: 128 x 256 x 64, 4 stages, clusters of 2), reduced to
-// one tile: what both versions share, so that they differ only in how a stage is handed over.
+// The main loop of the Hopper matmul (kernels/matmul/device/matmul_sm90.h: 128 x 256 x 64, 4 stages, clusters of
+// 2), reduced to one tile: what both versions share, so that they differ only in how a stage is handed over.
 #pragma once
 
 #include <heddle/isa/cluster.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "devices.h"
-#include "tile_copy_host.h"
+#include "tile_copy/tile_copy_host.h"
 
 #include <heddle/host/device_id.h>
 #include <heddle/host/run_options.h>

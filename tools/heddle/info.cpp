@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
 #include "device.h"
-#include "tile_copy.h"
+#include "tile_copy/tile_copy.h"
 
 #include <heddle/kernel/shared_memory.h>
 #include <heddle/version.h>

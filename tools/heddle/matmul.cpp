@@ -4,7 +4,7 @@
 #include "commands.h"
 
 #include "matmul.h"
-#include "matmul_scaled_reference.h"
+#include "matmul/reference/matmul_scaled_reference.h"
 #include "progress.h"
 
 #include <heddle/host/error.h>

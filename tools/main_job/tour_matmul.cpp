@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tour_matmul.h"
 
-#include "matmul_on_device.h"
-#include "matmul_sm100_launch.h"
+#include "matmul/device/matmul_sm100_launch.h"
+#include "matmul/host/matmul_on_device.h"
 
 namespace heddle::tool {
 

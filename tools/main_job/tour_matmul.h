@@ -4,7 +4,7 @@
 #pragma once
 
 #include <heddle/host/run_options.h>
-#include <matmul_reference.h>
+#include <matmul/reference/matmul_reference.h>
 
 namespace heddle::tool {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_sm100_block_scaled.h"
 
-#include "matmul_families.h"
-#include "matmul_on_device.h"
+#include "matmul/host/matmul_families.h"
+#include "matmul/host/matmul_on_device.h"
 #include "matmul_sm100_scaled_launch.h"
 
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_sm90_plan.h"
 
+#include "matmul/device/matmul_sm90_instances.h"
 #include "matmul_checks.h"
-#include "matmul_sm90_instances.h"
 
 #include <fmt/format.h>
 

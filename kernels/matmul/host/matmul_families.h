@@ -4,8 +4,8 @@
 // call those; see matmul.h. Target::kCuda exists only in programs that were built with nvcc.
 #pragma once
 
-#include "matmul_problem.h"
-#include "matmul_scaled_problem.h"
+#include "matmul/api/matmul_problem.h"
+#include "matmul/api/matmul_scaled_problem.h"
 
 #include <heddle/host/run_options.h>
 #include <heddle/isa/gpu_list.h>

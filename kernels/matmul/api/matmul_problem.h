@@ -12,8 +12,8 @@
 // Not every architecture has a kernel for every problem; one that has none is refused with an InputError.
 #pragma once
 
+#include "activation.h"
 #include "matmul_element.h"
-#include "matmul_epilogue.h"
 
 #include <cstdint>
 #include <string>

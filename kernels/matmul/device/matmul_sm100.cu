@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matmul_families.h"
-#include "matmul_on_device.h"
+#include "matmul/host/matmul_families.h"
+#include "matmul/host/matmul_on_device.h"
 #include "matmul_sm100_launch.h"
 #include "split_k_reduce.h"
 

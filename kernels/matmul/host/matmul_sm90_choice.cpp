@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which instance, order of tiles and parts of K a problem gets where the caller names none.
+#include "matmul/device/matmul_sm90_instances.h"
 #include "matmul_choice_cache.h"
 #include "matmul_sm90_cost.h"
-#include "matmul_sm90_instances.h"
 #include "matmul_sm90_plan.h"
 #include "matmul_tune_file.h"
 

@@ -3,7 +3,7 @@
 // The configurations of the Blackwell matmuls with scales that the library holds.
 #pragma once
 
-#include "matmul_sm100_parts.h"
+#include "matmul/device/matmul_sm100_parts.h"
 
 namespace heddle::inline HEDDLE_TARGET {
 

@@ -3,8 +3,8 @@
 // What the hosts of all Blackwell matmuls need for a launch: tensor maps of matrices, the target of C, the tiles.
 #pragma once
 
-#include "matmul_on_device.h"
-#include "matmul_sm100_host.h"
+#include "matmul/host/matmul_on_device.h"
+#include "matmul/host/matmul_sm100_host.h"
 #include "matmul_sm100_parts.h"
 
 #include <heddle/host/error.h>

@@ -3,8 +3,8 @@
 // From a plan to a launch. The kernels of each kind of multiplication have source files of their own.
 #pragma once
 
-#include "matmul_sm100_configs.h"
-#include "matmul_sm100_host.h"
+#include "matmul/host/matmul_sm100_configs.h"
+#include "matmul/host/matmul_sm100_host.h"
 #include "matmul_sm100_maps.h"
 
 #include <array>

@@ -3,8 +3,8 @@
 // Matmuls with scales, their data, and what their outputs must be: as matmul_reference.h.
 #pragma once
 
+#include "matmul/api/matmul_scaled_problem.h"
 #include "matmul_reference.h"
-#include "matmul_scaled_problem.h"
 
 #include <random>
 

@@ -4,7 +4,7 @@
 // 2026-11-16, CUDA 13000.
 #pragma once
 
-#include "matmul_sm90_cost.h"
+#include "matmul/host/matmul_sm90_cost.h"
 
 namespace heddle {
 

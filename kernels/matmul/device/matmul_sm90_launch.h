@@ -4,9 +4,9 @@
 // launches_of_group; matmul_sm90.cu puts the parts together.
 #pragma once
 
-#include "matmul_on_device.h"
+#include "matmul/host/matmul_on_device.h"
+#include "matmul/host/matmul_sm90_plan.h"
 #include "matmul_sm90_instances.h"
-#include "matmul_sm90_plan.h"
 
 #include <heddle/host/tensor_map.h>
 #include <heddle/isa/device.h>

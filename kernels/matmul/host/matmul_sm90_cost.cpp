@@ -2,7 +2,7 @@
 #include "matmul_sm90_cost.h"
 
 #include "generated/matmul_sm90_model.h"
-#include "matmul_sm90_instances.h"
+#include "matmul/device/matmul_sm90_instances.h"
 
 #include <algorithm>
 #include <array>

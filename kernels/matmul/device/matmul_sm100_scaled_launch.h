@@ -3,9 +3,9 @@
 // From a plan to a launch, for the Blackwell matmuls with scales.
 #pragma once
 
+#include "matmul/host/matmul_sm100_scaled_configs.h"
+#include "matmul/host/matmul_sm100_scaled_host.h"
 #include "matmul_sm100_maps.h"
-#include "matmul_sm100_scaled_configs.h"
-#include "matmul_sm100_scaled_host.h"
 
 namespace heddle::inline HEDDLE_TARGET {
 

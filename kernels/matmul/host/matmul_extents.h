@@ -4,7 +4,7 @@
 // kernels can do as MatmulRules; everything else is the same for all.
 #pragma once
 
-#include "matmul_problem.h"
+#include "matmul/api/matmul_problem.h"
 
 #include <heddle/isa/gpu_list.h>
 

@@ -3,7 +3,7 @@
 // The configurations of the Blackwell matmul that the library holds.
 #pragma once
 
-#include "matmul_sm100.h"
+#include "matmul/device/matmul_sm100.h"
 
 namespace heddle::inline HEDDLE_TARGET {
 

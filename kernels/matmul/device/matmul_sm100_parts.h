@@ -4,7 +4,7 @@
 // the CTAs that share them, and how accumulators leave tensor memory. matmul_sm100_frame.h puts them together.
 #pragma once
 
-#include "matmul_element.h"
+#include "matmul/api/matmul_element.h"
 
 #include <heddle/isa/instruction_descriptor.h>
 #include <heddle/isa/memory.h>

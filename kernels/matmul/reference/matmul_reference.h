@@ -11,7 +11,7 @@
 #pragma once
 
 #include "float_format.h"
-#include "matmul_problem.h"
+#include "matmul/api/matmul_problem.h"
 
 #include <cstdint>
 #include <functional>

@@ -8,7 +8,7 @@
 // which keeps either of them.
 #pragma once
 
-#include "matmul_element.h"
+#include "matmul/api/matmul_element.h"
 #include "matmul_epilogue.h"
 
 #include <heddle/isa/arch.h>

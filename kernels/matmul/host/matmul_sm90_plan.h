@@ -4,8 +4,8 @@
 // targets.
 #pragma once
 
+#include "matmul/api/matmul_problem.h"
 #include "matmul_extents.h"
-#include "matmul_problem.h"
 
 #include <string>
 #include <string_view>

@@ -5,7 +5,7 @@
     bench/matmul_shapes.py tuning 1000 > tuning.txt
     matmul_bench --sweep --shapes tuning.txt --seconds 340 --json sweep.json
     gzip -9 -n sweep.json
-    kernels/generated/fit_matmul_sm90.py sweep.json.gz kernels/generated/matmul_sm90_model.h
+    kernels/matmul/host/generated/fit_matmul_sm90.py sweep.json.gz kernels/matmul/host/generated/matmul_sm90_model.h
 
 docs/results/matmul_h200_sweep.json.gz is such a report, without what takes twice as long as the best. Needs numpy and scipy. The model is described in matmul_sm90_cost.h, and matmul_sm90_cost.cpp has the same arithmetic. It is
 a formula with fitted constants, times what the formula missed at shapes nearby. Prints how much slower the model's choices
@@ -249,7 +249,7 @@ def write(path, report, x, instances, data, errors, is_kept, final):
     shapes = report["shapes"]
     lines = ["// SPDX-License-Identifier: Apache-2.0", "//",
              f"// Made by fit_matmul_sm90.py from {len(data.us)} times of {len(shapes)} shapes on one {report['gpu']},",
-             f"// {report['date']}, CUDA {report['runtime_cuda']}.", "#pragma once", "", '#include "matmul_sm90_cost.h"', "",
+             f"// {report['date']}, CUDA {report['runtime_cuda']}.", "#pragma once", "", '#include "matmul/host/matmul_sm90_cost.h"', "",
              "namespace heddle {", "", "inline constexpr MatmulSm90Costs kMatmulSm90Costs{"]
     for name in GLOBALS:
         lines.append(f"    .{name} = {v[name]:.6g},")

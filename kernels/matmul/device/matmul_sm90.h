@@ -11,7 +11,7 @@
 // while the next tile is multiplied.
 #pragma once
 
-#include "matmul_element.h"
+#include "matmul/api/matmul_element.h"
 #include "matmul_epilogue.h"
 
 #include <heddle/isa/entry.h>

@@ -3,8 +3,8 @@
 // How a Blackwell matmul with scales is run. The same for both targets.
 #pragma once
 
-#include "matmul_problem.h"
-#include "matmul_scaled_problem.h"
+#include "matmul/api/matmul_problem.h"
+#include "matmul/api/matmul_scaled_problem.h"
 
 #include <cstddef>
 #include <cstdint>

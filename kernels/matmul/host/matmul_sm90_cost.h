@@ -15,8 +15,8 @@
 // constants are made by generated/fit_matmul_sm90.py, which has the same arithmetic, from times of an H200.
 #pragma once
 
-#include "matmul_problem.h"
-#include "matmul_sm90.h"
+#include "matmul/api/matmul_problem.h"
+#include "matmul/device/matmul_sm90.h"
 
 namespace heddle {
 

@@ -3,8 +3,8 @@
 // How a Blackwell matmul is run. The same for both targets.
 #pragma once
 
+#include "matmul/api/matmul_problem.h"
 #include "matmul_extents.h"
-#include "matmul_problem.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -13,7 +13,8 @@
 // PlainEpilogue does not.
 #pragma once
 
-#include "matmul_element.h"
+#include "matmul/api/activation.h"
+#include "matmul/api/matmul_element.h"
 
 #include <heddle/isa/math.h>
 #include <heddle/isa/memory.h>
@@ -21,13 +22,6 @@
 #include <heddle/tile/convert.h>
 
 #include <type_traits>
-
-namespace heddle {
-
-// Gelu is its usual approximation, by a hyperbolic tangent.
-enum class Activation : std::uint8_t { kNone, kRelu, kGelu, kSilu };
-
-}  // namespace heddle
 
 namespace heddle::inline HEDDLE_TARGET {
 
