@@ -4,6 +4,7 @@
 #include "gpus.h"
 #include "matmul_checks.h"
 #include "matmul_families.h"
+#include "matmul_grouped_plan.h"
 #include "matmul_sm100_host.h"
 #include "matmul_sm100_scaled_host.h"
 #include "matmul_sm90_plan.h"
@@ -70,6 +71,11 @@ void check_scaled(const MatmulScaledProblem& problem, const DeviceId& device) {
               name_of(problem.format), device.name()));
 }
 
+void check_grouped(const DeviceId& device) {
+  require(device.arch == Arch::kSm90,
+          fmt::format("the device is {}; grouped matmuls are for sm90, and sim:sm90 would pass", device.name()));
+}
+
 }  // namespace
 
 RunOutcome matmul(const MatmulProblem& problem, const MatmulTensors& tensors, const DeviceId& device,
@@ -92,6 +98,28 @@ RunOutcome matmul_scaled(const MatmulScaledProblem& problem, const MatmulScaledT
   if (!device.is_gpu()) return matmul_scaled_sm100<Target::kSim>(problem, tensors, run);
   if constexpr (kHasSm100) return matmul_scaled_sm100<Target::kCuda>(problem, tensors, run);
   refuse(device.name(), device.arch);
+}
+
+RunOutcome matmul_grouped(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors,
+                          const DeviceId& device, const RunOptions& options) {
+  check_grouped(device);
+  const RunOptions run = on(device, options);
+  if (!device.is_gpu()) return matmul_grouped_sm90<Target::kSim>(problem, tensors, run);
+  if constexpr (kHasSm90) return matmul_grouped_sm90<Target::kCuda>(problem, tensors, run);
+  refuse(device.name(), device.arch);
+}
+
+void matmul_grouped(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors, void* stream) {
+  if constexpr (kHasSm90) {
+    enqueue_matmul_grouped_sm90<Target::kCuda>(problem, tensors, stream);
+  } else {
+    enqueue_matmul_grouped_sm90<Target::kSim>(problem, tensors, stream);  // which refuses
+  }
+}
+
+std::vector<std::string> matmul_grouped_configs(const DeviceId& device) {
+  check_grouped(device);
+  return matmul_grouped_sm90_configs(!device.is_gpu());
 }
 
 void matmul(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {

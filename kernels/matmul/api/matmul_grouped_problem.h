@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Grouped matmuls, as a mixture of experts has them: every group of rows of A is multiplied by a B of its own,
+//
+//   out[rows of g] = A[rows of g] * B[g]
+//
+// A is [M, K], B is [groups, N, K] and out is [M, N], row-major, all bf16 with sums in float. Which rows are a
+// group's is known on the device only, in one number for each group:
+//
+//   kEnds    groups follow one another without gaps, and the number is where the group ends: rows from the end of
+//            the group before, or 0, up to it. Rows from the last end on are in no group.
+//   kCounts  every group has a place of M / groups rows, and the number is how many of them it has, from the
+//   first
+//            on.
+//
+// Rows in no group are neither stored nor, by what they hold, of influence on others. Nobody checks the numbers
+// before the kernel reads them: an end before that of the group before it makes its group empty, one beyond M
+// counts as M, a count beyond the place as the whole place, and negative numbers as 0. No number makes the kernel
+// read or write outside of its tensors.
+//
+//   MatmulGroupedProblem problem{.groups = 8, .m = 8192, .n = 14336, .k = 4096};
+//   matmul_grouped(problem, {.a = a, .b = b, .group_rows = ends, .out = out}, stream);
+#pragma once
+
+#include "matmul_element.h"
+
+#include <cstdint>
+#include <string>
+
+namespace heddle {
+
+enum class GroupRows : std::uint8_t { kEnds, kCounts };
+
+// Sizes and pitches in elements. A size may be 0, but not k.
+struct MatmulGroupedProblem {
+  std::int64_t groups = 0;
+  std::int64_t m = 0;  // rows of A and of out, in all
+  std::int64_t n = 0;  // a multiple of 8
+  std::int64_t k = 0;
+  GroupRows rows = GroupRows::kEnds;
+  MatmulElement out_type = MatmulElement::kBf16;  // or fp16, or fp32
+  std::int64_t a_pitch = 0;  // from one row to the next; 0: rows follow one another. Rows start on 16 bytes
+  std::int64_t b_pitch = 0;
+  std::int64_t out_pitch = 0;
+  std::int64_t b_group_stride = 0;  // from one group's B to the next; 0: they follow one another
+  std::int64_t expected_rows = 0;   // of a group, to choose a configuration by; 0: all rows divided by the groups
+  bool is_dependent = true;         // on a GPU: may start while the kernel before it in the stream still runs
+  std::string config = {};          // a name from matmul_grouped_configs(); empty: chosen
+};
+
+// All in the memory of the device, or all in the host's: see matmul_grouped().
+struct MatmulGroupedTensors {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const std::int32_t* group_rows = nullptr;  // a number for each group
+  void* out = nullptr;
+};
+
+const char* name_of(GroupRows rows);
+
+}  // namespace heddle

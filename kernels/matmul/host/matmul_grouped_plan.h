@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a grouped matmul is run, and what the kernels of each target offer to matmul_grouped(). Target::kCuda
+// exists only in programs that were built with nvcc.
+#pragma once
+
+#include "matmul/api/matmul_grouped_problem.h"
+
+#include <heddle/host/run_options.h>
+#include <heddle/isa/target.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+struct MatmulGroupedPlan {
+  std::uint32_t instance = 0;  // index in kMatmulGroupedInstances
+  std::uint64_t a_pitch = 0;
+  std::uint64_t b_pitch = 0;
+  std::uint64_t out_pitch = 0;
+  std::uint64_t b_group_stride = 0;
+  std::size_t a_bytes = 0;
+  std::size_t b_bytes = 0;
+  std::size_t out_bytes = 0;  // 0: there is nothing to do
+  std::size_t group_rows_bytes = 0;
+};
+
+// Throws InputError for what cannot be run.
+MatmulGroupedPlan plan_matmul_grouped(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors,
+                                      bool is_simulated);
+
+// Beyond that, for tensors that the device reads where they are.
+void check_alignment(const MatmulGroupedTensors& tensors);
+
+// The configurations by name.
+std::vector<std::string> matmul_grouped_sm90_configs(bool is_simulated);
+
+// Tensors in host memory. A run that ends with a report has written nothing.
+template <Target target>
+RunOutcome matmul_grouped_sm90(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors,
+                               const RunOptions& options);
+// Tensors in the memory of the current GPU, in a stream of it. The simulated SM has neither, and refuses.
+template <Target target>
+void enqueue_matmul_grouped_sm90(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors,
+                                 void* stream);
+
+template <>
+RunOutcome matmul_grouped_sm90<Target::kSim>(const MatmulGroupedProblem&, const MatmulGroupedTensors&,
+                                             const RunOptions&);
+template <>
+RunOutcome matmul_grouped_sm90<Target::kCuda>(const MatmulGroupedProblem&, const MatmulGroupedTensors&,
+                                              const RunOptions&);
+template <>
+void enqueue_matmul_grouped_sm90<Target::kSim>(const MatmulGroupedProblem&, const MatmulGroupedTensors&, void*);
+template <>
+void enqueue_matmul_grouped_sm90<Target::kCuda>(const MatmulGroupedProblem&, const MatmulGroupedTensors&, void*);
+
+}  // namespace heddle
