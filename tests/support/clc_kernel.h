@@ -60,7 +60,7 @@ struct ClcWalk {
 
   void note(const TileWork& work) const {
     const std::uint32_t cta = isa::ctaid().x + isa::nctaid().x * isa::ctaid().y;
-    if (isa::laneid() == 0) (*log)[{cta, isa::warp_idx()}].push_back(work);
+    if (isa::laneid() == 0) (*log)[{cta, isa::tid_x() / 32}].push_back(work);
   }
 
   void operator()(Shared& shared) const {

@@ -108,7 +108,7 @@ TEST(NamedBarrier, SyncthreadsDoesNotWaitForThreadsThatHaveExited) {
       std::uint32_t passed = 0;
       const sim::Report report =
           run_kernel<Shared>({.threads = threads, .schedule = schedule}, [&](Shared& shared) {
-            const bool leaves = isa::laneid() == 3 || isa::warp_idx() == 1 || isa::tid_x() > 128;
+            const bool leaves = isa::warp_idx() == 1 || isa::laneid() == 3 || isa::tid_x() > 128;
             if (leaves) return;
             isa::st_shared(shared.word + isa::tid_x(), isa::tid_x());
             isa::syncthreads();
@@ -219,6 +219,22 @@ TEST(NamedBarrier, HangNamesTheBarrierAndWhoIsThere) {
                 "  exited: store, warp 1\n"
                 "  again: tiny with schedule rr\n");
   EXPECT_TRUE(is_silent(with_threads(64)));
+}
+
+// One side has the wrong number.
+TEST(NamedBarrier, HangNamesABarrierThatNobodyWaitsFor) {
+  const auto arrive_on = [](std::uint32_t id) {
+    return run_kernel<Shared>({.threads = 64}, [id](Shared&) {
+      if (isa::warp_idx() == 0) isa::bar_arrive(id, 64);
+      else isa::bar_sync(3, 64);
+    });
+  };
+  const sim::Report report = arrive_on(2);
+  EXPECT_NE(
+      report.text().find("\n  named barrier 2: 32 of 64 threads are here: warp 0, and nobody waits for it\n"),
+      std::string::npos)
+      << report.text();
+  EXPECT_TRUE(is_silent(arrive_on(3)));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(Pct, EveryWarpIsFirstAboutAsOften) {
     EXPECT_TRUE(is_silent(run_kernel<NoShared>(
         {.threads = 32 * kWarps, .schedule = sim::Schedule::pct(1, 100, seed)}, [&](NoShared&) {
           isa::syncwarp();
-          if (isa::laneid() == 0 && order++ == 0) ++firsts[isa::warp_idx()];
+          if (isa::laneid() == 0 && order++ == 0) ++firsts[isa::tid_x() / 32];
         })));
   }
   for (const std::uint32_t count : firsts) {

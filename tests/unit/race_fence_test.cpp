@@ -212,7 +212,7 @@ TEST(RaceChecker, NamesBothSidesOfAMissingProxyFence) {
   const std::string text =
       whole_text<StoreTile>(host, {.grid = {1}}, {host.output_map(), StoreTile::Flaw::kFenceInBystander});
   EXPECT_EQ(
-      text.find("[missing_proxy_fence] a bulk store reads bytes 0 to 3 of the shared memory after an st.shared, "
+      text.find("[missing_proxy_fence] a bulk store reads bytes 0 to 15 of the shared memory after an st.shared, "
                 "without fence.proxy.async between the two\n"),
       0u)
       << text;

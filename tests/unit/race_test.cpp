@@ -166,7 +166,7 @@ TEST(RaceChecker, SaysWhoDidWhatToWhichStage) {
       early.find("[read_before_full] input[0] is read before the copy that fills it is known to be complete\n"),
       0u)
       << early;
-  EXPECT_NE(early.find("sum, warp 1, lane 0: ld.shared of 4 bytes"), std::string::npos) << early;
+  EXPECT_NE(early.find("sum, warp 1, lane 11: ld.shared of 4 bytes"), std::string::npos) << early;
   EXPECT_NE(early.find("load, warp 0, lane 0: bulk load of 4096 bytes"), std::string::npos) << early;
   EXPECT_NE(early.find("race_test.cpp:"), std::string::npos) << early;
   EXPECT_NE(early.find("likely: no wait for full of input[0]"), std::string::npos) << early;

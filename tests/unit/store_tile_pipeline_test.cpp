@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -83,9 +84,10 @@ void expect_stored() {
     }
     const auto without = store_turns<tiles, warps>(output, schedule, false);
     ASSERT_FALSE(without.ok());
-    // With one tile nothing comes between the start of its copy and the next writes; with more, a barrier does,
-    // and only the end of the copy is not waited for.
-    EXPECT_EQ(without.diagnoses[0].code, std::string(tiles == 1 ? "race" : "write_while_read")) << without.text();
+    // With one tile nothing comes between the start of its copy and the next writes, but for the thread that has
+    // started it; with more, a barrier does, and only the end of the copy is not waited for.
+    const std::string_view code = name_of(without.diagnoses[0].code);
+    EXPECT_TRUE(code == "write_while_read" || (tiles == 1 && code == "race")) << without.text();
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <heddle/isa/matrix.h>
 #include <heddle/isa/memory.h>
+#include <heddle/isa/named_barrier.h>
 #include <heddle/isa/warp.h>
 
 #include <gtest/gtest.h>
@@ -242,6 +243,29 @@ TEST(Warp, ShuffleFromALaneOutsideOfTheMaskIsReported) {
   EXPECT_TRUE(faults_with(from_lane(8), "divergence",
                           "[divergence] shfl.sync.idx reads lane 8, which is not in its mask 0x000000ff"));
   EXPECT_TRUE(is_silent(from_lane(7)));
+}
+
+// On the card it is a shuffle, too: a lane that takes it alone waits for the others.
+TEST(Warp, TheIndexOfTheWarpIsTakenByAllLanesTogether) {
+  for (const sim::Schedule& schedule : some_schedules(4)) {
+    std::array<std::uint32_t, 96> got{};
+    EXPECT_TRUE(is_silent(run_kernel<NoShared>({.threads = 96, .schedule = schedule},
+                                               [&](NoShared&) { got[isa::tid_x()] = isa::warp_idx(); })));
+    for (std::uint32_t t = 0; t < 96; ++t) EXPECT_EQ(got[t], t / 32);
+    const auto in_some_lanes = [&](std::uint32_t count) {
+      return run_kernel<NoShared>({.threads = 64, .schedule = schedule}, [count](NoShared&) {
+        if (isa::laneid() < count) isa::warp_idx();
+        isa::syncthreads();
+      });
+    };
+    EXPECT_TRUE(is_silent(in_some_lanes(32)));
+    EXPECT_TRUE(is_silent(in_some_lanes(0)));
+    const sim::Report alone = in_some_lanes(1);
+    EXPECT_TRUE(alone.has("deadlock")) << alone.text();
+    EXPECT_NE(alone.text().find("shfl.sync.idx: lanes 0x00000001 are here, 0xfffffffe are not"),
+              std::string::npos)
+        << alone.text();
+  }
 }
 
 TEST(Warp, LanesThatNeverComeAreNamedInTheHang) {

@@ -55,8 +55,11 @@ HEDDLE_DEVICE std::uint32_t vote_sync_ballot(bool predicate, std::uint32_t mask 
   return __ballot_sync(mask, predicate);
 }
 
-// The index of this thread's warp in its CTA, in a form that the compiler knows to be warp-uniform.
-HEDDLE_DEVICE std::uint32_t warp_idx() { return __shfl_sync(kFullMask, threadIdx.x / kWarpThreads, 0); }
+// The index of this thread's warp in its CTA, in a form that the compiler knows to be warp-uniform: a shuffle,
+// which all lanes execute together. A single lane takes tid_x() / kWarpThreads.
+HEDDLE_DEVICE std::uint32_t warp_idx(CallSite = CallSite::here()) {
+  return __shfl_sync(kFullMask, threadIdx.x / kWarpThreads, 0);
+}
 
 #else
 
@@ -72,8 +75,9 @@ std::uint32_t shfl_sync_bfly(std::uint32_t value, std::uint32_t lane_mask, std::
                              CallSite site = CallSite::here());
 std::uint32_t vote_sync_ballot(bool predicate, std::uint32_t mask = kFullMask, CallSite site = CallSite::here());
 
-// On the GPU this is a shuffle that tells the compiler that the value is uniform; here it is an index.
-inline std::uint32_t warp_idx() { return tid_x() / kWarpThreads; }
+inline std::uint32_t warp_idx(CallSite site = CallSite::here()) {
+  return shfl_sync_idx(tid_x() / kWarpThreads, 0, kFullMask, site);
+}
 
 #endif
 

@@ -119,7 +119,8 @@ class MutantBackend : public Backend {
  private:
   // Where one should be.
   HEDDLE_DEVICE static std::uint32_t arrivals(std::uint32_t stage) {
-    if (stage != mutation.stage || isa::warp_idx() != mutation.warp) return 1;
+    // Often in one lane, which cannot take the warp's index by warp_idx().
+    if (stage != mutation.stage || isa::tid_x() / isa::kWarpThreads != mutation.warp) return 1;
     if (mutation.mistake == Mistake::kDropRelease) return 0;
     return mutation.mistake == Mistake::kDoubleRelease ? 2 : 1;
   }
