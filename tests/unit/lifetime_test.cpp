@@ -93,6 +93,57 @@ TEST(Lifetime, APeerStaysUntilTheLastArrival) {
   expect_found<ArriveAtEnd>(host, kPair, {Last::kNothing}, {"exited_cta", "uninitialised_barrier"});
 }
 
+// Rank 0 tells two barriers of rank 1 by commits of one thread, which arrive in order: to stay for the second is
+// to stay for both.
+struct CommitsAtEnd {
+  enum class Waits : std::uint8_t { kForNone, kForFirst, kForSecond };
+  struct Params {
+    Waits waits;
+    bool of_two_threads = false;
+  };
+  struct Shared {
+    SharedMemBarrier first, second;
+  };
+  static constexpr std::uint32_t kThreads = 64;
+
+  static void run(const Params& p, Shared& s) {
+    if (isa::tid_x() == 0) {
+      isa::mbarrier_init(&s.first, 1);
+      isa::mbarrier_init(&s.second, 1);
+      isa::fence_mbarrier_init();
+    }
+    isa::cluster_sync();
+    const std::uint32_t other = p.of_two_threads ? 32 : 0;
+    if (isa::cluster_ctarank() == 0) {
+      if (isa::tid_x() == 0) isa::tcgen05_commit_multicast<2>(&s.first, 0b11);
+      if (isa::tid_x() == other) isa::tcgen05_commit_multicast<2>(&s.second, 0b11);
+      if (isa::tid_x() == 0) wait(&s.first, 0);
+      if (isa::tid_x() == 0) wait(&s.second, 0);
+    } else if (isa::tid_x() == 0) {
+      if (p.waits == Waits::kForFirst) wait(&s.first, 0);
+      if (p.waits == Waits::kForSecond) wait(&s.second, 0);
+    }
+  }
+};
+
+TEST(Lifetime, APeerStaysUntilTheLastCommit) {
+  using Waits = CommitsAtEnd::Waits;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const auto run = [&](const CommitsAtEnd::Params& params) {
+      return sim::launch<CommitsAtEnd>({.schedule = sim::Schedule::random(seed), .arch = Arch::kSm100}, kPair,
+                                       params);
+    };
+    const sim::Report in_order = run({Waits::kForSecond});
+    EXPECT_TRUE(in_order.ok()) << in_order.text();
+    for (const CommitsAtEnd::Params params :
+         {CommitsAtEnd::Params{Waits::kForNone}, {Waits::kForFirst}, {Waits::kForSecond, true}}) {
+      const sim::Report report = run(params);
+      // The latter where the commit is still on its way when the CTA exits.
+      EXPECT_TRUE(report.has("exited_cta") || report.has("exit_in_flight")) << report.text();
+    }
+  }
+}
+
 // One load, for which somebody waits or not.
 struct LastLoad {
   struct Params {

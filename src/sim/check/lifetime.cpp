@@ -104,9 +104,11 @@ void Lifetime::use_barrier(const Event& event) {
     barrier.last_arrival_site = event.site;
   }
   if (by.warp->cta == order.cta) return;
-  note(*order.cta, is_commit ? order.time->component : by.warp->component(by.lane),
+  // PTX: Asynchronous Operations (tcgen05): commits are in order with the other operations of their thread. So
+  // the last one of a thread stands for all, and who knows of a later one knows that it has arrived.
+  note(*order.cta, is_commit ? by.tcgen05.component : by.warp->component(by.lane),
        {.by = &by,
-        .epoch = is_commit ? ~Epoch{0} : by.warp->now,
+        .epoch = is_commit ? barrier.commit_number : by.warp->now,
         .barrier = &order,
         .phases = order.time->reached + 1,
         .what = is_commit ? "tcgen05.commit" : "mbarrier.arrive",
