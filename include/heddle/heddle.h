@@ -10,6 +10,7 @@
 #include <heddle/pipeline/epilogue_load.h>
 #include <heddle/pipeline/input_tile_pipeline.h>
 #include <heddle/pipeline/output_tile_pipeline.h>
+#include <heddle/pipeline/parted_pipeline.h>
 #include <heddle/pipeline/payload.h>
 #include <heddle/pipeline/per_k.h>
 #include <heddle/pipeline/pipeline.h>
@@ -39,7 +40,9 @@
 #include <heddle/tile/scale_factors.h>
 #include <heddle/tile/smem_array.h>
 #include <heddle/tile/swizzle.h>
+#include <heddle/tile/tcgen05_mma.h>
 #include <heddle/tile/tile_tensor.h>
+#include <heddle/tile/tmem_plan.h>
 #include <heddle/tile/tmem_view.h>
 #include <heddle/tile/wgmma_sums.h>
 

@@ -4,12 +4,10 @@
 // memory, 128 rows x 4 scales each, to the columns of tensor memory that tcgen05.mma reads. One shape says how
 // many there are in a stage, where each lies in both memories, and which columns and bytes a K step takes.
 //
-//   constexpr ScaleFactorShape sfa{.rows = 128, .scales_per_row = 4};
-//   copy_scale_factors<1, sfa>(regions.sfa(base, stage), payload.get_sfa_tile(stage).data());   // one thread
-//   for (std::uint32_t step = 0; step < 4; ++step) {
-//     // the descriptor of this step has sfa_id = sfa.id_of(step, 1)
-//     tcgen05_mma_block_scale<MmaKind::kMxf8f6f4, 1>(..., address.plus_cols(sfa.col_of(step, 1)).bits(), ...);
-//   }
+//   using Scales = TmemScales<ScaleFactorShape{.rows = 128, .scales_per_row = 4}>;     // inside of a template
+//   const Scales sfa = plan.region<"sfa">(stage);                                       // tile/tmem_plan.h
+//   sfa.copy_from<1>(payload.get_sfa_tile(stage).data());                               // one thread
+//   tcgen05_mma_block_scale<MmaKind::kMxf8f6f4, 1>(d, a, b, sfa, sfb, false, word);     // tile/tcgen05_mma.h
 #pragma once
 
 #include <heddle/isa/address.h>
@@ -70,7 +68,9 @@ HEDDLE_DEVICE void copy_scale_factors(TmemAddress to, const void* shared, CallSi
   static_assert(shape.rows > 0 && shape.rows <= 256 && shape.scales_per_row > 0,
                 "scale factors are of 1 to 256 rows, and at least one for each row");
   const std::uint32_t start = isa::shared_address(shared);
+  HEDDLE_UNROLL
   for (std::uint32_t row_block = 0; row_block < shape.row_blocks(); ++row_block) {
+    HEDDLE_UNROLL
     for (std::uint32_t k_block = 0; k_block < shape.k_blocks(); ++k_block) {
       const std::uint32_t block = row_block * shape.k_blocks() + k_block;
       const std::uint32_t column = (k_block * shape.row_blocks() + row_block) * ScaleFactorShape::kBlockCols;
@@ -80,5 +80,25 @@ HEDDLE_DEVICE void copy_scale_factors(TmemAddress to, const void* shared, CallSi
     }
   }
 }
+
+// The scales of one stage in tensor memory.
+template <ScaleFactorShape scales>
+class TmemScales {
+ public:
+  static constexpr ScaleFactorShape shape = scales;
+
+  HEDDLE_HOST_DEVICE explicit constexpr TmemScales(TmemAddress address) : address_(address) {}
+
+  HEDDLE_HOST_DEVICE constexpr TmemAddress address() const { return address_; }
+  HEDDLE_HOST_DEVICE static constexpr std::uint32_t cols() { return shape.cols(); }
+
+  template <int cta_group>
+  HEDDLE_DEVICE void copy_from(const void* shared, CallSite site = CallSite::here()) const {
+    copy_scale_factors<cta_group, shape>(address_, shared, site);
+  }
+
+ private:
+  TmemAddress address_;
+};
 
 }  // namespace heddle::inline HEDDLE_TARGET
