@@ -10,6 +10,8 @@
 #include <iterator>
 #include <random>
 
+#include "../support/schedule_share.h"
+
 namespace heddle::tool {
 namespace {
 
@@ -46,13 +48,14 @@ TEST(ElfProgram, DamagedHeadersGiveNoCrash) {
   const std::string path = testing::TempDir() + "heddle_damaged_elf";
   std::mt19937 random(1);
   int recognised = 0;
-  for (int round = 0; round < 500; ++round) {
+  const int rounds = test::is_whole() ? 500 : 50;
+  for (int round = 0; round < rounds; ++round) {
     std::string bytes = whole;
     for (int c = 0; c < 8; ++c) bytes[4 + random() % 1020] = static_cast<char>(random());
     write_file(path, bytes);
     recognised += read_elf(path).is_elf ? 1 : 0;
   }
-  EXPECT_GT(recognised, 100);
+  EXPECT_GT(recognised, rounds / 5);
 }
 
 }  // namespace

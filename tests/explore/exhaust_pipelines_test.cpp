@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "../support/planted_mistakes.h"
+#include "../support/schedule_share.h"
 #include "../support/tiny_kernel.h"
 
 namespace heddle {
@@ -173,11 +174,12 @@ TEST(ExhaustedPipelines, EveryOrderEndsWellAndTheirNumberIsKnown) {
       for (std::uint32_t stages = 1; stages <= 3; ++stages) {
         const std::uint64_t executions = pinned.executions[tiles - 1][stages - 1];
         if (executions == 0) continue;
+        ++configurations;
+        if (executions > 1000 && !test::is_whole()) continue;
         const Size size{pinned.producers, pinned.consumers, tiles, pinned.form};
         const Exhausted result = stages == 1   ? exhaust<1>(size)
                                  : stages == 2 ? exhaust<2>(size)
                                                : exhaust<3>(size);
-        ++configurations;
         const auto which = [&] {
           return ::testing::Message() << name_of(pinned.form) << ", " << pinned.producers << " producers, "
                                       << pinned.consumers << " consumers, " << stages << " stages, " << tiles
@@ -219,14 +221,14 @@ TEST(ExhaustedPipelines, TheSearchSeesWhatSchedulesShow) {
       sim::explore::exhaust(options, Actors::kThreads, 100'000,
                             [&](const sim::LaunchOptions& with) { return run_watched(with, searched); });
       std::set<std::array<std::string, 4>> scheduled;
-      for (std::uint64_t seed = 0; seed < 500; ++seed) {
+      for (std::uint64_t seed = 0; seed < test::schedule_share(500); ++seed) {
         sim::LaunchOptions with = options;
         with.schedule = sim::Schedule::random(seed);
         run_watched(with, scheduled);
         with.schedule = sim::Schedule::pct(1 + seed % 4, 60, seed);
         run_watched(with, scheduled);
       }
-      EXPECT_GT(scheduled.size(), 20u);
+      EXPECT_GT(scheduled.size(), test::is_whole() ? 20u : 2u);
       for (const auto& waits : scheduled) {
         EXPECT_TRUE(searched.contains(waits))
             << waits[0] << " " << waits[1] << " " << waits[2] << " " << waits[3];

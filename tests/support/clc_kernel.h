@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedule_share.h"
 #include "tiny_kernel.h"
 
 namespace heddle::test {
@@ -142,12 +143,14 @@ inline void check_log(const TileLog& log, const TileGrid& grid) {
   for (const auto& [tile, times] : visits) ASSERT_EQ(times, 1) << "tile " << tile.first << ", " << tile.second;
 }
 
-// Under round robin and `seeds` random schedules; returns how many runs that were.
+// Under round robin and `seeds` random schedules, or the share of them that this run takes; returns how many runs
+// that were.
 template <ClcCase test_case>
 std::uint32_t expect_each_tile_once(const TileGrid& grid, std::uint32_t sms, std::uint64_t seeds,
                                     std::uint64_t first_seed = 1) {
   std::vector<sim::Schedule> schedules = {sim::Schedule::round_robin()};
-  for (std::uint64_t s = 0; s < seeds; ++s) schedules.push_back(sim::Schedule::random(first_seed + s));
+  for (std::uint64_t s = 0; s < schedule_share(seeds); ++s)
+    schedules.push_back(sim::Schedule::random(first_seed + s));
   for (const sim::Schedule& schedule : schedules) {
     const ClcRun run = walk_tiles<test_case>(grid, sms, schedule);
     const bool is_fine = run.report.ok();

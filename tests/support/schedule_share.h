@@ -18,14 +18,29 @@ inline std::uint64_t share_of_a_thousand() {
 // Whether this run takes all: then what all of them have together can be asked for.
 inline bool is_whole() { return share_of_a_thousand() >= 1000; }
 
-// The share of `all` schedules that this run takes: all of them, or at least two.
+// The share of `all` schedules that this run takes: all of them, or at least one.
 inline std::uint64_t schedule_share(std::uint64_t all) {
-  return std::max<std::uint64_t>(all * share_of_a_thousand() / 1000, std::min<std::uint64_t>(all, 2));
+  return std::max<std::uint64_t>(all * share_of_a_thousand() / 1000, std::min<std::uint64_t>(all, 1));
 }
 
 // Whether this run takes case `i` of those that are counted through: all of them, or every n-th.
 inline bool is_in_share(std::uint64_t i) {
   return i % std::max<std::uint64_t>(1000 / std::max<std::uint64_t>(share_of_a_thousand(), 1), 1) == 0;
 }
+
+// Cases that a test lists, of which a run that repeats what another has shown takes one in `in`, from the first
+// on.
+//
+//   CaseShare share(4);
+//   for (const Case& one : cases) if (share.takes_next()) check(one);
+class CaseShare {
+ public:
+  explicit CaseShare(std::uint64_t in) : in_(is_whole() ? 1 : in) {}
+  bool takes_next() { return next_++ % in_ == 0; }
+
+ private:
+  std::uint64_t in_;
+  std::uint64_t next_ = 0;
+};
 
 }  // namespace heddle::test

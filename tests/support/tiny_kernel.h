@@ -22,6 +22,8 @@
 #include <string>
 #include <vector>
 
+#include "schedule_share.h"
+
 namespace heddle::test {
 
 struct TinyLaunch {
@@ -59,10 +61,12 @@ sim::Report run_kernel(const TinyLaunch& launch, const Body& body) {
   return sim::launch_entry(options, {.grid = launch.grid, .cluster = launch.cluster}, entry, &body);
 }
 
-// Round robin, and seeds that give copies and threads different speeds.
+// Round robin, and seeds that give copies and threads different speeds: so many, or the share that this run
+// takes.
 inline std::vector<sim::Schedule> some_schedules(std::uint64_t seeds = 8) {
   std::vector<sim::Schedule> schedules = {sim::Schedule::round_robin()};
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) schedules.push_back(sim::Schedule::random(seed));
+  for (std::uint64_t seed = 1; seed <= schedule_share(seeds); ++seed)
+    schedules.push_back(sim::Schedule::random(seed));
   return schedules;
 }
 

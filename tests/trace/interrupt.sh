@@ -1,4 +1,4 @@
-# interrupt.sh HEDDLE: whenever a signal comes, the file is there as a whole or not at all.
+# interrupt.sh HEDDLE M: whenever a signal comes, the file is there as a whole or not at all.
 heddle=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -7,7 +7,7 @@ whole=0 none=0
 for when in 0.02 0.1 0.2 part part; do
   rm -f "$folder"/*
   # A background job of a shell without job control ignores SIGINT.
-  env --default-signal=INT "$heddle" trace -o "$folder/a.json" matmul --m 1024 --n 512 --k 512 --device sim:sm100 \
+  env --default-signal=INT "$heddle" trace -o "$folder/a.json" matmul --m "$2" --n 512 --k 512 --device sim:sm100 \
     --sms 1 > /dev/null 2>&1 &
   program=$!
   if [ $when = part ]; then

@@ -128,7 +128,7 @@ struct CommitsAtEnd {
 
 TEST(Lifetime, APeerStaysUntilTheLastCommit) {
   using Waits = CommitsAtEnd::Waits;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::schedule_share(50); ++seed) {
     const auto run = [&](const CommitsAtEnd::Params& params) {
       return sim::launch<CommitsAtEnd>({.schedule = sim::Schedule::random(seed), .arch = Arch::kSm100}, kPair,
                                        params);
@@ -263,19 +263,21 @@ TEST(Lifetime, APhaseIsNotOverBeforeEveryWaiterHasSeenTheLastOne) {
   expect_silent<Phases>(host, {.grid = {1}}, {Waits::kForBoth, true});
   for (const Waits waits : {Waits::kForOne, Waits::kForNone}) {
     int lost = 0;
-    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    for (std::uint64_t seed = 0; seed < test::schedule_share(50); ++seed) {
       const sim::LaunchOptions options{.memory = &host.memory, .schedule = sim::Schedule::random(seed)};
       const sim::Report report = sim::launch<Phases>(options, {.grid = {1}}, {waits});
       ASSERT_FALSE(report.ok()) << "schedule " << seed;
       lost += report.has("lost_phase") ? 1 : 0;
       EXPECT_TRUE(report.has("lost_phase") || report.has("deadlock")) << report.text();
     }
-    EXPECT_GT(lost, 0);
+    if (test::is_whole()) {
+      EXPECT_GT(lost, 0);
+    }
   }
 }
 
 TEST(Lifetime, ACommitOfNothingComesAfterTheWaitBeforeIt) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::schedule_share(50); ++seed) {
     const sim::Report report =
         sim::launch<Phases>({.schedule = sim::Schedule::random(seed), .arch = Arch::kSm100}, {.grid = {1}},
                             {Phases::Waits::kForBoth, true, true});

@@ -35,7 +35,7 @@ TEST_P(MatmulSm100Layouts, AreExactUnderRandomSchedules) {
 
 TEST_P(MatmulSm100Layouts, KeepTheErrorBoundOnRandomData) {
   for (const std::string& config : test::kConfigsWithLayouts) {
-    for (std::uint64_t turn = 0; turn < 5; ++turn) {
+    for (std::uint64_t turn = 0; turn < test::schedule_share(5); ++turn) {
       MatmulCase matmul = in_layouts(some_tiles(config, turn), GetParam(), turn);
       matmul.data = MatmulData::kRandom;
       EXPECT_TRUE(runs_right_on_sm100(matmul, 8, turn));
@@ -58,7 +58,9 @@ TEST_P(MatmulSm100Layouts, SizesMixedAreExactOnIntegers) {
 }
 
 TEST_P(MatmulSm100Layouts, BatchesSplitsAndEmptyProblems) {
+  test::CaseShare share(2);
   for (const std::string& config : test::kConfigsWithLayouts) {
+    if (!share.takes_next()) continue;
     const MatmulCase batches{.problem = {.m = 136, .n = 72, .k = 72, .batches = 2, .config = config}};
     EXPECT_TRUE(runs_right_on_sm100(in_layouts(batches, GetParam(), 0), 8, 3));
     const MatmulCase splits{.problem = {.m = 72, .n = 71, .k = 328, .splits = 3, .config = config}};
@@ -73,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(All, MatmulSm100Layouts, ::testing::ValuesIn(test::kOth
 
 TEST(MatmulSm100MixedTypes, AreExactInEveryConfiguration) {
   for (const std::string& config : matmul_sm100_configs()) {
-    for (std::uint64_t turn = 0; turn < 4; ++turn) {
+    for (std::uint64_t turn = 0; turn < test::schedule_share(4); ++turn) {
       MatmulCase matmul = some_tiles(config, turn);
       matmul.problem.a_type = turn % 2 == 0 ? MatmulElement::kE4m3 : MatmulElement::kE5m2;
       matmul.problem.b_type = turn % 2 == 0 ? MatmulElement::kE5m2 : MatmulElement::kE4m3;

@@ -28,7 +28,9 @@ TEST_P(MatmulScaled, IsExactUnderTwentySchedulesInEachConfiguration) {
 }
 
 TEST_P(MatmulScaled, KeepsTheErrorBoundOnRandomData) {
+  test::CaseShare share(3);
   for (const std::string& config : matmul_scaled_sm100_configs(GetParam())) {
+    if (!share.takes_next()) continue;
     for (std::uint64_t turn = 0; turn < test::schedule_share(3); ++turn) {
       MatmulScaledCase matmul = some_scaled_tiles(GetParam(), config, turn);
       matmul.data = MatmulData::kRandom;
@@ -55,8 +57,10 @@ TEST_P(MatmulScaled, SizesMixedAreExactOnIntegers) {
 }
 
 TEST_P(MatmulScaled, MoreAndFewerTilesThanSms) {
+  test::CaseShare share(7);
   for (const std::uint32_t sms : {8u, 64u}) {
     for (const std::string& config : matmul_scaled_sm100_configs(GetParam())) {
+      if (!share.takes_next()) continue;
       MatmulScaledCase matmul{.problem = {.m = 392,
                                           .n = 264,
                                           .k = 32,

@@ -61,8 +61,10 @@ INSTANTIATE_TEST_SUITE_P(All, MatmulSm100OfConfig, ::testing::ValuesIn(matmul_sm
                          [](const auto& config) { return config.param; });
 
 TEST(MatmulSm100, KOfOneStageAndOfMany) {
+  test::CaseShare share(5);
   for (const std::string& config : matmul_sm100_configs()) {
     for (const std::int64_t k : {8, 64, 72, 1000}) {
+      if (!share.takes_next()) continue;
       EXPECT_TRUE(runs_right_on_sm100({.problem = {.m = 64, .n = 40, .k = k, .config = config}}, 8,
                                       static_cast<std::uint64_t>(k)));
     }
@@ -70,35 +72,42 @@ TEST(MatmulSm100, KOfOneStageAndOfMany) {
 }
 
 TEST(MatmulSm100, MoreAndFewerTilesThanSms) {
-  EXPECT_TRUE(runs_right_on_sm100({.problem = {.m = 384, .n = 200, .k = 72, .config = "1sm_128x64_1x1"}}, 1, 1));
-  EXPECT_TRUE(runs_right_on_sm100({.problem = {.m = 384, .n = 200, .k = 72, .config = "1sm_128x64_1x1"}}, 64, 2));
-  EXPECT_TRUE(runs_right_on_sm100({.problem = {.m = 384, .n = 200, .k = 72, .config = "1sm_64x64_1x1"}}, 1, 9));
-  EXPECT_TRUE(runs_right_on_sm100({.problem = {.m = 384, .n = 200, .k = 72, .config = "1sm_64x64_1x1"}}, 64, 10));
-  EXPECT_TRUE(
-      runs_right_on_sm100({.problem = {.m = 384, .n = 200, .k = 72, .config = "1sm_128x32_2x2_static"}}, 4, 3));
-  EXPECT_TRUE(
-      runs_right_on_sm100({.problem = {.m = 384, .n = 200, .k = 72, .config = "1sm_128x32_2x2_static"}}, 64, 4));
-  EXPECT_TRUE(
-      runs_right_on_sm100({.problem = {.m = 1000, .n = 520, .k = 72, .config = "2sm_256x256_2x1"}}, 2, 5));
-  EXPECT_TRUE(
-      runs_right_on_sm100({.problem = {.m = 1000, .n = 520, .k = 72, .config = "2sm_256x256_2x1"}}, 64, 6));
-  EXPECT_TRUE(runs_right_on_sm100({.problem = {.m = 1000, .n = 264, .k = 72, .config = "2sm_256x64_4x2"}}, 8, 7));
-  EXPECT_TRUE(
-      runs_right_on_sm100({.problem = {.m = 1000, .n = 264, .k = 72, .config = "2sm_256x64_4x2"}}, 64, 8));
+  struct Tiles {
+    std::int64_t m, n;
+    const char* config;
+    std::uint32_t sms[2];
+  };
+  test::CaseShare share(3);
+  std::uint64_t schedule = 0;
+  for (const Tiles& tiles :
+       {Tiles{384, 200, "1sm_128x64_1x1", {1, 64}}, Tiles{384, 200, "1sm_64x64_1x1", {1, 64}},
+        Tiles{384, 200, "1sm_128x32_2x2_static", {4, 64}}, Tiles{1000, 520, "2sm_256x256_2x1", {2, 64}},
+        Tiles{1000, 264, "2sm_256x64_4x2", {8, 64}}}) {
+    for (const std::uint32_t sms : tiles.sms) {
+      ++schedule;
+      if (!share.takes_next()) continue;
+      EXPECT_TRUE(runs_right_on_sm100({.problem = {.m = tiles.m, .n = tiles.n, .k = 72, .config = tiles.config}},
+                                      sms, schedule));
+    }
+  }
 }
 
 TEST(MatmulSm100, BatchesOfMatrices) {
+  test::CaseShare share(3);
   for (const std::string& config : matmul_sm100_configs()) {
+    if (!share.takes_next()) continue;
     EXPECT_TRUE(
         runs_right_on_sm100({.problem = {.m = 136, .n = 72, .k = 72, .batches = 3, .config = config}}, 8, 3));
   }
 }
 
 TEST(MatmulSm100, EpilogueActivatesAndAdds) {
+  test::CaseShare share(5);
   for (const Activation activation :
        {Activation::kNone, Activation::kRelu, Activation::kGelu, Activation::kSilu}) {
     for (const MatmulElement output : kOutputs) {
       for (const std::int64_t splits : {1, 2}) {
+        if (!share.takes_next()) continue;
         MatmulCase matmul{.problem = {.m = 72,
                                       .n = 72,
                                       .k = 136,
@@ -119,8 +128,10 @@ TEST(MatmulSm100, EpilogueActivatesAndAdds) {
 
 // Once with a residual too, and once with K split: then a second kernel reads what the output held.
 TEST(MatmulSm100, EpilogueAddsWhatTheOutputHeld) {
+  test::CaseShare share(3);
   for (const MatmulElement output : kOutputs) {
     for (const std::int64_t splits : {1, 2}) {
+      if (!share.takes_next()) continue;
       MatmulCase matmul{.problem = {.m = 200,
                                     .n = 71,
                                     .k = 136,
@@ -139,8 +150,10 @@ TEST(MatmulSm100, EpilogueAddsWhatTheOutputHeld) {
 }
 
 TEST(MatmulSm100, SplitsOfKAddUp) {
+  test::CaseShare share(5);
   for (const std::string& config : matmul_sm100_configs()) {
     for (const std::int64_t splits : {3, 9}) {
+      if (!share.takes_next()) continue;
       MatmulCase matmul{.problem = {.m = 72, .n = 71, .k = 328, .batches = 2, .splits = splits, .config = config},
                         .more = 1,
                         .has_residual = splits == 3};

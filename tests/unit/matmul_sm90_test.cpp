@@ -24,8 +24,10 @@ const std::vector<std::string>& small_configs() {
 }
 
 TEST(MatmulSm90, EveryFormIsExactAtRaggedEdges) {
+  test::CaseShare share(4);
   for (const std::string& config : small_configs()) {
     for (const MatmulElement output : {MatmulElement::kBf16, MatmulElement::kFp16, MatmulElement::kFp32}) {
+      if (!share.takes_next()) continue;
       const MatmulProblem problem{.m = 150, .n = 92, .k = 200, .out_type = output, .config = config};
       EXPECT_TRUE(runs_right_on_sm90({.problem = problem, .seed = 5, .more = 1}, 4, 0));
     }
@@ -33,7 +35,9 @@ TEST(MatmulSm90, EveryFormIsExactAtRaggedEdges) {
 }
 
 TEST(MatmulSm90, TilesOfManyRoundsAreExact) {
+  test::CaseShare share(2);
   for (const std::string& config : small_configs()) {
+    if (!share.takes_next()) continue;
     const MatmulProblem problem{.m = 300,
                                 .n = 170,
                                 .k = 130,
@@ -95,7 +99,9 @@ TEST(MatmulSm90, EpilogueIsExactOnIntegers) {
 }
 
 TEST(MatmulSm90, KInPartsIsExactInEveryFormAndUnderSchedules) {
+  test::CaseShare share(5);  // which meets every form
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    if (!share.takes_next()) continue;
     const std::string& config = small_configs()[seed % small_configs().size()];
     const std::uint64_t parts = 2 + seed % 2;  // of 5 blocks of 64, or 3 of 128: the last part is shorter
     const MatmulProblem problem{.m = 100 + static_cast<std::int64_t>(seed),

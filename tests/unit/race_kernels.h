@@ -3,6 +3,8 @@
 // What the tests of the race checker share: run a kernel under many schedules, and say what was found.
 #pragma once
 
+#include "../support/schedule_share.h"
+
 #include <heddle/host/tensor_map.h>
 #include <heddle/isa/annotate.h>
 #include <heddle/isa/cluster.h>
@@ -26,7 +28,11 @@
 
 namespace heddle::race_test {
 
-inline constexpr int kSeeds = 50;
+// How many random schedules a test runs beside round robin: all, or the share that this run takes.
+inline int share_of(int seeds) {
+  return static_cast<int>(test::schedule_share(static_cast<std::uint64_t>(seeds)));
+}
+inline const int kSeeds = share_of(50);
 
 inline void wait(MbarPtr bar, std::uint32_t parity, CallSite site = CallSite::here()) {
   while (!isa::mbarrier_try_wait_parity(bar, parity, site)) {
@@ -71,10 +77,9 @@ class Host {
 
 // Round robin, then random schedules with seeds 0, 1, ...
 template <class K>
-std::map<std::string, int> codes(Host& host, const LaunchShape& shape, const typename K::Params& params,
-                                 int seeds = kSeeds) {
+std::map<std::string, int> codes(Host& host, const LaunchShape& shape, const typename K::Params& params) {
   std::map<std::string, int> found;
-  for (int seed = -1; seed < seeds; ++seed) {
+  for (int seed = -1; seed < kSeeds; ++seed) {
     const sim::LaunchOptions options{.memory = &host.memory,
                                      .schedule = seed < 0
                                                      ? sim::Schedule::round_robin()
@@ -100,8 +105,8 @@ void expect_found(Host& host, const LaunchShape& shape, const typename K::Params
 }
 
 template <class K>
-void expect_silent(Host& host, const LaunchShape& shape, const typename K::Params& params, int seeds = kSeeds) {
-  for (int seed = -1; seed < seeds; ++seed) {
+void expect_silent(Host& host, const LaunchShape& shape, const typename K::Params& params, int seeds = 50) {
+  for (int seed = -1; seed < share_of(seeds); ++seed) {
     const sim::LaunchOptions options{.memory = &host.memory,
                                      .schedule = seed < 0
                                                      ? sim::Schedule::round_robin()

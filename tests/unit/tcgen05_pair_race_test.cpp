@@ -154,7 +154,7 @@ class Tcgen05PairRace : public testing::Test {
 
 TEST_F(Tcgen05PairRace, IsSilentWhereEveryHandOverIsMade) {
   for (const int tiles : {1, 2, 5}) {
-    EXPECT_EQ(found(Flaw::kNone, tiles, 60), (std::map<std::string, int>{{"silent", 61}}))
+    EXPECT_EQ(found(Flaw::kNone, tiles, share_of(60)), (std::map<std::string, int>{{"silent", share_of(60) + 1}}))
         << run(Flaw::kNone, tiles, -1).text();
   }
 }

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "../support/schedule_share.h"
+
 namespace heddle::sim::machine {
 namespace {
 
@@ -212,7 +214,7 @@ TEST_P(TensorCoreOnRandomData, EqualsThePlainRules) {
   };
   std::vector<std::uint32_t> a(kRows * depth), b(kColumns * depth);
   std::vector<std::byte> a_bytes(a.size() * stored_bytes(c.a)), b_bytes(b.size() * stored_bytes(c.b));
-  for (int round = 0; round < 3; ++round) {
+  for (int round = test::is_whole() ? 0 : 2; round < 3; ++round) {
     fill(c.a, a, a_bytes);
     fill(c.b, b, b_bytes);
     std::vector<std::uint32_t> d(kRows * kColumns);
