@@ -1,7 +1,7 @@
 # heddle_precompile(<target> [<header>...])
 #
 # With HEDDLE_PRECOMPILE, compiles for the target, once, the headers of others that most files include, and those that
-# are named. Users build without, and so does the package test: a file that lacks an include shows there.
+# are named. Users build without.
 function(heddle_precompile target)
   if(NOT HEDDLE_PRECOMPILE)
     return()

@@ -1,5 +1,5 @@
-# Builds and runs the consumer in the folder WORK, with heddle taken the way that WAY says. What was compiled of the
-# simulated SM stays there for the next time.
+# Builds and runs the consumer in the folder WORK, with heddle taken the way that WAY says. As a subdirectory it is
+# compiled as this build is, so that where both have the same options an object serves both.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -26,14 +26,16 @@ if(WAY STREQUAL "find_package")
       message(FATAL_ERROR "${package_file} must not mention: ${leaks} ${paths}")
     endif()
   endforeach()
-  set(build_type Release)
+  set(options -DCMAKE_BUILD_TYPE=Release)
 else()
   set(heddle_from "-DHEDDLE_SOURCE=${HEDDLE_SOURCE}")
-  set(build_type Debug)  # compiles the simulated SM once more, in half the time
+  set(options "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}" "-DCMAKE_CXX_FLAGS_${BUILD_TYPE_UPPER}=${BUILD_TYPE_FLAGS}"
+    "-DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CURRENT_LIST_DIR}/reuse_object.py")
+  set(ENV{HEDDLE_OBJECTS_FROM} "${HEDDLE_BUILD}")
 endif()
 
 run("${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${WORK}/build" -G "${GENERATOR}"
-  "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_BUILD_TYPE=${build_type} -DCMAKE_CXX_FLAGS_DEBUG=-O0 "${heddle_from}")
+  "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}" ${options} "${heddle_from}")
 run("${CMAKE_COMMAND}" --build "${WORK}/build" --parallel 2)
 run("${WORK}/build/consumer")
 if(WAY STREQUAL "find_package")
