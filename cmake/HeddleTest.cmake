@@ -80,3 +80,31 @@ function(heddle_precompile_tests)
     heddle_precompile(heddle_test_precompiled <gtest/gtest.h> <heddle/heddle.h>)
   endif()
 endfunction()
+
+# heddle_skip_test(<test> <label> <why>): a test that says why it does not run.
+function(heddle_skip_test test labels why)
+  add_test(NAME ${test} COMMAND sh -c "echo 'skipped: ${why}'; exit 77")
+  set_tests_properties(${test} PROPERTIES LABELS "${labels}" SKIP_RETURN_CODE 77)
+endfunction()
+
+# heddle_test_nvcc(<variable> <test> <label>): the nvcc that makes PTX and CUDA programs for tests. Nothing else of CUDA is
+# asked for, so HEDDLE_EXEC_NVCC may name one where all else is built without. Where there is none the variable is
+# empty, and the test in the place of those that need it says so.
+function(heddle_test_nvcc variable test label)
+  set(nvcc "${HEDDLE_EXEC_NVCC}")
+  if(HEDDLE_HAS_CUDA)
+    set(nvcc "${CMAKE_CUDA_COMPILER}")
+  endif()
+  if(NOT nvcc)
+    heddle_skip_test(${test} ${label} "built without nvcc, which makes the PTX")
+  endif()
+  set(${variable} "${nvcc}" PARENT_SCOPE)
+endfunction()
+
+# heddle_add_ptx(<output> <source> <arch> <nvcc>): PTX of a kernel of this repository.
+function(heddle_add_ptx output source arch nvcc)
+  add_custom_command(OUTPUT "${output}"
+    COMMAND "${nvcc}" -std=c++20 --expt-relaxed-constexpr -arch=sm_${arch} -lineinfo -ptx
+      "-I${heddle_SOURCE_DIR}/include" "-I${heddle_SOURCE_DIR}/kernels" "${source}" -o "${output}" -MD -MF "${output}.d"
+    DEPENDS "${source}" DEPFILE "${output}.d" VERBATIM)
+endfunction()
