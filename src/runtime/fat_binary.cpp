@@ -112,7 +112,7 @@ std::vector<FatImage> read_fat_binary(std::span<const std::byte> bytes) {
   return images;
 }
 
-std::string unpack_ptx(const FatImage& image) {
+std::string unpack(const FatImage& image) {
   const auto* stored = reinterpret_cast<const char*>(image.stored.data());
   std::string text;
   if (image.packing == FatImage::Packing::kNone) {
@@ -123,18 +123,23 @@ std::string unpack_ptx(const FatImage& image) {
     if (image.packing == FatImage::Packing::kLz4) {
       const int result = LZ4_decompress_safe(stored, text.data(), static_cast<int>(image.stored.size()),
                                              static_cast<int>(std::min<std::uint64_t>(text.size(), 0x7FFF'FFFF)));
-      if (result < 0) refuse("its PTX is compressed with LZ4 and damaged");
+      if (result < 0) refuse("an image of it is compressed with LZ4 and damaged");
       written = static_cast<std::size_t>(result);
     } else {
       written = ZSTD_decompress(text.data(), text.size(), stored, image.stored.size());
       if (ZSTD_isError(written) != 0) {
-        refuse(fmt::format("its PTX is compressed with zstd and damaged: {}", ZSTD_getErrorName(written)));
+        refuse(fmt::format("an image of it is compressed with zstd and damaged: {}", ZSTD_getErrorName(written)));
       }
     }
     if (written != text.size()) {
-      refuse(fmt::format("its PTX unpacks to {} bytes; its header says {}", written, text.size()));
+      refuse(fmt::format("an image of it unpacks to {} bytes; its header says {}", written, text.size()));
     }
   }
+  return text;
+}
+
+std::string unpack_ptx(const FatImage& image) {
+  std::string text = unpack(image);
   text.erase(text.find_last_not_of('\0') + 1);
   return text;
 }

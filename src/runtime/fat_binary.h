@@ -40,6 +40,9 @@ bool is_fat_binary(std::span<const std::byte> bytes);
 // The whole length of a fat binary, as its header says, which may be more than there is; 0 if it is none.
 std::uint64_t fat_binary_bytes(std::span<const std::byte> bytes);
 
+// The bytes of an image. Throws InputError if it cannot be unpacked.
+std::string unpack(const FatImage& image);
+
 // The text of a PTX image. Throws InputError if it cannot be unpacked.
 std::string unpack_ptx(const FatImage& image);
 

@@ -3,6 +3,8 @@
 
 #include "runtime/fat_binary.h"
 #include "runtime/host_pages.h"
+#include "runtime/kept_ptx.h"
+#include "runtime/machine_code.h"
 #include "runtime/options.h"
 
 #include <fmt/format.h>
@@ -21,20 +23,20 @@ namespace heddle::runtime {
 
 namespace {
 
-constexpr std::uint32_t kWrapperMagic = 0x4662'43B1;
-constexpr std::size_t kWrapperImage = 8;
-constexpr char kElfMagic[4] = {0x7F, 'E', 'L', 'F'};
 // A module has a few megabytes; one of a damaged length should not take all memory.
 constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 30;
 
-Error load_bytes(State& card, void** result, std::vector<std::byte> image) {
-  Module* module = card.modules.add(std::move(image));
+Error load_module(State& card, void** result, Module* module) {
   if (const Error error = module->load(card.memory); error != Error::kSuccess) {
     card.modules.remove(module, card.memory);
     return error;
   }
   *result = module;
   return Error::kSuccess;
+}
+
+Error load_bytes(State& card, void** result, std::vector<std::byte> image) {
+  return load_module(card, result, card.modules.add(std::move(image)));
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -44,6 +46,14 @@ std::string list_of(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+std::vector<const void*> FatWrapper::units() const {
+  std::vector<const void*> all;
+  for (const void* const* unit = prelinked; readable_bytes(unit) >= sizeof(*unit) && *unit != nullptr; ++unit) {
+    all.push_back(*unit);
+  }
+  return all;
+}
 
 std::optional<std::vector<std::byte>> read_file(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -75,8 +85,14 @@ std::optional<std::vector<std::byte>> read_file(const char* path) {
 }
 
 Error choose_ptx(std::span<const std::byte> bytes, std::string& best_text, bool is_one_of_several) {
-  if (bytes.size() >= sizeof(kElfMagic) && std::memcmp(bytes.data(), kElfMagic, sizeof(kElfMagic)) == 0) {
-    say("a module is machine code, which cannot be run; give PTX, or a fat binary that has some");
+  if (is_elf(bytes)) {
+    const MachineCode code = read_machine_code(bytes);
+    best_text = kept_ptx(code.kernels);
+    if (!best_text.empty()) return Error::kSuccess;
+    say(
+        fmt::format("a module is {}, which cannot be run. Give PTX, or a fat binary that has some; docs/exec.md "
+                    "says how, for each tool",
+                    describe(code)));
     return Error::kNoKernelImageForDevice;
   }
   if (!is_fat_binary(bytes)) {
@@ -88,10 +104,16 @@ Error choose_ptx(std::span<const std::byte> bytes, std::string& best_text, bool 
   PtxTarget best;
   std::vector<std::string> embedded;
   for (const FatImage& image : read_fat_binary(bytes)) {
-    if (image.kind == FatImage::Kind::kMachineCode)
-      embedded.push_back(fmt::format("machine code for sm_{}", image.arch));
-    if (image.kind != FatImage::Kind::kPtx) continue;
+    if (image.kind == FatImage::Kind::kOther) continue;
     std::string text = unpack_ptx(image);
+    if (image.kind == FatImage::Kind::kMachineCode) {
+      const MachineCode code = read_machine_code(std::as_bytes(std::span(text)));
+      text = kept_ptx(code.kernels);
+      if (text.empty()) {
+        embedded.push_back(fmt::format("{} for sm_{}", describe(code), image.arch));
+        continue;
+      }
+    }
     const PtxTarget target = ptx_target(text);
     embedded.push_back("PTX for " + target.name());
     if (!can_run(target, arch) || (best.arch != 0 && !is_better(target, best))) continue;
@@ -113,21 +135,19 @@ std::span<const std::byte> image_at(const void* begin) {
   const std::size_t there = readable_bytes(begin);
   const std::span<const std::byte> all(static_cast<const std::byte*>(begin), there);
   if (is_fat_binary(all)) return all.first(std::min<std::uint64_t>(fat_binary_bytes(all), there));
-  if (there >= sizeof(kElfMagic) && std::memcmp(begin, kElfMagic, sizeof(kElfMagic)) == 0) {
-    return all.first(sizeof(kElfMagic));
-  }
+  if (is_elf(all)) return all.first(elf_bytes(all));
   return all.first(strnlen(static_cast<const char*>(begin), std::min<std::uint64_t>(there, kMaxImage)));
 }
 
 Error load_image(State& card, void** result, const void* image) {
   if (result == nullptr || image == nullptr) return Error::kInvalidValue;
-  std::span<const std::byte> bytes = image_at(image);
-  std::uint32_t magic = 0;
-  if (readable_bytes(image) >= kWrapperImage + sizeof(image)) std::memcpy(&magic, image, sizeof(magic));
-  if (magic == kWrapperMagic) {
-    std::memcpy(&image, static_cast<const std::byte*>(image) + kWrapperImage, sizeof(image));
-    bytes = image_at(image);
+  if (readable_bytes(image) >= sizeof(FatWrapper)) {
+    FatWrapper wrapper;
+    std::memcpy(&wrapper, image, sizeof(wrapper));
+    if (wrapper.is_linked()) return load_module(card, result, card.modules.add(wrapper.units()));
+    if (wrapper.magic == FatWrapper::kMagic) image = wrapper.image;
   }
+  const std::span<const std::byte> bytes = image_at(image);
   if (bytes.empty()) return Error::kInvalidKernelImage;
   return load_bytes(card, result, {bytes.begin(), bytes.end()});
 }

@@ -6,10 +6,26 @@
 #include "runtime/state.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace heddle::runtime {
+
+// What nvcc's code passes for each translation unit.
+struct FatWrapper {
+  static constexpr std::uint32_t kMagic = 0x4662'43B1;
+
+  std::uint32_t magic;
+  std::uint32_t version;  // 1, or 2 for relocatable device code that was linked
+  const void* image;
+  const void* const* prelinked;  // of version 2: an image for each translation unit, and null
+
+  bool is_linked() const { return magic == kMagic && version != 1; }
+  std::vector<const void*> units() const;  // of version 2
+};
 
 // PTX, a fat binary, or the structure of nvcc that points to one; it is copied. Loaded at once: the module, or
 // the error.

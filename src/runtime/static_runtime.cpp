@@ -5,7 +5,8 @@
 // jump to the function of the same name here. So it is never used, and nothing has to be known about how it talks
 // to a driver.
 //
-// x86-64 only. `heddle exec` refuses a program without a symbol table before it comes to this.
+// x86-64 only. The runtime in a program without a symbol table, and in a library, is left alone:
+// calls/export_table.cpp serves it.
 #include "runtime/message.h"
 #include "runtime/refuse.h"
 

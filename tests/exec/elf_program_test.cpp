@@ -27,7 +27,6 @@ void write_file(const std::string& path, const std::string& bytes) {
 TEST(ElfProgram, NamesTheLibrariesThatItWants) {
   const ElfProgram program = read_elf("/proc/self/exe");
   EXPECT_TRUE(program.is_elf);
-  EXPECT_FALSE(program.has_device_code);
   EXPECT_TRUE(program.library("libstdc++.so").starts_with("libstdc++.so."));
   EXPECT_EQ(program.library("libcudart.so"), "");
 }

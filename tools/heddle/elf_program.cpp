@@ -84,7 +84,6 @@ void read_dynamic(const Bytes& file, const Elf64_Ehdr& header, const Elf64_Phdr&
 
 // What version 13 has no more tells the two apart.
 void read_symbols(const Bytes& file, const Elf64_Ehdr& header, const Elf64_Shdr& table, ElfProgram& program) {
-  program.has_symbols = true;
   const auto names = file.read<Elf64_Shdr>(header.e_shoff + table.sh_link * sizeof(Elf64_Shdr));
   if (!names) return;
   for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
@@ -97,12 +96,9 @@ void read_symbols(const Bytes& file, const Elf64_Ehdr& header, const Elf64_Shdr&
 }
 
 void read_sections(const Bytes& file, const Elf64_Ehdr& header, ElfProgram& program) {
-  const auto names = file.read<Elf64_Shdr>(header.e_shoff + header.e_shstrndx * sizeof(Elf64_Shdr));
-  if (!names) return;
   for (unsigned i = 0; i < header.e_shnum; ++i) {
     const auto section = file.read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
     if (!section) continue;
-    if (file.text(names->sh_offset + section->sh_name) == ".nv_fatbin") program.has_device_code = true;
     if (section->sh_type == SHT_SYMTAB) read_symbols(file, header, *section, program);
   }
 }

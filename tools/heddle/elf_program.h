@@ -10,8 +10,6 @@ namespace heddle::tool {
 
 struct ElfProgram {
   bool is_elf = false;              // 64-bit, little-endian; nothing else is known about other files
-  bool has_device_code = false;     // nvcc's section of fat binaries
-  bool has_symbols = false;         // a symbol table: it was not stripped
   bool has_runtime_12 = false;      // linked in: the CUDA runtime of version 12
   bool has_rpath = false;           // searched before LD_LIBRARY_PATH
   std::vector<std::string> needed;  // libraries

@@ -67,13 +67,6 @@ void use_python(const fs::path& folder) {
 void use_runtime(const std::string& path) {
   const ElfProgram program = read_elf(path);
   const std::string wanted = program.library("libcudart.so");
-  // The runtime that nvcc links into a program is redirected by the program's symbols.
-  if (program.has_device_code && wanted.empty() && !program.has_symbols) {
-    throw InputError(fmt::format(
-        "exec: '{}' has the CUDA runtime linked in and was stripped of its symbols, so that the runtime "
-        "cannot be found in it. Do not strip it, or build it with nvcc -cudart shared",
-        path));
-  }
   const bool is_12 = wanted == "libcudart.so.12" || program.has_runtime_12;
   if (!wanted.empty() && !is_12 && wanted != "libcudart.so.13") {
     throw InputError(
@@ -90,9 +83,9 @@ void use_runtime(const std::string& path) {
         fmt::format("exec: there is no {}; it is built and installed with this program", library.string()));
   }
   prepend("LD_LIBRARY_PATH", first.string() + ":" + second.string());
-  // A program that loads CUDA later, such as an interpreter, may find the real runtime first, by the RPATH of a
-  // library.
-  if (program.has_rpath || wanted.empty()) prepend("LD_PRELOAD", library.string());
+  // Before all others: a program that loads CUDA later, such as an interpreter, may find the real runtime first,
+  // by the RPATH of a library; and functions of compilers that are linked to a program are replaced.
+  prepend("LD_PRELOAD", library.string());
   if (program.has_rpath) {
     fmt::print(stderr, "heddle exec: '{}' has an RPATH, which comes before LD_LIBRARY_PATH: using LD_PRELOAD\n",
                path);
@@ -102,6 +95,9 @@ void use_runtime(const std::string& path) {
   setenv("TRITON_PTXAS_PATH", assembler.c_str(), 1);
   setenv("TRITON_PTXAS_BLACKWELL_PATH", assembler.c_str(), 1);
   setenv("TRITON_LIBCUDA_PATH", first.c_str(), 1);
+  // What CuPy has in machine code alone it also makes of source; CuTe DSL's cache would skip the compiler.
+  setenv("CUPY_ACCELERATORS", "", 0);
+  setenv("CUTE_DSL_DISABLE_FILE_CACHING", "1", 0);
   use_python(folder);
 }
 

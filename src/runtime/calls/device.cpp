@@ -96,7 +96,9 @@ HEDDLE_CUDA_CALL int cudaRuntimeGetVersion(int* version) {
   return give("cudaRuntimeGetVersion", version, cudart_major() == 12 ? 12080 : 13000);
 }
 
-HEDDLE_CUDA_CALL int cudaDriverGetVersion(int* version) { return give("cudaDriverGetVersion", version, 13000); }
+HEDDLE_CUDA_CALL int cudaDriverGetVersion(int* version) {
+  return give("cudaDriverGetVersion", version, kDriverVersion);
+}
 
 HEDDLE_CUDA_CALL int cudaDeviceGetLimit(std::size_t* value, int limit) {
   return call("cudaDeviceGetLimit", [&](State&) {

@@ -4,6 +4,7 @@
 #include "runtime/device.h"
 #include "runtime/driver_call.h"
 #include "runtime/stream_work.h"
+#include "runtime/version.h"
 
 #include <cstring>
 
@@ -30,7 +31,7 @@ int give_context(const char* name, void** context) { return give_checked<void*>(
 HEDDLE_CUDA_CALL int cuInit(unsigned flags) { return flags == 0 ? 0 : driver_code(Error::kInvalidValue); }
 
 HEDDLE_CUDA_CALL int cuDriverGetVersion(int* version) {
-  return give_checked("cuDriverGetVersion", version, 13000);
+  return give_checked("cuDriverGetVersion", version, kDriverVersion);
 }
 
 HEDDLE_CUDA_CALL int cuDeviceGetCount(int* count) { return give_checked("cuDeviceGetCount", count, 1); }
@@ -130,8 +131,6 @@ HEDDLE_CUDA_CALL int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   if (greatest != nullptr) *greatest = -5;
   return 0;
 }
-
-HEDDLE_CUDA_CALL int cuCtxSetLimit(int, std::size_t) { return 0; }
 
 HEDDLE_CUDA_CALL int cuProfilerStart() { return 0; }
 

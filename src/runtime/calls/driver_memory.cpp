@@ -11,6 +11,8 @@
 
 using namespace heddle::runtime;
 
+extern "C" int cuCtxGetCurrent(void** context);
+
 namespace {
 
 using DevicePointer = std::uint64_t;
@@ -37,6 +39,62 @@ Error fill_words(State& card, DevicePointer to, T value, std::size_t count) {
   std::size_t bytes = 0;
   if (!multiply(count, sizeof(T), bytes)) return Error::kInvalidValue;
   return fill_box(card, {.begin = pointer(to)}, std::as_bytes(std::span(&value, 1)), {.width = bytes});
+}
+
+// As CUDA's headers number them.
+enum PointerAttribute : int {
+  kContext = 1,
+  kMemoryType = 2,
+  kDevicePointer = 3,
+  kHostPointer = 4,
+  kSyncs = 6,
+  kBufferId = 7,
+  kIsManaged = 8,
+  kOrdinal = 9,
+  kStart = 11,
+  kSize = 12,
+  kMapped = 13
+};
+
+bool is_of_host(const Allocation& one) {
+  return one.kind == MemoryKind::kHost || one.kind == MemoryKind::kRegistered;
+}
+
+Error pointer_attribute(const Allocation& found, DevicePointer address, int attribute, void* result) {
+  const bool is_device = found.kind == MemoryKind::kDevice || found.kind == MemoryKind::kVariable;
+  const auto give = [&](auto value) {
+    std::memcpy(result, &value, sizeof(value));
+    return Error::kSuccess;
+  };
+  switch (attribute) {
+    case kContext: {
+      void* context = nullptr;
+      cuCtxGetCurrent(&context);
+      return give(context);
+    }
+    case kMemoryType: return give(std::uint32_t{is_of_host(found) ? 1u : 2u});
+    case kDevicePointer: return give(address);
+    case kHostPointer: return is_device ? Error::kInvalidValue : give(address);
+    case kSyncs: return give(std::uint32_t{0});
+    case kBufferId: return give(reinterpret_cast<std::uint64_t>(found.begin));
+    case kIsManaged: return give(std::uint32_t{found.kind == MemoryKind::kManaged ? 1u : 0u});
+    case kOrdinal: return give(std::int32_t{0});
+    case kStart: return give(found.begin);
+    case kSize: return give(found.bytes);
+    case kMapped: return give(std::uint32_t{1});
+    default: return Error::kNotSupported;
+  }
+}
+
+void clear_attribute(int attribute, void* result) {
+  constexpr std::int32_t kNoDevice = -2;
+  const bool is_word =
+      attribute == kMemoryType || attribute == kSyncs || attribute == kIsManaged || attribute == kMapped;
+  if (attribute == kOrdinal) {
+    std::memcpy(result, &kNoDevice, sizeof(kNoDevice));
+  } else {
+    std::memset(result, 0, is_word ? sizeof(std::uint32_t) : sizeof(std::uint64_t));
+  }
 }
 
 }  // namespace
@@ -102,34 +160,28 @@ HEDDLE_CUDA_CALL int cuMemGetAddressRange_v2(DevicePointer* begin, std::size_t* 
 
 HEDDLE_CUDA_CALL int cuPointerGetAttribute(void* result, int attribute, DevicePointer address) {
   return driver_call("cuPointerGetAttribute", [&](State& card) {
-    // As CUDA's headers number them.
-    enum : int {
-      kMemoryType = 2,
-      kDevicePointer = 3,
-      kHostPointer = 4,
-      kIsManaged = 8,
-      kOrdinal = 9,
-      kStart = 11,
-      kSize = 12
-    };
     const Allocation* found = card.memory.find(pointer(address));
     if (result == nullptr || found == nullptr) return Error::kInvalidValue;
-    const bool is_host = found->kind == MemoryKind::kHost || found->kind == MemoryKind::kRegistered;
-    const auto give = [&](auto value) {
-      std::memcpy(result, &value, sizeof(value));
-      return Error::kSuccess;
-    };
-    switch (attribute) {
-      case kMemoryType: return give(std::uint32_t{is_host ? 1u : 2u});
-      case kDevicePointer:
-      case kHostPointer: return give(address);
-      case kIsManaged: return give(std::uint32_t{found->kind == MemoryKind::kManaged ? 1u : 0u});
-      case kOrdinal: return give(std::int32_t{0});
-      case kStart: return give(found->begin);
-      case kSize: return give(found->bytes);
-      default: return Error::kNotSupported;
-    }
+    return pointer_attribute(*found, address, attribute, result);
   });
+}
+
+// Of an address that is none of the card's, every answer is zero, and the device is none.
+HEDDLE_CUDA_CALL int cuPointerGetAttributes(unsigned count, const int* attributes, void** results,
+                                            DevicePointer address) {
+  return driver_call_with(
+      "cuPointerGetAttributes",
+      [&](State& card) {
+        const Allocation* found = card.memory.find(pointer(address));
+        for (unsigned a = 0; a < count; ++a) {
+          if (results[a] == nullptr) return Error::kInvalidValue;
+          const bool is_answered = found != nullptr && pointer_attribute(*found, address, attributes[a],
+                                                                         results[a]) == Error::kSuccess;
+          if (!is_answered) clear_attribute(attributes[a], results[a]);
+        }
+        return Error::kSuccess;
+      },
+      attributes, results);
 }
 
 HEDDLE_CUDA_CALL int cuMemHostRegister_v2(void* begin, std::size_t bytes, unsigned flags) {

@@ -4,6 +4,7 @@
 #include "runtime/driver_call.h"
 #include "runtime/options.h"
 #include "runtime/refuse.h"
+#include "runtime/version.h"
 
 using namespace heddle::runtime;
 
@@ -11,7 +12,6 @@ namespace {
 
 constexpr int kFound = 0;
 constexpr int kNotFound = 1;
-constexpr int kNewest = 13000;
 
 Error find(const char* name, int version, void** function, int* result) {
   if (name == nullptr || function == nullptr) return Error::kInvalidValue;
@@ -25,7 +25,7 @@ Error find(const char* name, int version, void** function, int* result) {
 }  // namespace
 
 HEDDLE_CUDA_CALL int cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long, int* result) {
-  return call("cudaGetDriverEntryPoint", [&](State&) { return find(name, kNewest, function, result); });
+  return call("cudaGetDriverEntryPoint", [&](State&) { return find(name, kDriverVersion, function, result); });
 }
 
 HEDDLE_CUDA_CALL int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,

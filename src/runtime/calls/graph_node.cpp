@@ -330,7 +330,7 @@ Error get_driver_kernel(State& card, void* node, DriverKernelParameters* result)
   if (result == nullptr) return Error::kInvalidValue;
   const Error error = get_kernel(card, node, result);
   if (error != Error::kSuccess) return error;
-  result->kernel = nullptr;
+  result->kernel = result->function;
   result->context = nullptr;
   return error;
 }

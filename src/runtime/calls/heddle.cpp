@@ -3,6 +3,7 @@
 // What a program that knows heddle may ask of the card, beyond CUDA's calls. heddle's Python module does, in a
 // program that `heddle exec` runs: it finds these functions by their names, or not at all beside a real card.
 #include "c/report.h"
+#include "runtime/kept_ptx.h"
 #include "runtime/quiet_free.h"
 #include "runtime/state.h"
 
@@ -48,6 +49,13 @@ HEDDLE_CUDA_CALL heddle_report* heddle_exec_take_report() {
     card.reports.pop_front();
   });
   return oldest;
+}
+
+// The PTX of machine code that will be loaded: see kept_ptx.h.
+HEDDLE_CUDA_CALL void heddle_exec_keep_ptx(const char* text) {
+  guard("heddle_exec_keep_ptx", [&](State&) {
+    if (text != nullptr) keep_ptx(text);
+  });
 }
 
 // A card that a kernel broke works again, and its memory stays as it is: no hardware does that. For what tests

@@ -2,6 +2,7 @@
 //
 // What the code that nvcc makes for the host calls before main, at exit, and around <<<...>>>.
 #include "runtime/launch.h"
+#include "runtime/module_image.h"
 
 #include <utility>
 #include <vector>
@@ -10,16 +11,6 @@ namespace {
 
 using namespace heddle::runtime;
 namespace isa = heddle::isa;
-
-constexpr std::uint32_t kWrapperMagic = 0x4662'43B1;
-
-// What nvcc passes for each translation unit.
-struct FatWrapper {
-  std::uint32_t magic;
-  std::uint32_t version;  // 2: relocatable device code, linked
-  const void* image;
-  const void* const* prelinked;  // of version 2: an image for each translation unit, and null
-};
 
 struct CallConfiguration {
   isa::Dim3 grid;
@@ -37,14 +28,10 @@ Module* module_of(void** handle) { return reinterpret_cast<Module*>(handle); }
 HEDDLE_CUDA_CALL void** __cudaRegisterFatBinary(const FatWrapper* wrapper) {
   Module* module = nullptr;
   guard("__cudaRegisterFatBinary", [&](State& card) {
-    if (wrapper == nullptr || wrapper->magic != kWrapperMagic) {
+    if (wrapper == nullptr || wrapper->magic != FatWrapper::kMagic) {
       say("__cudaRegisterFatBinary: what the program registers is no fat binary of nvcc");
-    } else if (wrapper->version != 1) {
-      std::vector<const void*> units;
-      for (const void* const* unit = wrapper->prelinked; unit != nullptr && *unit != nullptr; ++unit) {
-        units.push_back(*unit);
-      }
-      module = card.modules.add(std::move(units));
+    } else if (wrapper->is_linked()) {
+      module = card.modules.add(wrapper->units());
     } else {
       module = card.modules.add(wrapper->image);
     }
