@@ -3,7 +3,7 @@
 
 import ctypes
 import functools
-from ctypes import POINTER, c_int, c_size_t, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_void_p
 
 from . import _library
 
@@ -13,6 +13,7 @@ _CALLS = {
     "heddle_exec_keep_reports": (None, []),
     "heddle_exec_take_report": (c_void_p, []),
     "heddle_exec_mend": (None, []),
+    "heddle_exec_keep_ptx": (None, [c_char_p]),
     **_library.REPORT_CALLS,
 }
 
@@ -60,3 +61,8 @@ def take_reports():
 def mend():
     """Makes a card that a kernel broke work again; its memory stays as it is."""
     _runtime().heddle_exec_mend()
+
+
+def keep_ptx(text):
+    """The PTX of machine code that will be loaded, by the names of its kernels."""
+    _runtime().heddle_exec_keep_ptx(text.encode())

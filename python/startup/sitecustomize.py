@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python imports this before a program that `heddle exec` runs: what heddle adds to PyTorch and Triton is added
+"""Python imports this before a program that `heddle exec` runs: what heddle adds to PyTorch, Triton and others is added
 when the program imports them. A sitecustomize of the user's own is run as well."""
 
 import importlib.abc
@@ -14,6 +14,8 @@ _ADDED = {
     "torch": ("torch_fallback", "install"),
     "triton.testing": ("triton_timing", "install_testing"),
     "triton.runtime.autotuner": ("triton_timing", "install_tuning"),
+    "warp.config": ("ptx_tools", "install_warp"),
+    "cutlass.base_dsl.compiler": ("ptx_tools", "install_cute"),
 }
 
 
