@@ -22,21 +22,21 @@ StreamOrder::Handle StreamOrder::handle_of(const void* stream) {
 StreamOrder::Stream& StreamOrder::stream_of(const void* handle) { return streams_[handle_of(handle)]; }
 
 void StreamOrder::join(Clock& clock, const Clock& other) {
-  for (const auto& [stream, count] : other) {
-    std::uint64_t& mine = clock[stream];
+  clock.all = std::max(clock.all, other.all);
+  for (const auto& [stream, count] : other.of) {
+    std::uint64_t& mine = clock.of[stream];
     mine = std::max(mine, count);
   }
 }
 
 bool StreamOrder::covers(const Clock& clock, const Node& node) {
-  const auto found = clock.find(node.stream);
-  return found != clock.end() && found->second >= node.count;
+  if (node.number <= clock.all) return true;
+  const auto found = clock.of.find(node.stream);
+  return found != clock.of.end() && found->second >= node.count;
 }
 
 void StreamOrder::create(const void* stream, bool is_blocking) {
-  Stream made{.is_blocking = is_blocking, .known = host_};
-  for (const auto& [handle, one] : streams_) join(made.known, one.known);
-  streams_[handle_of(stream)] = std::move(made);
+  streams_[handle_of(stream)] = {.is_blocking = is_blocking, .known = {.all = count_, .of = {}}};
 }
 
 // What it was asked for goes on; nothing more comes.
@@ -63,7 +63,7 @@ void StreamOrder::forget_streams() {
   for (const auto& [handle, stream] : streams_) kept.insert(handle);
   for (const auto& [number, node] : nodes_) kept.insert(node.stream);
   const auto clean = [&](Clock& clock) {
-    std::erase_if(clock, [&](const auto& one) { return !kept.contains(one.first); });
+    std::erase_if(clock.of, [&](const auto& one) { return !kept.contains(one.first); });
   };
   clean(host_);
   for (auto& [handle, stream] : streams_) clean(stream.known);
@@ -104,7 +104,7 @@ void StreamOrder::host_waits_event(const void* event) {
 }
 
 void StreamOrder::host_waits_for_all() {
-  for (const auto& [handle, stream] : streams_) join(host_, stream.known);
+  host_ = {.all = count_, .of = {}};
   history_.works.clear();
   nodes_.clear();
   for (auto& [handle, stream] : streams_) stream.last = 0;
@@ -138,8 +138,9 @@ void StreamOrder::end() {
   // Model: a launch that has waited for a dependent one comes after all that was before that in the stream,
   // though the dependent one may not have waited for it.
   Clock known = after_wait_;
-  known[now_.stream] = now_.count;
-  nodes_[count_ + 1] = now_;
+  known.of[now_.stream] = now_.count;
+  now_.number = count_ + 1;
+  nodes_[now_.number] = now_;
   const std::uint64_t number = ++count_;
   if (has_work) history_.works.back().number = number;
   own.known = std::move(known);
@@ -153,27 +154,42 @@ void StreamOrder::drop_unfinished() {
   std::erase_if(history_.works, [&](const sim::History::Work& work) { return !nodes_.contains(work.number); });
 }
 
-// Work that everybody who can ask for more knows to be complete, but for the last of a stream that has let
-// dependents begin: the next of the stream may be one of them.
+// By everybody who can ask for more. The default stream waits for all that are blocking, so it comes last.
+bool StreamOrder::is_known(const Node& node) const {
+  if (covers(host_, node)) return true;
+  const Stream& usual = streams_.at(0);
+  const bool is_known_to_usual = covers(usual.known, node);
+  bool is_known_to_blocking = false;
+  for (const auto& [handle, stream] : streams_) {
+    const bool knows = covers(stream.known, node);
+    is_known_to_blocking |= knows && stream.is_blocking;
+    if (handle != 0 && !knows && !(stream.is_blocking && is_known_to_usual)) return false;
+  }
+  return is_known_to_usual || is_known_to_blocking;
+}
+
+bool StreamOrder::is_last(const Node& node) const {
+  const auto own = streams_.find(node.stream);
+  return own != streams_.end() && own->second.last == node.number;
+}
+
+// Work that everybody knows to be complete, but for the last of a stream that has let dependents begin: the next
+// of the stream may be one of them.
 void StreamOrder::forget() {
   drop_unfinished();
-  if (history_.works.empty() && nodes_.size() <= streams_.size()) return;
-  const auto is_last = [&](std::uint64_t number) {
-    return std::any_of(streams_.begin(), streams_.end(),
-                       [&](const auto& one) { return one.second.last == number; });
-  };
-  const auto is_known = [&](const Node& node) {
-    return std::all_of(streams_.begin(), streams_.end(),
-                       [&](const auto& one) { return covers(clock_for(one.first), node); });
-  };
   std::erase_if(history_.works, [&](const sim::History::Work& work) {
     const Node& node = nodes_.at(work.number);
-    return is_known(node) && !(node.launches_dependents && is_last(work.number));
+    return is_known(node) && !(node.launches_dependents && is_last(node));
   });
-  std::erase_if(nodes_, [&](const auto& one) {
-    const auto is_kept = [&](const sim::History::Work& work) { return work.number == one.first; };
-    return !is_last(one.first) && std::none_of(history_.works.begin(), history_.works.end(), is_kept);
-  });
+  forget_nodes();
+}
+
+// Now and then, since it looks at all.
+void StreamOrder::forget_nodes() {
+  if (nodes_.size() < 2 * (streams_.size() + kMaxWorks)) return;
+  std::set<std::uint64_t> kept;
+  for (const sim::History::Work& work : history_.works) kept.insert(work.number);
+  std::erase_if(nodes_, [&](const auto& one) { return !is_last(one.second) && !kept.contains(one.first); });
 }
 
 }  // namespace heddle::runtime

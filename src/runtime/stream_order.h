@@ -20,8 +20,13 @@ namespace heddle::runtime {
 
 class StreamOrder {
  public:
-  using Handle = std::uintptr_t;                  // of a stream; 0: the default one
-  using Clock = std::map<Handle, std::uint64_t>;  // so many pieces of work of each stream are complete
+  using Handle = std::uintptr_t;  // of a stream; 0: the default one
+
+  // What is complete.
+  struct Clock {
+    std::uint64_t all = 0;               // so many pieces of work, of all that were ever asked for
+    std::map<Handle, std::uint64_t> of;  // so many of each stream
+  };
 
   void create(const void* stream, bool is_blocking);
   void destroy(const void* stream);
@@ -55,8 +60,9 @@ class StreamOrder {
  private:
   struct Node {
     Handle stream = 0;
-    std::uint64_t count = 0;  // in its stream
-    Clock start;              // what is complete when it begins
+    std::uint64_t count = 0;   // in its stream
+    std::uint64_t number = 0;  // among all; 0: not yet known
+    Clock start;               // what is complete when it begins
     bool launches_dependents = false;
   };
   struct Stream {
@@ -71,8 +77,11 @@ class StreamOrder {
   Clock clock_for(Handle handle);
   static void join(Clock& clock, const Clock& other);
   static bool covers(const Clock& clock, const Node& node);
+  bool is_known(const Node& node) const;
+  bool is_last(const Node& node) const;
   void drop_unfinished();
   void forget();
+  void forget_nodes();
   void forget_streams();
 
   std::map<Handle, Stream> streams_ = {{0, {}}};
