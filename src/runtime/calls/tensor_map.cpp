@@ -4,6 +4,7 @@
 #include "runtime/driver_call.h"
 #include "runtime/options.h"
 
+#include "sim/machine/hardware_tensor_map.h"
 #include "sim/machine/im2col.h"
 
 #include <heddle/host/tensor_map.h>
@@ -120,7 +121,7 @@ HEDDLE_CUDA_CALL int cuTensorMapReplaceAddress(void* map, void* address) {
     if (map == nullptr) return Error::kInvalidValue;
     TensorMap old;
     std::memcpy(&old, map, sizeof(old));
-    isa::DecodedTensorMap decoded = isa::tensor_map_decode(old);
+    isa::DecodedTensorMap decoded = heddle::sim::machine::decode_tensor_map(old);
     if (decoded.state != isa::TensorMapState::kFine) return Error::kInvalidValue;
     decoded.spec.address = address;
     return write_map(map, decoded.spec, decode_im2col(old));

@@ -2,6 +2,7 @@
 //
 // PTX: cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk.tensor, cp.async.bulk.commit_group,
 // cp.async.bulk.wait_group.
+#include "sim/machine/hardware_tensor_map.h"
 #include "sim/machine/machine.h"
 
 #include <heddle/host/tensor_map.h>
@@ -23,7 +24,7 @@ constexpr const char* kReduce = "cp.reduce.async.bulk.tensor";
 
 TensorMapSpec decode(const Machine& machine, const Thread& thread, const TensorMap& map, CallSite site,
                      const char* instruction) {
-  const isa::DecodedTensorMap decoded = isa::tensor_map_decode(map);
+  const isa::DecodedTensorMap decoded = decode_tensor_map(map);
   if (decoded.state != isa::TensorMapState::kFine) {
     machine.fault(
         &thread, site, FaultCode::kBadTensorMap,

@@ -5,6 +5,7 @@
 // field was set yet; whether all of them fit together is asked when the map is used.
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/interpreter.h"
+#include "sim/machine/hardware_tensor_map.h"
 
 #include <heddle/isa/tensor_map_encode.h>
 #include <heddle/isa/warp.h>
@@ -96,7 +97,7 @@ void replace(Warp& warp, const Instruction& i, std::uint32_t mask) {
     const std::uint64_t address = warp.rows[i.a][l] + i.value;
     TensorMap map;
     read_map(warp, l, space, address, map, i);
-    isa::DecodedTensorMap decoded = isa::tensor_map_decode(map);
+    isa::DecodedTensorMap decoded = machine::decode_tensor_map(map);
     const bool is_empty =
         std::all_of(std::begin(map.opaque), std::end(map.opaque), [](std::uint64_t word) { return word == 0; });
     if (decoded.state != isa::TensorMapState::kFine && !is_empty) {

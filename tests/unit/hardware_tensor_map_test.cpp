@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/hardware_tensor_map.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle::sim::machine {
+namespace {
+
+// What cuTensorMapEncodeTiled wrote on an H200: bf16, 1024 x 512, a pitch of 2048 bytes, boxes of 64 x 64 with
+// the swizzle of 128 bytes.
+TensorMap measured() {
+  TensorMap map = {};
+  map.opaque[0] = 0x7F00'0000'0000;
+  map.opaque[1] = 0x0000'0080'0000'6510;
+  map.opaque[4] = 0x0000'01FF'0000'03FF;
+  map.opaque[6] = 0x3F00'0000'0000'0000;
+  map.opaque[7] = 0x3F;
+  map.opaque[8] = 0x2000;
+  map.opaque[9] = 0x400;
+  return map;
+}
+
+TEST(HardwareTensorMap, MeasuredMapIsRead) {
+  const std::optional<TensorMapSpec> spec = read_hardware_map(measured());
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(spec->type, TensorType::kBF16);
+  EXPECT_EQ(spec->rank, 2);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(spec->address), 0x7F00'0000'0000);
+  EXPECT_EQ(spec->dims[0], 1024);
+  EXPECT_EQ(spec->dims[1], 512);
+  EXPECT_EQ(spec->strides[0], 2048);
+  EXPECT_EQ(spec->box[0], 64);
+  EXPECT_EQ(spec->box[1], 64);
+  EXPECT_EQ(spec->element_strides[0], 1);
+  EXPECT_EQ(spec->swizzle, Swizzle::k128B);
+  EXPECT_EQ(spec->interleave, Interleave::kNone);
+  EXPECT_EQ(spec->fill, OobFill::kZeros);
+}
+
+TEST(HardwareTensorMap, StridesHaveFourMoreBits) {
+  TensorMap map = measured();
+  map.opaque[3] |= std::uint64_t{0xA} << 32;
+  EXPECT_EQ(read_hardware_map(map)->strides[0], (std::uint64_t{0xA} << 36) + 2048);
+}
+
+TEST(HardwareTensorMap, BothFormatsAreDecoded) {
+  EXPECT_EQ(decode_tensor_map(measured()).state, isa::TensorMapState::kFine);
+  TensorMapSpec spec = *read_hardware_map(measured());
+  TensorMap own;
+  isa::tensor_map_encode_tiled(own, spec);
+  EXPECT_EQ(decode_tensor_map(own).spec, spec);
+}
+
+TEST(HardwareTensorMap, OtherBytesAreNone) {
+  EXPECT_FALSE(read_hardware_map(TensorMap{}));
+  for (const auto& [word, bit] : {std::pair{1, 0}, {1, 20}, {1, 31}, {12, 5}, {15, 63}}) {
+    TensorMap map = measured();
+    map.opaque[word] ^= std::uint64_t{1} << bit;
+    EXPECT_FALSE(read_hardware_map(map)) << word << ' ' << bit;
+  }
+  // Types that are not known: 11 and up.
+  TensorMap map = measured();
+  map.opaque[1] |= std::uint64_t{15} << 7;
+  EXPECT_FALSE(read_hardware_map(map));
+}
+
+// One that was overwritten in part is told as such, not taken for one of the hardware.
+TEST(HardwareTensorMap, DamagedMapIsNotTakenForOne) {
+  TensorMap own;
+  isa::tensor_map_encode_tiled(own, *read_hardware_map(measured()));
+  own.opaque[4] ^= 1;
+  EXPECT_EQ(decode_tensor_map(own).state, isa::TensorMapState::kDamaged);
+}
+
+}  // namespace
+}  // namespace heddle::sim::machine
