@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Views of tensor memory: addresses, allocations, accumulators of every layout, and block-scaled regions.
+// Views of tensor memory: addresses, allocations, and accumulators of every layout.
 #include "../support/tiny_kernel.h"
 #include "tcgen05_tiles.h"
 
@@ -146,31 +146,6 @@ TEST(TmemTensor, LoadsWhatItStored) {
 TEST(TmemFragment, TakesHalvesFromTheLowerBits) {
   TmemFragment<fp16, 1> fragment{{0xABCD'3C00}};
   EXPECT_EQ(fragment[0].to_float(), 1.0f);
-}
-
-// 2 accumulators of 128 columns; 4 input stages of K = 128: MXFP8 has 4 scales for each row.
-constexpr BlockScaledTmemConfig kMxfp8{.accumulator = {.m = 256, .n = 128, .cta_group = 2},
-                                       .num_accumulator_stages = 2,
-                                       .num_input_stages = 4,
-                                       .scales_per_row = 4};
-
-TEST(BlockScaledTmemRegions, ComeOneBehindTheOther) {
-  using Regions = BlockScaledTmemRegions<kMxfp8>;
-  static_assert(Regions::kSfaCols == 4 && Regions::kSfbCols == 4);
-  static_assert(Regions::kSfaFirst == 256 && Regions::kSfbFirst == 272 && Regions::kCols == 288);
-  static_assert(Regions::kAllocCols == 512);
-  constexpr TmemAddress base(32);
-  EXPECT_EQ(Regions::accumulator(base, 1).column(), 32u + 128);
-  EXPECT_EQ(Regions::sfa(base, 3).column(), 32u + 256 + 12);
-  EXPECT_EQ(Regions::sfb(base, 0).column(), 32u + 272);
-}
-
-TEST(BlockScaledTmemRegions, CountWholeBlocksOf128Rows) {
-  EXPECT_EQ(scale_factor_cols(128, 4), 4u);
-  EXPECT_EQ(scale_factor_cols(256, 4), 8u);
-  EXPECT_EQ(scale_factor_cols(192, 4), 8u);
-  EXPECT_EQ(scale_factor_cols(128, 16), 16u);
-  EXPECT_EQ(scale_factor_cols(128, 2), 4u);
 }
 
 static_assert(check_tmem_stages<2, 256, 256>());

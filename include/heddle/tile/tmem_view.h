@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What lies where in tensor memory: an address with lane and column apart, what one allocation gave, an
-// accumulator as rows and columns of D, and the regions that a block-scaled kernel divides its columns into. All
-// of these describe and none of them owns: whoever allocates also frees (see the MMA warp context), and the rest
-// of the kernel copies.
+// accumulator as rows and columns of D. All of these describe and none of them owns: whoever allocates also frees
+// (see the MMA warp context), and the rest of the kernel copies. Regions with names are in tile/tmem_plan.h.
 //
 //   constexpr AccumulatorShape shape{.m = 128, .n = 256};
 //   const auto tmem = TmemAllocation<1>::allocate(&shared.tmem_base, 512);        // one warp
@@ -243,57 +242,5 @@ constexpr bool check_tmem_stages() {
     return TmemColumns<used_cols + (num_stages - 1) * stage_stride_cols + stage_cols, kTmemCols>::kFits;
   }
 }
-
-// How a block-scaled kernel divides its columns: accumulators, then A's scale factors for each input stage, then
-// B's.
-struct BlockScaledTmemConfig {
-  AccumulatorShape accumulator = {};
-  std::uint32_t num_accumulator_stages = 1;
-  std::uint32_t accumulator_stride_cols = 0;  // 0: what an accumulator takes
-  std::uint32_t num_input_stages = 1;
-  std::uint32_t scales_per_row =
-      4;  // in one input stage: K of the stage, divided by the numbers that share a scale
-
-  HEDDLE_HOST_DEVICE constexpr std::uint32_t stride_cols() const {
-    return accumulator_stride_cols == 0 ? accumulator.cols() : accumulator_stride_cols;
-  }
-};
-
-// The columns that the scale factors of so many rows take: 4 columns for each block of 128 rows x 4 scales.
-HEDDLE_HOST_DEVICE constexpr std::uint32_t scale_factor_cols(std::uint32_t rows, std::uint32_t scales_per_row) {
-  return (rows + 127) / 128 * ((scales_per_row + 3) / 4) * 4;
-}
-
-template <BlockScaledTmemConfig config>
-struct BlockScaledTmemRegions {
-  static_assert(config.accumulator.exists() && config.accumulator.rows() == 128,
-                "block-scaled kinds have 128 rows in each CTA: M is 128, or 256 for a pair");
-
-  // Of one input stage. B's scales are those of all N in each CTA of a pair.
-  static constexpr std::uint32_t kSfaCols = scale_factor_cols(config.accumulator.rows(), config.scales_per_row);
-  static constexpr std::uint32_t kSfbCols = scale_factor_cols(config.accumulator.n, config.scales_per_row);
-
-  static constexpr std::uint32_t kAccumulatorCols =
-      (config.num_accumulator_stages - 1) * config.stride_cols() + config.accumulator.cols();
-  static constexpr std::uint32_t kSfaFirst = config.num_accumulator_stages * config.stride_cols();
-  static constexpr std::uint32_t kSfbFirst = kSfaFirst + config.num_input_stages * kSfaCols;
-  static constexpr std::uint32_t kCols = kSfbFirst + config.num_input_stages * kSfbCols;
-
-  static_assert(
-      check_tmem_stages<config.num_accumulator_stages, config.stride_cols(), config.accumulator.cols()>());
-  static_assert(TmemColumns<kCols, kTmemCols>::kFits);
-
-  static constexpr std::uint32_t kAllocCols = tmem_alloc_cols(kCols);
-
-  HEDDLE_HOST_DEVICE static constexpr TmemAddress accumulator(TmemAddress base, std::uint32_t stage_idx) {
-    return base.plus_cols(stage_idx * config.stride_cols());
-  }
-  HEDDLE_HOST_DEVICE static constexpr TmemAddress sfa(TmemAddress base, std::uint32_t stage_idx) {
-    return base.plus_cols(kSfaFirst + stage_idx * kSfaCols);
-  }
-  HEDDLE_HOST_DEVICE static constexpr TmemAddress sfb(TmemAddress base, std::uint32_t stage_idx) {
-    return base.plus_cols(kSfbFirst + stage_idx * kSfbCols);
-  }
-};
 
 }  // namespace heddle::inline HEDDLE_TARGET

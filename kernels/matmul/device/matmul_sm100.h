@@ -10,7 +10,7 @@
 
 #include "matmul_sm100_frame.h"
 
-#include <heddle/isa/tcgen05.h>
+#include <heddle/tile/tcgen05_mma.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -40,6 +40,7 @@ struct StandardFamily {
                                              .b = tile_shape(majors.b, config.tile_n / config.cta_group),
                                              .a_swizzle = swizzle(majors.a, config.tile_m),
                                              .b_swizzle = swizzle(majors.b, config.tile_n / config.cta_group)}>;
+  using Accumulator = TmemTensor<float, config.accumulator()>;
   static constexpr std::uint32_t tmem_cols = 0;
   struct Operands {
     isa::TensorMap a;  // {k, row, batch}, or {row, k, batch}
@@ -57,15 +58,8 @@ struct StandardFamily {
   template <class Tiles>
   HEDDLE_DEVICE static void multiply(const Operands& operands, const Tiles& tiles, TmemAddress, std::uint32_t d,
                                      bool accumulate) {
-    const std::uint64_t a = tiles.a_tile().template tcgen05_descriptor<majors.a>();
-    const std::uint64_t b = tiles.b_tile().template tcgen05_descriptor<majors.b>();
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < 4; ++i) {
-      isa::tcgen05_mma<kind, static_cast<int>(config.cta_group)>(
-          d, advanced_descriptor(a, i * k_step_bytes<typename Payload::ATile>(majors.a)),
-          advanced_descriptor(b, i * k_step_bytes<typename Payload::BTile>(majors.b)), operands.instruction,
-          accumulate || i != 0);
-    }
+    tcgen05_mma(Accumulator(TmemAddress(d)), tiles.a_tile().template operand<majors.a>(),
+                tiles.b_tile().template operand<majors.b>(), accumulate, operands.instruction);
   }
 
   // The word that names these types.
@@ -77,13 +71,6 @@ struct StandardFamily {
                                                         .b_type = b_type,
                                                         .a_major = majors.a,
                                                         .b_major = majors.b});
-  }
-
- private:
-  // The K of one instruction is 32 bytes of a row, or so many rows of a span each.
-  template <class Tile>
-  HEDDLE_HOST_DEVICE static constexpr std::uint32_t k_step_bytes(Major major) {
-    return major == Major::kK ? 32 : 32 / sizeof(In) * span_bytes(Tile::swizzle);
   }
 };
 

@@ -7,9 +7,9 @@
 
 #include "matmul_sm100_frame.h"
 
-#include <heddle/isa/address.h>
-#include <heddle/isa/tcgen05.h>
-#include <heddle/tile/tmem_view.h>
+#include <heddle/tile/scale_factors.h>
+#include <heddle/tile/tcgen05_mma.h>
+#include <heddle/tile/tmem_plan.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -36,7 +36,6 @@ struct BlockScaledFamily {
   static constexpr std::uint32_t kScaleBlocks =
       kMmas * static_cast<std::uint32_t>(format.scales_per_mma) / 4;  // along K
   static constexpr std::uint32_t kColBlocks = config.tile_n / 128;
-  static constexpr std::uint32_t kBlockBytes = 512;
   static_assert(sizeof(In) == 1 && config.tile_n % 128 == 0,
                 "scales come in blocks of 128 rows: make tile_n 128 or 256");
 
@@ -46,14 +45,14 @@ struct BlockScaledFamily {
                                                                .scale_format = format.scale_format,
                                                                .scale_vector_elems = format.scale_vector_elems,
                                                                .sfb_rows = config.tile_n}>;
-  using Regions = BlockScaledTmemRegions<BlockScaledTmemConfig{
-      .accumulator = {.m = config.cta_group * kSm100TileM,
-                      .n = config.tile_n,
-                      .cta_group = static_cast<int>(config.cta_group)},
-      .num_accumulator_stages = config.output_stages,
-      .num_input_stages = config.stages,
-      .scales_per_row = 4 * kScaleBlocks}>;
-  static constexpr std::uint32_t tmem_cols = Regions::kAllocCols;
+  using Accumulator = TmemTensor<float, config.accumulator()>;
+  // Each stage of the input has columns for its scales, which stay until the commit that releases the stage.
+  static constexpr ScaleFactorShape kSfa{.rows = kSm100TileM, .scales_per_row = 4 * kScaleBlocks};
+  static constexpr ScaleFactorShape kSfb{.rows = config.tile_n, .scales_per_row = 4 * kScaleBlocks};
+  using Plan = TmemPlan<TmemRegion<"accumulators", Accumulator, config.output_stages>,
+                        TmemRegion<"sfa", TmemScales<kSfa>, config.stages>,
+                        TmemRegion<"sfb", TmemScales<kSfb>, config.stages>>;
+  static constexpr std::uint32_t tmem_cols = Plan::kAllocCols;
   struct Operands {
     isa::TensorMap a;  // {k, row, batch}
     isa::TensorMap b;
@@ -71,34 +70,17 @@ struct BlockScaledFamily {
     load_scales(tiles.sfb_tile(), &operands.sfb, k_block, work.n * kColBlocks, work.batch, tiles.barrier());
   }
 
-  // Each stage has columns for its scales, which stay until the commit that releases the stage.
   template <class Tiles>
   HEDDLE_DEVICE static void multiply(const Operands& operands, const Tiles& tiles, TmemAddress tmem,
                                      std::uint32_t d, bool accumulate) {
-    const std::uint32_t sfa = Regions::sfa(tmem, tiles.stage()).bits();
-    const std::uint32_t sfb = Regions::sfb(tmem, tiles.stage()).bits();
-    const std::uint64_t sfa_blocks = scales_descriptor(tiles.sfa_tile());
-    const std::uint64_t sfb_blocks = scales_descriptor(tiles.sfb_tile());
-    HEDDLE_UNROLL
-    for (std::uint32_t k = 0; k < kScaleBlocks; ++k) {
-      isa::tcgen05_cp_32x128b_warpx4<kGroup>(sfa + 4 * k, advanced_descriptor(sfa_blocks, k * kBlockBytes));
-      HEDDLE_UNROLL
-      for (std::uint32_t n = 0; n < kColBlocks; ++n) {
-        isa::tcgen05_cp_32x128b_warpx4<kGroup>(
-            sfb + 4 * (k * kColBlocks + n),
-            advanced_descriptor(sfb_blocks, (n * kScaleBlocks + k) * kBlockBytes));
-      }
-    }
-    const std::uint64_t a = tiles.a_tile().tcgen05_descriptor();
-    const std::uint64_t b = tiles.b_tile().tcgen05_descriptor();
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < kMmas; ++i) {
-      const std::uint32_t scale = i * static_cast<std::uint32_t>(format.scales_per_mma);
-      isa::tcgen05_mma_block_scale<format.kind, kGroup, format.scales_per_mma>(
-          d, advanced_descriptor(a, 32 * i), advanced_descriptor(b, 32 * i),
-          with_scale_id(operands.instruction, scale % 4), sfa + scale / 4 * 4, sfb + scale / 4 * 4 * kColBlocks,
-          accumulate || i != 0);
-    }
+    const Plan plan(tmem);
+    const auto sfa = plan.template region<"sfa">(tiles.stage());
+    const auto sfb = plan.template region<"sfb">(tiles.stage());
+    sfa.template copy_from<kGroup>(tiles.sfa_tile().data());
+    sfb.template copy_from<kGroup>(tiles.sfb_tile().data());
+    tcgen05_mma_block_scale<format.kind, format.scales_per_mma>(
+        Accumulator(TmemAddress(d)), tiles.a_tile().operand(), tiles.b_tile().operand(), sfa, sfb, accumulate,
+        operands.instruction);
   }
 
   // The word that names these types.
@@ -114,18 +96,6 @@ struct BlockScaledFamily {
 
  private:
   static constexpr int kGroup = static_cast<int>(config.cta_group);
-
-  // With the place of the first scale in its column; it is 0 before.
-  HEDDLE_HOST_DEVICE static constexpr std::uint32_t with_scale_id(std::uint32_t word, std::uint32_t id) {
-    using namespace detail::instruction_bits;
-    return word | static_cast<std::uint32_t>(SfaIdField::put(id) | SfbIdField::put(id));
-  }
-
-  template <class Tile>
-  HEDDLE_DEVICE static std::uint64_t scales_descriptor(Tile tile) {
-    return tcgen05_descriptor(
-        SmemDescriptor{.start_address = isa::shared_address(tile.data()), .stride_bytes = 128});
-  }
 
   template <class Tile>
   HEDDLE_DEVICE static void load_scales(Tile tile, const isa::TensorMap* map, std::uint32_t k_block,

@@ -8,7 +8,7 @@
 
 #include "matmul_sm100_frame.h"
 
-#include <heddle/isa/tcgen05.h>
+#include <heddle/tile/tcgen05_mma.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -20,6 +20,7 @@ struct BlockwiseFp8Family {
   using Payload =
       BlockwiseFP8TilePayload<e4m3, e4m3,
                               BlockwiseFP8TileConfig{.a = {kSm100TileM, kTileK}, .b = {config.tile_n, kTileK}}>;
+  using Accumulator = TmemTensor<float, config.accumulator()>;
   static constexpr std::uint32_t tmem_cols = 0;
   struct Operands {
     isa::TensorMap a;  // {k, row, batch}
@@ -48,13 +49,8 @@ struct BlockwiseFp8Family {
 
   template <class Tiles>
   HEDDLE_DEVICE static void multiply(const Operands& operands, const Tiles& tiles, std::uint32_t d) {
-    const std::uint64_t a = tiles.a_tile().tcgen05_descriptor();
-    const std::uint64_t b = tiles.b_tile().tcgen05_descriptor();
-    HEDDLE_UNROLL
-    for (std::uint32_t k = 0; k < kTileK; k += 32) {
-      isa::tcgen05_mma<MmaKind::kF8f6f4, 1>(d, advanced_descriptor(a, k), advanced_descriptor(b, k),
-                                            operands.instruction, k != 0);
-    }
+    tcgen05_mma(Accumulator(TmemAddress(d)), tiles.a_tile().operand(), tiles.b_tile().operand(), false,
+                operands.instruction);
   }
 };
 

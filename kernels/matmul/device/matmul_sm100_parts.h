@@ -22,6 +22,7 @@
 #include <heddle/tile/layout.h>
 #include <heddle/tile/load_tile.h>
 #include <heddle/tile/smem_array.h>
+#include <heddle/tile/tmem_view.h>
 
 #include <type_traits>
 #include <utility>
@@ -55,6 +56,10 @@ struct MatmulSm100Config {
   bool operator==(const MatmulSm100Config&) const = default;
 
   HEDDLE_HOST_DEVICE constexpr ClusterConfig cluster_config() const { return {cluster, cta_group}; }
+  // Of an MMA, and what it takes of each CTA.
+  HEDDLE_HOST_DEVICE constexpr AccumulatorShape accumulator() const {
+    return {.m = cta_group * tile_m, .n = tile_n, .cta_group = static_cast<int>(cta_group)};
+  }
   // CTAs that hold the same rows of A, and the same part of B: each copies an equal part of them to all.
   HEDDLE_HOST_DEVICE constexpr std::uint32_t sharers_of_a() const { return cluster.n; }
   HEDDLE_HOST_DEVICE constexpr std::uint32_t sharers_of_b() const { return cluster.m / cta_group; }

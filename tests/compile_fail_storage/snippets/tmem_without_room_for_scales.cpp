@@ -2,7 +2,8 @@
 // Two accumulators of 256 columns leave no room for scale factors.
 // expect: more tensor-memory columns than a CTA has
 // expect: TmemColumns.*560.*512
-#include <heddle/tile/tmem_view.h>
+#include <heddle/tile/scale_factors.h>
+#include <heddle/tile/tmem_plan.h>
 
 using namespace heddle;
 
@@ -11,6 +12,8 @@ constexpr std::uint32_t kN = 256;
 #else
 constexpr std::uint32_t kN = 224;
 #endif
-constexpr BlockScaledTmemConfig kConfig{
-    .accumulator = {.m = 128, .n = kN}, .num_accumulator_stages = 2, .num_input_stages = 4};
-static_assert(BlockScaledTmemRegions<kConfig>::kAllocCols == 512);
+using Accumulator = TmemTensor<float, AccumulatorShape{.m = 128, .n = kN}>;
+using Plan = TmemPlan<TmemRegion<"accumulators", Accumulator, 2>,
+                      TmemRegion<"sfa", TmemScales<ScaleFactorShape{.rows = 128, .scales_per_row = 4}>, 4>,
+                      TmemRegion<"sfb", TmemScales<ScaleFactorShape{.rows = kN, .scales_per_row = 4}>, 4>>;
+static_assert(Plan::kAllocCols >= 512);
