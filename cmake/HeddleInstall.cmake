@@ -1,5 +1,5 @@
-# Install and export: find_package(heddle) then gives heddle::heddle, heddle::sim and heddle::kernels; the last
-# only where heddle is the top-level project and HEDDLE_KERNELS is on.
+# Install and export: find_package(heddle) then gives heddle::heddle, heddle::sim, heddle::kernels and the function
+# heddle_add_kernel; the library of kernels only where heddle is the top-level project and HEDDLE_KERNELS is on.
 include(CMakePackageConfigHelpers)
 
 set(libraries heddle heddle_sim)
@@ -21,4 +21,7 @@ install(FILES
   "${PROJECT_BINARY_DIR}/heddle-config.cmake"
   "${PROJECT_BINARY_DIR}/heddle-config-version.cmake"
   cmake/HeddleDependencies.cmake
+  cmake/HeddleKernel.cmake
+  cmake/check_ptxas.cmake
   DESTINATION "${package_dir}")
+install(PROGRAMS cmake/keep_ptxas.sh DESTINATION "${package_dir}")

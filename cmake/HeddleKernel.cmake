@@ -1,11 +1,11 @@
 # heddle_add_kernel(<name> <file.cu> [ARCHS <arch>...] [LIBRARIES <target>...])
 #
-# One source, two targets: <name>_sim is the file as plain C++ for the simulated SM; with CUDA, <name>_gpu is
-# the same file compiled by nvcc. Both are object libraries: link the one you want, or both, into a program or a shared
-# library.
-# ARCHS narrows the architectures for a kernel that not all of them can run; where none is left, there is no
-# <name>_gpu. What ptxas says about a kernel is kept in <object>.ptxas, and with tests on a test asks it for
-# spills.
+# One source, two targets: <name>_sim is the file as plain C++ for the simulated SM; where the project has CUDA as a
+# language, <name>_gpu is the same file compiled by nvcc. Both are object libraries: link the one you want, or both, into
+# a program or a shared library.
+# ARCHS narrows the architectures (HEDDLE_CUDA_ARCHS, or 90a and 100a) for a kernel that not all of them can run; where
+# none is left, there is no <name>_gpu. What ptxas says about a kernel is kept in <object>.ptxas, and a test,
+# device.<name>.has_no_spills, asks it for spills, local memory and serialised wgmmas (C75xx).
 function(heddle_add_kernel name source)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "ARCHS;LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)
@@ -22,7 +22,7 @@ function(heddle_add_kernel name source)
   file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"@source@\"\n" @ONLY)
   add_library(${name}_sim OBJECT "${wrapper}")
   set_target_properties(${name}_sim PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_link_libraries(${name}_sim PUBLIC heddle::sim ${arg_LIBRARIES} PRIVATE heddle_warnings)
+  target_link_libraries(${name}_sim PUBLIC heddle::sim ${arg_LIBRARIES} PRIVATE ${heddle_kernel_cxx_options})
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     # It spends its time in the simulated SM; optimising checked code takes four times as long as compiling it.
     target_compile_options(${name}_sim PRIVATE -O0)
@@ -30,10 +30,14 @@ function(heddle_add_kernel name source)
     target_compile_options(${name}_sim PRIVATE "$<$<CONFIG:RelWithDebInfo>:-O1>")  # likewise: in two thirds
   endif()
 
-  if(NOT HEDDLE_HAS_CUDA)
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if(NOT "CUDA" IN_LIST languages OR (DEFINED HEDDLE_HAS_CUDA AND NOT HEDDLE_HAS_CUDA))
     return()
   endif()
   set(archs ${HEDDLE_CUDA_ARCHS})
+  if(NOT archs)
+    set(archs 90a 100a)
+  endif()
   if(arg_ARCHS)
     list(JOIN arg_ARCHS "|" wanted)
     list(FILTER archs INCLUDE REGEX "^(${wanted})$")
@@ -43,12 +47,14 @@ function(heddle_add_kernel name source)
   endif()
   add_library(${name}_gpu OBJECT "${source}")
   set_target_properties(${name}_gpu PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_link_libraries(${name}_gpu PUBLIC heddle::heddle ${arg_LIBRARIES} PRIVATE heddle_device)
+  target_link_libraries(${name}_gpu PUBLIC heddle::heddle ${arg_LIBRARIES} PRIVATE ${heddle_kernel_cuda_options})
+  # C++20 is spelt out because CMake before 3.26 does not know that nvcc has it.
+  target_compile_options(${name}_gpu PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-Xptxas=-v>")
   heddle_set_device_target(${name}_gpu ARCHS ${archs})
-  if(HEDDLE_TESTS)
+  if(HEDDLE_TESTS OR NOT DEFINED HEDDLE_TESTS)
     add_test(NAME device.${name}.has_no_spills COMMAND ${CMAKE_COMMAND}
       "-DREPORTS=$<JOIN:$<TARGET_OBJECTS:${name}_gpu>,.ptxas$<SEMICOLON>>.ptxas"
-      -P "${heddle_SOURCE_DIR}/cmake/check_ptxas.cmake")
+      -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/check_ptxas.cmake")
     set_tests_properties(device.${name}.has_no_spills PROPERTIES LABELS device)
   endif()
 endfunction()
@@ -82,5 +88,5 @@ function(heddle_set_device_target target)
   set_target_properties(${target} PROPERTIES
     CUDA_ARCHITECTURES "${arg_ARCHS}"
     CUDA_RUNTIME_LIBRARY Static
-    CUDA_COMPILER_LAUNCHER "${heddle_SOURCE_DIR}/cmake/keep_ptxas.sh")
+    CUDA_COMPILER_LAUNCHER "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/keep_ptxas.sh")
 endfunction()
