@@ -32,6 +32,7 @@
 
 #include <heddle/tile/convert.h>
 #include <heddle/tile/element.h>
+#include <heddle/tile/epilogue.h>
 #include <heddle/tile/fill_tile.h>
 #include <heddle/tile/layout.h>
 #include <heddle/tile/load_tile.h>

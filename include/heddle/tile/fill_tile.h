@@ -62,6 +62,13 @@ HEDDLE_DEVICE void fill_from_wgmma(const TileTensor<T, layout>& tile, const Sums
                          {pack_pair<T>(sums[from], sums[from + 1]), pack_pair<T>(sums[from + 2], sums[from + 3])},
                          site);
       }
+    } else if constexpr (sizeof(T) == 1) {
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        isa::st_shared(reinterpret_cast<std::uint16_t*>(tile.pointer(lane / 4 + i * 8, col + lane % 4 * 2)),
+                       static_cast<std::uint16_t>(pack_pair<T>(sums[from + 2 * i], sums[from + 2 * i + 1])),
+                       site);
+      }
     } else {
       HEDDLE_UNROLL
       for (std::uint32_t i = 0; i < 2; ++i) {
@@ -85,6 +92,9 @@ HEDDLE_DEVICE void fill_row(const TileTensor<T, layout>& tile, std::uint32_t row
     for (std::uint32_t w = 0; w < 4; ++w) {
       if constexpr (sizeof(T) == 2) {
         bytes.word[w] = pack_pair<T>(values[i + 2 * w], values[i + 2 * w + 1]);
+      } else if constexpr (sizeof(T) == 1) {
+        bytes.word[w] = pack_pair<T>(values[i + 4 * w], values[i + 4 * w + 1]) |
+                        pack_pair<T>(values[i + 4 * w + 2], values[i + 4 * w + 3]) << 16;
       } else {
         bytes.word[w] = __builtin_bit_cast(std::uint32_t, values[i + w]);
       }

@@ -75,7 +75,7 @@ struct StandardFamily {
 };
 
 template <MatmulSm100Config config, MmaKind kind, OperandMajors majors = OperandMajors{},
-          class Epilogue = StoreSums>
+          class Epilogue = PlainEpilogue>
 using MatmulSm100 = MatmulSm100Frame<StandardFamily<config, kind, majors>, Epilogue>;
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -29,7 +29,7 @@ isa::TensorMap scales_map(const void* address, std::int64_t rows, std::int64_t s
 template <std::uint32_t index, BlockScaledFormat format>
 RunOutcome launch_config(Device& device, const MatmulScaledCall& call) {
   using Family = BlockScaledFamily<kBlockScaledConfigs[index].config, format>;
-  using Kernel = MatmulSm100Frame<Family, ScaleSums>;
+  using Kernel = MatmulSm100Frame<Family, Scale>;
   const MatmulScaledProblem& p = call.problem;
   typename Kernel::Params params = sm100::scaled_params<Kernel, Family>(call);
   if (p.k > 0) {
@@ -37,7 +37,7 @@ RunOutcome launch_config(Device& device, const MatmulScaledCall& call) {
     params.operands.sfa = scales_map(call.a_scales, p.m, scales, 1, Family::kScaleBlocks);
     params.operands.sfb = scales_map(call.b_scales, p.n, scales, Family::kColBlocks, Family::kScaleBlocks);
   }
-  params.epilogue.alpha = p.alpha;
+  params.epilogue.factor = p.alpha;
   return sm100::launch<Kernel>(device, params);
 }
 

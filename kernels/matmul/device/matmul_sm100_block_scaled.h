@@ -110,7 +110,7 @@ struct BlockScaledFamily {
   }
 };
 
-template <MatmulSm100Config config, BlockScaledFormat format, class Epilogue = StoreSums>
+template <MatmulSm100Config config, BlockScaledFormat format, class Epilogue = PlainEpilogue>
 using MatmulSm100BlockScaled = MatmulSm100Frame<BlockScaledFamily<config, format>, Epilogue>;
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -55,9 +55,9 @@ struct BlockwiseFp8Family {
 };
 
 template <MatmulSm100Config matmul_config>
-struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_config>, StoreSums> {
+struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_config>, PlainEpilogue> {
   using Family = BlockwiseFp8Family<matmul_config>;
-  using Frame = MatmulSm100Frame<Family, StoreSums>;
+  using Frame = MatmulSm100Frame<Family, PlainEpilogue>;
   using typename Frame::Context;
   using typename Frame::Params;
   using typename Frame::Roles;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Blackwell matmul does to its sums before it stores them: policies of the kernel frame. A policy sees a
-// thread's part of a row, `count` neighbouring columns from `col` on, and changes the numbers where they are. It
-// has two turns: `scale`, and `apply` behind what C had before; a residual comes last. Where has_source, the
-// epilogue-load warp brings these two.
+// The epilogue of the host's interface on Blackwell, with what C had before and a residual brought by the
+// epilogue-load warp. It has two turns: `scale`, and `apply` behind what C had; a residual comes last. Other
+// epilogues have one turn: heddle/tile/epilogue.h.
 #pragma once
 
 #include "matmul_epilogue.h"
@@ -13,33 +12,6 @@
 #include <heddle/tile/convert.h>
 
 namespace heddle::inline HEDDLE_TARGET {
-
-// As they are.
-struct StoreSums {
-  static constexpr bool has_source = false;
-  struct Params {};
-
-  template <std::uint32_t count>
-  HEDDLE_DEVICE static void scale(const Params&, float (&)[count]) {}
-  template <Element Out, std::uint32_t count>
-  HEDDLE_DEVICE static void apply(const Params&, std::uint32_t, std::uint32_t, float (&)[count]) {}
-};
-
-// alpha * sum
-struct ScaleSums {
-  static constexpr bool has_source = false;
-  struct Params {
-    float alpha = 1;
-  };
-
-  template <std::uint32_t count>
-  HEDDLE_DEVICE static void scale(const Params& params, float (&values)[count]) {
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < count; ++i) values[i] *= params.alpha;
-  }
-  template <Element Out, std::uint32_t count>
-  HEDDLE_DEVICE static void apply(const Params&, std::uint32_t, std::uint32_t, float (&)[count]) {}
-};
 
 // activation(alpha * sum + beta * c + bias) + residual
 struct FuseSums {

@@ -53,13 +53,18 @@ struct MatmulSm100Params {
 
 template <class Family, class Epilogue>
 struct MatmulSm100Frame {
+  using FamilyType = Family;
   static constexpr MatmulSm100Config config = Family::config;
   static constexpr ClusterConfig kCluster = config.cluster_config();
-  static constexpr bool kHasSource = Epilogue::has_source;
+  static constexpr bool kHasSource = requires { requires Epilogue::has_source; };
+  static constexpr std::uint32_t kFolds = folds_of<Epilogue>();
+  static constexpr std::uint32_t kOutCols = config.tile_n / kFolds;  // of a tile of C
   static_assert(config.tile_n % (16 * config.cta_group) == 0 && config.tile_n <= 256,
                 "an MMA has 16 to 256 columns in steps of 16, a pair's in steps of 32: change tile_n");
   static_assert(config.tile_m == kSm100TileM || (config.cta_group == 1 && !kHasSource),
                 "64 rows go with one CTA and an epilogue that loads nothing: make tile_m 128");
+  static_assert(kFolds == 1 || (config.tile_m == kSm100TileM && config.tile_n % 16 == 0),
+                "columns that are folded come in eights of each kind, of 128 rows");
 
   using Payload = typename Family::Payload;
   using Roles = MatmulRoles::Warps<(config.clc_stages > 0), kHasSource>;
@@ -78,7 +83,7 @@ struct MatmulSm100Frame {
   using Scheduler = TileScheduler<kScheduler, Roles, config.clc_stages>;
   using Stores = StoreTilePipeline<StoreTiles<config.store_tiles>, 1>;
   template <Element Out>
-  using Writer = OutputWriter<Out, config.tile_n, Stores, config.tile_m>;
+  using Writer = OutputWriter<Out, kOutCols, Stores, config.tile_m>;
 
   using Params = MatmulSm100Params<typename Family::Operands, Epilogue>;
   struct Shared {
@@ -170,7 +175,7 @@ struct MatmulSm100Frame {
 
   HEDDLE_DEVICE static void finish(const Params& params, Shared& shared, const Context& ctx,
                                    Scheduler& scheduler) {
-    with_output_type(params.c.type, [&]<class Out>() { store<Out>(params, shared, ctx, scheduler); });
+    with_output_of<Epilogue>(params.c.type, [&]<class Out>() { store<Out>(params, shared, ctx, scheduler); });
   }
 
   template <Element Out>
@@ -178,14 +183,14 @@ struct MatmulSm100Frame {
                                   Scheduler& scheduler) {
     typename Warps::EpilogueContext tmem(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
     constexpr std::uint32_t chunks = Writer<Out>::chunks;
-    constexpr std::uint32_t chunk_cols = Writer<Out>::chunk_cols;
+    constexpr std::uint32_t chunk_cols = kFolds * Writer<Out>::chunk_cols;  // of the sums
     Stores stores(shared.output_tiles[isa::warp_idx()]);
     Finisher<Out> finisher(params, shared, stores);
     for (const TileWork work : scheduler.tiles()) {
       finisher.start_tile(work);
       auto accumulator = tmem.output().acquire_epilogue_linear();
       const std::uint32_t from = accumulator.tmem().address().of_warp(isa::warp_idx()).bits();
-      std::uint32_t sums[Writer<Out>::lane_cols] = {};  // they stay zero where K is empty
+      std::uint32_t sums[kFolds * Writer<Out>::lane_cols] = {};  // they stay zero where K is empty
       for (std::uint32_t chunk = 0; chunk + 1 < chunks; ++chunk) {
         if (finisher.has_sums()) load_sums<config.tile_m>(sums, from + chunk * chunk_cols);
         isa::tcgen05_wait_ld();
@@ -248,28 +253,42 @@ struct MatmulSm100Frame {
 
     HEDDLE_DEVICE void start_tile(const TileWork& work) {
       has_sums_ = params_.k_blocks.of_split(work.split).count > 0;
-      writer_.start_tile(work.m * config.tile_m, work.n * config.tile_n,
+      writer_.start_tile(work.m * config.tile_m, work.n * kOutCols,
                          work.batch * params_.scheduler.splits + work.split);
     }
     // False: K is empty, and nobody has written the accumulator.
     HEDDLE_DEVICE bool has_sums() const { return has_sums_; }
 
-    HEDDLE_DEVICE void finish_chunk(std::uint32_t chunk, const std::uint32_t (&sums)[Writer<Out>::lane_cols]) {
+    HEDDLE_DEVICE void finish_chunk(std::uint32_t chunk,
+                                    const std::uint32_t (&sums)[kFolds * Writer<Out>::lane_cols]) {
+      const auto& epilogue = params_.epilogue;
       float values[Writer<Out>::lane_cols];
-      HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < Writer<Out>::lane_cols; ++i) values[i] = __builtin_bit_cast(float, sums[i]);
-      Epilogue::scale(params_.epilogue, values);
-      if constexpr (kHasSource) {
-        if (params_.has_c_before) add_source(params_.epilogue.beta, values);
+      if constexpr (kFolds > 1) {
+        float unfolded[kFolds * Writer<Out>::lane_cols];
+        as_floats(sums, unfolded);
+        fold_columns<Epilogue, Writer<Out>::lane_cols, 8>(epilogue, unfolded, values);
+      } else {
+        as_floats(sums, values);
       }
-      Epilogue::template apply<Out>(params_.epilogue, writer_.lane_column(chunk), params_.c.n, values);
       if constexpr (kHasSource) {
+        Epilogue::scale(epilogue, values);
+        if (params_.has_c_before) add_source(epilogue.beta, values);
+        Epilogue::template apply<Out>(epilogue, writer_.lane_column(chunk), params_.c.n, values);
         if (params_.has_residual) add_source(1.0f, values);
+      } else {
+        RowPart<Writer<Out>::lane_cols, kSm100TileM / config.tile_m> part(
+            values, writer_.lane_row(), writer_.lane_column(chunk), params_.c.m, params_.c.n);
+        Epilogue::template apply<Out>(epilogue, part);
       }
       writer_.store(chunk, values);
     }
 
    private:
+    template <std::uint32_t count>
+    HEDDLE_DEVICE static void as_floats(const std::uint32_t (&words)[count], float (&values)[count]) {
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < count; ++i) values[i] = __builtin_bit_cast(float, words[i]);
+    }
     HEDDLE_DEVICE void add_source(float factor, float (&values)[Writer<Out>::lane_cols]) requires(kHasSource) {
       auto stage = source_.acquire_consumer();
       add_row(source_tiles_[stage.index()], Roles::template thread_in_role<MatmulRoles::Epilogue>(), factor,

@@ -89,7 +89,7 @@ template <std::uint32_t index, MmaKind kind, OperandMajors majors>
 RunOutcome launch_config(Device& device, const MatmulSm100Call& call) {
   constexpr MatmulSm100Named named = kMatmulSm100Configs[index];
   constexpr MatmulSm100Config config = named.config;
-  using Epilogue = std::conditional_t<named.is_fused, FuseSums, StoreSums>;
+  using Epilogue = std::conditional_t<named.is_fused, FuseSums, PlainEpilogue>;
   using Family = StandardFamily<config, kind, majors>;
   using Kernel = MatmulSm100Frame<Family, Epilogue>;
   const MatmulProblem& p = call.problem;

@@ -61,12 +61,19 @@ inline OperandType operand_type_of(MatmulElement type) {
 inline TensorType output_tensor_type(MatmulElement type) {
   return type == MatmulElement::kBf16   ? TensorType::kBF16
          : type == MatmulElement::kFp16 ? TensorType::kF16
-                                        : TensorType::kF32;
+         : type == MatmulElement::kFp32 ? TensorType::kF32
+                                        : TensorType::kU8;
+}
+
+inline std::uint32_t output_bytes(MatmulElement type) {
+  return type == MatmulElement::kFp32 ? 4 : type == MatmulElement::kBf16 || type == MatmulElement::kFp16 ? 2 : 1;
 }
 
 template <std::uint32_t tile_n>
 constexpr std::uint32_t chunk_cols_of(MatmulElement type) {
-  return type == MatmulElement::kFp32 ? output_chunk_cols<float, tile_n>() : output_chunk_cols<bf16, tile_n>();
+  return type == MatmulElement::kFp32                                   ? output_chunk_cols<float, tile_n>()
+         : type == MatmulElement::kBf16 || type == MatmulElement::kFp16 ? output_chunk_cols<bf16, tile_n>()
+                                                                        : output_chunk_cols<e4m3, tile_n>();
 }
 
 // C as the epilogue stores it.
@@ -74,7 +81,7 @@ template <std::uint32_t tile_n, std::uint32_t tile_m = kSm100TileM>
 OutputTarget output_target(const MatricesMap& matrices, MatmulElement type, void* ragged_out) {
   MatricesMap map = matrices;
   map.type = output_tensor_type(type);
-  map.element_bytes = element_bytes_of(type);
+  map.element_bytes = output_bytes(type);
   map.box_rows = tile_m / 4;
   map.box_cols = chunk_cols_of<tile_n>(type);
   OutputTarget target;

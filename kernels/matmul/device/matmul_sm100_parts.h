@@ -199,6 +199,8 @@ class OutputWriter {
     return col_ + chunk * chunk_cols + first_col();
   }
 
+  HEDDLE_DEVICE std::uint32_t lane_row() const { return row_ + row_in_tile(); }
+
   // By the whole warp.
   HEDDLE_DEVICE void store(std::uint32_t chunk, const float (&values)[lane_cols]) {
     const std::uint32_t col = col_ + chunk * chunk_cols;
@@ -207,7 +209,7 @@ class OutputWriter {
     if (is_ragged) {
       store_elements(lane_column(chunk), values);
     } else {
-      fill_row(tile.tile(), lane_row(), first_col(), values);
+      fill_row(tile.tile(), row_in_tile(), first_col(), values);
     }
     std::move(tile).release_if(
         !is_ragged && row_ < target_->m && col < target_->n, &target_->map,
@@ -215,13 +217,13 @@ class OutputWriter {
   }
 
  private:
-  HEDDLE_DEVICE static std::uint32_t lane_row() { return isa::laneid() % rows; }
+  HEDDLE_DEVICE static std::uint32_t row_in_tile() { return isa::laneid() % rows; }
   HEDDLE_DEVICE static std::uint32_t first_col() { return isa::laneid() / rows * lane_cols; }
 
   HEDDLE_DEVICE void store_elements(std::uint32_t first, const float (&values)[lane_cols]) const {
-    if (row_ + lane_row() >= target_->m) return;
-    Out* const row = static_cast<Out*>(target_->ragged_out) + batch_ * target_->batch_stride +
-                     (row_ + lane_row()) * target_->pitch;
+    if (lane_row() >= target_->m) return;
+    Out* const row =
+        static_cast<Out*>(target_->ragged_out) + batch_ * target_->batch_stride + lane_row() * target_->pitch;
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < lane_cols; ++i) {
       if (first + i < target_->n) isa::st_global(row + first + i, as_element<Out>(values[i]));

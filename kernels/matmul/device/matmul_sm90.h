@@ -90,6 +90,14 @@ struct MatmulSm90Params {
 
 template <MatmulSm90Config config, Element In, class Epilogue = PlainEpilogue>
 struct MatmulSm90 {
+  static constexpr MatmulSm90Config kConfig = config;
+  using Operand = In;
+  static constexpr std::uint32_t kFolds = folds_of<Epilogue>();
+  static constexpr std::uint32_t kOutCols = config.tile_n / kFolds;  // of a tile of C
+  static_assert(config.tile_n % (8 * kFolds) == 0,
+                "columns that are folded come in eights of each kind: make tile_n a multiple of 16");
+  // Whether it stores rows that end inside of 16 bytes.
+  static constexpr bool kStoresRagged = requires(typename Epilogue::Params p) { Epilogue::is_ragged(p, 0u, 0u); };
   static constexpr bool kIsBKMajor = config.b_major == Major::kK;
   static constexpr bool kTakesTurns = config.form == MatmulForm::kPingpong;
   static constexpr ClusterConfig kCluster{.cluster = {config.cluster_m, config.cluster_n}};
@@ -309,10 +317,10 @@ struct MatmulSm90 {
       auto& values = std::move(pending).wait();
       std::move(stage).release();
       if (kTakesTurns) input.pipeline().consumer_skip(params.k_blocks);
-      with_output_type(params.output, [&]<class Out>() {
+      with_output_of<Epilogue>(params.output, [&]<class Out>() {
         store<Out>(params, stores, values,
                    {.row = work.m * config.tile_m + row_slice * kRows + warp % 4 * kStoreRows,
-                    .col = work.n * config.tile_n,
+                    .col = work.n * kOutCols,
                     .rows_before = work.split * params.split_rows});
       });
     }
@@ -331,7 +339,14 @@ struct MatmulSm90 {
   template <class Out>
   HEDDLE_DEVICE static void store(const Params& params, Stores& stores, Values& sums, const Corner& at) {
     constexpr std::uint32_t cols = 128 / sizeof(Out);
-    constexpr std::uint32_t panels = (config.tile_n + cols - 1) / cols;
+    constexpr std::uint32_t panels = (kOutCols + cols - 1) / cols;
+    if constexpr (kFolds > 1) {
+      HEDDLE_UNROLL
+      for (std::uint32_t block = 0; block < kRowBlocks; ++block) {
+        auto& folded = sums.block(block);
+        fold_columns<Epilogue, kOutCols / 2, 4>(params.epilogue, folded, folded);
+      }
+    }
     [&]<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
       (store_panel<Out, i % panels * cols>(params, stores, sums.block(i / panels), at.row + i / panels * kWgmmaM,
                                            at),
@@ -344,20 +359,23 @@ struct MatmulSm90 {
   template <class Out, std::uint32_t from>
   HEDDLE_DEVICE static void store_panel(const Params& params, Stores& stores, WgmmaAccumulators<kWgmma>& sums,
                                         std::uint32_t row, const Corner& at) {
-    constexpr bool is_tail = config.tile_n - from < 128 / sizeof(Out);
-    constexpr std::uint32_t cols = is_tail ? config.tile_n - from : 128 / sizeof(Out);
+    constexpr bool is_tail = kOutCols - from < 128 / sizeof(Out);
+    constexpr std::uint32_t cols = is_tail ? kOutCols - from : 128 / sizeof(Out);
     const std::uint32_t col = at.col + from;
-    bool is_stored = row < params.m && col < params.n;
+    bool is_stored = row < params.m && col < params.n / kFolds;
     auto tile =
         stores.template acquire_as<TileTensor<Out, k_major_tile<Out>(kStoreRows, cols, Swizzle::k128B)>>();
-    if constexpr (Epilogue::kIsPlain) {
+    if constexpr (is_plain_epilogue<Epilogue>) {
       fill_from_wgmma<from>(tile.tile(), sums);
     } else {
       const std::uint32_t lane = isa::laneid();
-      const OutputPanel panel{.row = row + lane / 4, .col = col + lane % 4 * 2, .m = params.m, .n = params.n};
-      Epilogue::template apply_panel<Out, from / 2, cols / 4>(params.epilogue, panel, sums);
-      if (Epilogue::is_ragged(params.epilogue, col + cols, params.n)) {
-        Epilogue::template store_panel<Out, from / 2, cols / 4>(params.epilogue, panel, sums);
+      WgmmaPanel<from / 2, cols / 2, WgmmaAccumulators<kWgmma>> panel(sums, row + lane / 4, col + lane % 4 * 2,
+                                                                      params.m, params.n / kFolds);
+      Epilogue::template apply<Out>(params.epilogue, panel);
+      bool is_ragged = false;
+      if constexpr (kStoresRagged) is_ragged = Epilogue::is_ragged(params.epilogue, col + cols, params.n);
+      if (is_ragged) {
+        if constexpr (kStoresRagged) Epilogue::template store<Out>(params.epilogue, panel);
         is_stored = false;
       } else {
         fill_from_wgmma<from>(tile.tile(), sums);

@@ -7,8 +7,8 @@
 #include "matmul/host/matmul_on_device.h"
 #include "matmul/host/matmul_sm90_plan.h"
 #include "matmul_sm90_instances.h"
+#include "matmul_sm90_params.h"
 
-#include <heddle/host/tensor_map.h>
 #include <heddle/isa/device.h>
 
 #include <algorithm>
@@ -65,44 +65,7 @@ inline FusedEpilogue::Params matmul_epilogue(const MatmulProblem& problem, const
 
 namespace detail {
 
-template <Element In>
-isa::TensorMap operand_map(const void* address, std::uint64_t rows, std::uint64_t cols, std::uint64_t pitch,
-                           std::uint32_t box_rows) {
-  return tensor_map_2d({.type = tensor_type<In>,
-                        .address = address,
-                        .rows = rows,
-                        .cols = cols,
-                        .row_bytes = pitch * sizeof(In),
-                        .box_rows = box_rows,
-                        .box_cols = 64,
-                        .swizzle = Swizzle::k128B,
-                        .l2_promotion = L2Promotion::k128B});
-}
-
-// What the kernel stores to: the output, or the workspace of a split K.
-struct OutputMatrix {
-  MatmulElement type;
-  void* address;
-  std::uint64_t rows;
-  std::uint64_t cols;
-  std::uint64_t pitch;
-
-  std::uint32_t panel_cols() const { return type == MatmulElement::kFp32 ? 32 : 64; }
-  isa::TensorMap map(std::uint32_t box_cols) const {
-    return tensor_map_2d({.type = type == MatmulElement::kFp32   ? TensorType::kF32
-                                  : type == MatmulElement::kBf16 ? TensorType::kBF16
-                                                                 : TensorType::kF16,
-                          .address = address,
-                          .rows = rows,
-                          .cols = cols,
-                          .row_bytes = pitch * (type == MatmulElement::kFp32 ? 4 : 2),
-                          .box_rows = 16,
-                          .box_cols = box_cols,
-                          .swizzle = Swizzle::k128B});
-  }
-};
-
-inline OutputMatrix output_matrix(const MatmulSm90Call& call) {
+inline MatmulSm90Output output_matrix(const MatmulSm90Call& call) {
   const MatmulProblem& problem = *call.problem;
   const MatmulSm90Plan& plan = *call.plan;
   if (plan.choice.splits == 1) {
@@ -111,10 +74,6 @@ inline OutputMatrix output_matrix(const MatmulSm90Call& call) {
   }
   return {MatmulElement::kFp32, call.tensors->workspace, std::uint64_t{plan.choice.splits} * plan.partial_rows,
           plan.partial_pitch, plan.partial_pitch};
-}
-
-constexpr std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
-  return static_cast<std::uint32_t>((elems + tile - 1) / tile);
 }
 
 template <std::uint32_t instance, Element In>
@@ -127,58 +86,22 @@ RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
   const MatmulProblem& problem = *call.problem;
   const MatmulTensors& tensors = *call.tensors;
   const MatmulSm90Plan& plan = *call.plan;
-  const auto m = static_cast<std::uint32_t>(problem.m);
-  const auto n = static_cast<std::uint32_t>(problem.n);
-  const auto k = static_cast<std::uint32_t>(problem.k);
-
-  typename Kernel::Params params{};
-  const std::uint32_t m_tiles = tiles_along(m, config.tile_m);
-  const std::uint32_t n_tiles = tiles_along(n, config.tile_n);
-  const std::uint32_t a_left = Kernel::rows_inside((m_tiles - 1) * config.tile_m, m, config.tile_m);
-  const std::uint32_t b_left = Kernel::b_inside((n_tiles - 1) * config.tile_n, n);
-  // Where clusters reach beyond the last tile, some CTA copies nothing.
-  params.a_kept = m_tiles % config.cluster_m != 0 ? 0 : a_left;
-  params.b_kept = n_tiles % config.cluster_n != 0 ? 0 : b_left;
-  params.a_is_short = m_tiles == 1 && config.cluster_m == 1 && a_left < config.tile_m;
-  const auto map_a = [&](std::uint32_t box_rows) {
-    return operand_map<In>(tensors.a, m, k, plan.a_pitch, box_rows);
-  };
-  params.a = map_a(Kernel::kRowsOfA);
-  params.a_edge = a_left % Kernel::kRowsOfA == 0 ? params.a : map_a(a_left % Kernel::kRowsOfA);
-  if constexpr (config.b_major == Major::kK) {
-    const auto map_b = [&](std::uint32_t box_rows) {
-      return operand_map<In>(tensors.b, n, k, plan.b_pitch, box_rows);
-    };
-    params.b = map_b(Kernel::kRowsOfB);
-    params.b_edge = b_left % Kernel::kRowsOfB == 0 ? params.b : map_b(b_left % Kernel::kRowsOfB);
-  } else {
-    params.b = operand_map<In>(tensors.b, k, n, plan.b_pitch, config.tile_k);
-    params.b_edge = params.b;
-  }
-  const OutputMatrix out = output_matrix(call);
-  const std::uint32_t tail_cols = config.tile_n % out.panel_cols();
-  params.c = out.map(out.panel_cols());
-  params.c_tail = tail_cols == 0 ? params.c : out.map(tail_cols);
-  params.scheduler = make_tile_scheduler_params<Kernel::kScheduler>(
-      {.tiles_m = m_tiles,
-       .tiles_n = n_tiles,
-       .splits = plan.choice.splits,
-       .group = plan.choice.group,
-       .raster = plan.choice.bands_along_m ? Raster::kAlongM : Raster::kAlongN});
-  // The parts of a split K are equal: the last one multiplies zeros behind the end of K.
-  params.k_blocks = tiles_along(tiles_along(k, config.tile_k), plan.choice.splits);
-  params.split_rows = plan.choice.splits == 1 ? 0 : plan.partial_rows;
-  params.m = m;
-  params.n = n;
-  params.output = out.type;
+  auto params = matmul_sm90_params<Kernel>({.m = static_cast<std::uint32_t>(problem.m),
+                                            .n = static_cast<std::uint32_t>(problem.n),
+                                            .k = static_cast<std::uint32_t>(problem.k),
+                                            .a = tensors.a,
+                                            .b = tensors.b,
+                                            .a_pitch = plan.a_pitch,
+                                            .b_pitch = plan.b_pitch,
+                                            .out = output_matrix(call),
+                                            .splits = plan.choice.splits,
+                                            .split_rows = plan.choice.splits == 1 ? 0 : plan.partial_rows,
+                                            .group = plan.choice.group,
+                                            .bands_along_m = plan.choice.bands_along_m});
   if constexpr (has_epilogue) {
     if (plan.choice.splits == 1) params.epilogue = matmul_epilogue(problem, tensors, plan);
   }
-  const std::uint32_t resident = resident_clusters<Kernel>(device, config.cluster());
-  if (resident == 0) return cannot_run(config.cluster());
-  LaunchShape shape = persistent_launch_shape<Kernel::kScheduler>(params.scheduler, resident * config.cluster());
-  shape.is_dependent = problem.is_dependent;
-  return device.enqueue<Kernel>(shape, params, call.stream);
+  return launch_matmul_sm90<Kernel>(device, params, problem.is_dependent, call.stream);
 }
 
 template <MatmulGroup group, std::uint32_t instance, Element In>

@@ -80,11 +80,11 @@ struct SplitKReduce {
     Out* const to = static_cast<Out*>(params.out) + batch * params.out_batch_stride + row * params.out_pitch;
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < 4; i += 2) {
-      const OutputPanel pair{.row = row, .col = col + i, .m = params.m, .n = params.n};
       float value[2] = {sums[i], sums[i + 1]};
-      FusedEpilogue::apply_panel<Out, 0, 1>(epilogue, pair, value);
-      if (pair.has(0)) isa::st_global(to + pair.col, as_element<Out>(value[0]));
-      if (pair.has_second(0)) isa::st_global(to + pair.col + 1, as_element<Out>(value[1]));
+      RowPart<2> pair(value, row, col + i, params.m, params.n);
+      FusedEpilogue::apply<Out>(epilogue, pair);
+      if (pair.has(0)) isa::st_global(to + pair.col(0), as_element<Out>(value[0]));
+      if (pair.has_next(0)) isa::st_global(to + pair.col(1), as_element<Out>(value[1]));
     }
   }
 };

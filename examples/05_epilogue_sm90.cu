@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The library's matmul for Hopper with the epilogue of own_epilogue.h.
+#include "matmul/device/matmul_sm90_params.h"
+#include "own_epilogue.h"
+
+using namespace heddle;
+using namespace heddle::own_epilogue;
+
+// A template, for nvcc's sake: see heddle/host/tile_map.h.
+template <class Mine>
+static RunOutcome run(Device& device, void* a, void* b, void* out, const typename Mine::Params& epilogue) {
+  using Matmul = MatmulSm90<MatmulSm90Config{.tile_m = 128, .tile_n = 128, .stages = 4}, bf16, Mine>;
+  auto params = matmul_sm90_params<Matmul>({.m = kM,
+                                            .n = kN,
+                                            .k = kK,
+                                            .a = a,
+                                            .b = b,
+                                            .a_pitch = kK,
+                                            .b_pitch = kK,
+                                            .out = {MatmulElement::kBf16, out, kM, kN, kN}});
+  params.epilogue = epilogue;
+  return launch_matmul_sm90<Matmul>(device, params);
+}
+
+int main() {
+  if (!has_device(9)) {
+    std::printf("skipped: it needs a GPU of compute capability 9.0\n");
+    return 77;
+  }
+  Device device({.kernel = "matmul with an epilogue of one's own"});
+  return check(device, run<Epilogue>);
+}
