@@ -248,7 +248,7 @@ TEST(PtxAsyncForms, AStoreToThePeerIsOfTheGenericProxy) {
   EXPECT_TRUE(run("", fence).ok()) << run("", fence).text();
   const sim::Report report = run("", "");
   EXPECT_TRUE(report.has("missing_proxy_fence")) << report.text();
-  EXPECT_NE(report.text().find("asynchronous store"), std::string::npos) << report.text();
+  EXPECT_NE(report.text().find("remote store"), std::string::npos) << report.text();
 }
 
 TEST(PtxAsyncForms, AStoreToThePeerSignalsABarrierOfThePeer) {

@@ -395,6 +395,7 @@ void Order::issue(const Event& event) {
   copy.init_fence = by.init_fence;
   copy.bytes = event.bytes;
   copy.kind = static_cast<CopyKind>(event.value);
+  copy.is_async_reduction = copy.kind == CopyKind::kStoreAsync && *event.text != '\0';
   copy.site = event.site;
   if (is_store(copy.kind)) join_group(event);
 }

@@ -198,6 +198,16 @@ bool RaceChecker::is_async_store(const Access& access) const {
   return access.by == By::kCopy && order_.copy(access.lanes).kind == CopyKind::kStoreAsync;
 }
 
+// PTX: red.async: a relaxed operation of cluster scope, which needs no order with others of its kind nor with the
+// atomic operations of threads at that scope or a wider one.
+bool RaceChecker::are_both_reductions(const Access& one, const Access& other) const {
+  const auto is_one = [&](const Access& access) {
+    if (access.by == By::kCopy) return order_.copy(access.lanes).is_async_reduction;
+    return access.is_strong && access.is_read && access.is_write && access.scope >= MemoryScope::kCluster;
+  };
+  return one.is_write && other.is_write && is_one(one) && is_one(other);
+}
+
 // PTX: Memory Consistency Model: Causality order: proxy-preserved base causality order.
 bool RaceChecker::is_unfenced(Fenced kind, const Access& before, std::uint16_t bytes, const View& view,
                               std::uint32_t& lane) const {
@@ -257,13 +267,19 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
   const std::uint32_t begin = event.address & kOffsetMask;
   const std::uint32_t end = begin + event.bytes;
   const bool is_of_async_proxy = !is_async_store(access);
+  const bool is_reduction = access.by == By::kCopy && order_.copy(access.lanes).is_async_reduction;
   std::uint16_t told =
       0;  // the place of a read that this copy overwrites without a fence: once for each is enough
   for (std::uint32_t at = begin; at < end; at = at / kGranule * kGranule + kGranule) {
     Granule& granule = memory.shadow.at(at);
     access.bytes = mask_in_granule(at, std::min(end, at / kGranule * kGranule + kGranule));
+    bool is_beside = false;
     const auto judge = [&](const Access& before) {
       if (before.by == access.by && before.lanes == access.lanes) return false;
+      if (is_reduction && are_both_reductions(before, access)) {
+        is_beside = true;
+        return false;
+      }
       // The word of an allocation beside bytes that nobody has written: what is multiplied there means nothing,
       // whichever of the two comes first, and whoever uses the product is told.
       if (before.by == By::kAlloc && access.by == By::kMma && judges_uses_ &&
@@ -303,7 +319,8 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
     }
     if (access.is_write) {
       if ((granule.read_unwritten & access.bytes) != 0) settle_unwritten(cta, at / kGranule, &access);
-      memory.shadow.record_write(granule, access);
+      is_beside ? memory.shadow.record_write_beside(granule, access)
+                : memory.shadow.record_write(granule, access);
     } else {
       if (const auto fresh = static_cast<std::uint16_t>(access.bytes & ~granule.written); fresh != 0) {
         note_unwritten(cta, granule, at, access.bytes, {access, 0});

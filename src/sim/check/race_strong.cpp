@@ -22,6 +22,7 @@ bool RaceChecker::is_same_value(const Access& before, const Access& now) {
 
 bool RaceChecker::stops_for(const Spot& spot, const Side& before, const Side& now, const View& view,
                             bool& is_beside, bool is_formal) {
+  if (before.access.by == By::kCopy && are_both_reductions(before.access, now.access)) return false;
   const bool is_same = is_same_value(before.access, now.access);
   is_beside |= is_same;
   // Lanes of one instruction: whichever of them wins.

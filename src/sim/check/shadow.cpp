@@ -106,7 +106,14 @@ void Shadow::record_write_beside(Granule& granule, const Access& access) {
       64;  // of writers of one value; a reader that knows none of them conflicts with any
   granule.written |= access.bytes;
   if (granule.write.merge(access)) return;
+  // Of reductions that one barrier counts in one phase the first stands for all.
+  const auto stands_for = [&](const Access& old) {
+    return access.by == By::kCopy && old.by == By::kCopy && old.who == access.who && old.epoch == access.epoch &&
+           old.cluster == access.cluster && (access.bytes & ~old.bytes) == 0;
+  };
+  if (stands_for(granule.write)) return;
   std::vector<Access>& rest = more_of(granule);
+  if (std::any_of(rest.begin(), rest.end(), stands_for)) return;
   for (Access& old : rest) {
     if (old.is_write && old.merge(access)) return;
   }

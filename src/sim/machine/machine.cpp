@@ -217,8 +217,9 @@ void Machine::cta_exit(Cta& cta) {
                     copy->bytes),
         {fmt::format("likely: nobody waits for it before the end; {}",
                      copy->kind == CopyKind::kLoad ? "drain the pipeline, or wait for its full barrier"
-                                                   : "add cp_async_bulk_wait_group_read<0>() in the thread "
-                                                     "that issued it")}};
+                     : copy->kind == CopyKind::kStoreAsync || copy->kind == CopyKind::kSharedToPeer
+                         ? "wait for the barrier that counts its bytes"
+                         : "add cp_async_bulk_wait_group_read<0>() in the thread that issued it")}};
     const CallSite site = copy->site;
     // Memory that is only read can stay until it has been; what would be written is somebody else's by then.
     if (tma_.touching(cta, true) != nullptr)

@@ -64,7 +64,7 @@ const char* name_of(CopyKind kind) {
     case CopyKind::kReduce: return "bulk reduction";
     case CopyKind::kSharedToPeer: return "bulk copy to a peer";
     case CopyKind::kClcResponse: return "response of cluster launch control";
-    case CopyKind::kStoreAsync: return "asynchronous store";
+    case CopyKind::kStoreAsync: return "remote store";
   }
   return "";
 }
@@ -120,6 +120,7 @@ void TmaEngine::issue(std::unique_ptr<Copy> copy) {
                 .value = static_cast<std::uint64_t>(copy->kind),
                 .copy = copy->id,
                 .global = copy->global,
+                .text = copy->kind == CopyKind::kStoreAsync && copy->reduction != nullptr ? "red.async" : "",
                 .site = copy->site};
     machine_.emit(event);
     event.kind = EventKind::kCopyReadMap;
