@@ -35,6 +35,10 @@ void RaceChecker::on_event(const Event& event) {
 }
 
 void RaceChecker::look_at(const Event& event) {
+  if (!batch_.is_empty() && event.kind != EventKind::kGlobalRead && event.kind != EventKind::kGlobalWrite) {
+    flush();
+    if (sink_.stop()) return;
+  }
   switch (event.kind) {
     case EventKind::kSharedRead: return thread_reads(event);
     case EventKind::kSharedWrite: return thread_writes(event, event.bytes);
@@ -481,7 +485,10 @@ bool RaceChecker::stops_for_uses() {
   return false;
 }
 
-void RaceChecker::finish() { stops_for_uses(); }
+void RaceChecker::finish() {
+  flush();
+  stops_for_uses();
+}
 
 // Orders: an initialisation must be known to whoever uses the barrier. fence.mbarrier_init makes it known to
 // those who meet the thread at a relaxed cluster barrier, too.

@@ -9,6 +9,7 @@
 // Model: strong accesses of different sizes, or to parts of one another's bytes, count as morally strong.
 #pragma once
 
+#include "sim/check/lane_batch.h"
 #include "sim/check/lifetime.h"
 #include "sim/check/order.h"
 #include "sim/check/race_report.h"
@@ -106,6 +107,9 @@ class RaceChecker final : public Observer {
   void thread_reads(const Event& event);
   void thread_writes(const Event& event, std::uint32_t bytes);
   void thread_in_global(const Event& event, bool is_write);
+  void flush();
+  bool judge_together(const LaneBatch::Group& group);
+  void judge_alone(const LaneAccess& one);
   // Where an access goes: in the shared memory of a CTA, or in global memory.
   struct Spot {
     Shadow& shadow;
@@ -180,6 +184,7 @@ class RaceChecker final : public Observer {
   Home home_;
   bool judges_uses_ = false;
   GlobalShadow global_;
+  LaneBatch batch_;  // of the last instruction, if it was a weak access to global memory
 };
 
 }  // namespace heddle::sim::check

@@ -42,23 +42,81 @@ bool RaceChecker::stops_for(const Spot& spot, const Side& before, const Side& no
                      [&] { return report_.conflict(before, now, *spot.cta, spot.offset, spot.granule); });
 }
 
+namespace {
+
+constexpr std::size_t kMostReaders = 6;  // who writes later conflicts with one of them, or knows them all
+
+// Both are of one warp, and each byte of theirs was touched by the same lane.
+bool has_same_lanes(const Access& before, const Access& now) {
+  if (before.is_async() || before.cluster != now.cluster || before.who != now.who) return false;
+  if (now.width == 0) return before.width == 0 && before.lanes == now.lanes && std::has_single_bit(now.lanes);
+  return before.width == now.width && before.first == now.first;
+}
+
+}  // namespace
+
 void RaceChecker::thread_in_global(const Event& event, bool is_write) {
-  constexpr std::size_t kMostReaders = 6;  // who writes later conflicts with one of them, or knows them all
-  const ThreadOrder& thread = order_.thread(event);
-  const Spot spot = spot_of(event.global);
-  Access access = Access::of(thread, spot.offset, event.bytes, is_write, sites_.number(event.site));
-  access.keeps_value = is_write && event.value != 0;
+  const LaneAccess one{.thread = &order_.thread(event),
+                       .global = event.global,
+                       .bytes = event.bytes,
+                       .site = sites_.number(event.site),
+                       .is_write = is_write,
+                       .keeps_value = is_write && event.value != 0};
+  const bool is_not_coherent = !is_write && event.value != 0;
+  if (!batch_.is_empty() && (is_not_coherent || !batch_.takes(one))) flush();
+  if (is_not_coherent) {
+    const Spot spot = spot_of(one.global);
+    if (!stops_for_not_coherent(spot, {one.access(), one.thread->lane})) judge_alone(one);
+  } else {
+    batch_.add(one);
+  }
+}
+
+// Lanes of one instruction, before anything else is looked at.
+void RaceChecker::flush() {
+  for (std::size_t g = 0; g < batch_.groups() && !sink_.stop(); ++g) {
+    const LaneBatch::Group& group = batch_.group(g);
+    if (!group.is_single() && group.is_one && judge_together(group)) continue;
+    for (std::uint32_t left = group.lanes; left != 0 && !sink_.stop(); left &= left - 1)
+      judge_alone(batch_.lane(static_cast<std::size_t>(std::countr_zero(left))));
+  }
+  batch_.clear();
+}
+
+// Whether nothing that was there is in question, for what all of the lanes know: then they are recorded as one.
+// What a lane knows by itself alone, and whatever is to be reported, is for judge_alone.
+bool RaceChecker::judge_together(const LaneBatch::Group& group) {
+  const Spot spot = spot_of(group.granule * kGranule);
+  if (spot.granule.strong != 0) return false;
+  if (spot.copies != nullptr && !spot.copies->at(spot.offset).empty()) return false;
+  const Access& access = group.access;
+  if (!access.is_write && spot.granule.read.includes(access)) return true;
+  View view = View::of(*batch_.lane(static_cast<std::size_t>(std::countr_zero(group.lanes))).thread);
+  view.self = ~Component{0};
+  const bool is_in_question =
+      spot.shadow.find(spot.granule, access.bytes, !access.is_write, [&](const Access& before) {
+        return !has_same_lanes(before, access) && before.unknown_to(view, access.bytes).has_value();
+      });
+  if (is_in_question) return false;
+  if (access.is_write) spot.shadow.record_write(spot.granule, access);
+  else spot.shadow.record_read(spot.granule, access, view, kMostReaders);
+  return true;
+}
+
+void RaceChecker::judge_alone(const LaneAccess& one) {
+  const ThreadOrder& thread = *one.thread;
+  const Spot spot = spot_of(one.global);
+  const Access access = one.access();
   const Side now{access, thread.lane};
-  if (!is_write && event.value != 0 && stops_for_not_coherent(spot, now)) return;
-  if (!is_write && spot.granule.read.includes(access)) return;
+  if (!one.is_write && spot.granule.read.includes(access)) return;
   const View view = View::of(thread);
   bool is_beside = false;
-  const bool stops = spot.shadow.find(spot.granule, access.bytes, !is_write, [&](const Access& before) {
+  const bool stops = spot.shadow.find(spot.granule, access.bytes, !one.is_write, [&](const Access& before) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
     return lane && stops_for(spot, {before, *lane}, now, view, is_beside);
   });
   if (stops || stops_for_strong(spot, now, view) || stops_for_copies(spot, now, view)) return;
-  if (!is_write) {
+  if (!one.is_write) {
     spot.shadow.record_read(spot.granule, access, view, kMostReaders);
   } else if (is_beside) {
     spot.shadow.record_write_beside(spot.granule, access);

@@ -19,6 +19,9 @@ void trim(Access& old, const Access& newer, const View& view) {
   } else if (old.width == 0 && !old.is_async() && !newer.is_async() && old.cluster == newer.cluster &&
              old.who == newer.who && (old.bytes & ~newer.bytes) == 0) {
     old.lanes &= ~newer.lanes;
+  } else if (old.width != 0 && old.width == newer.width && old.first == newer.first && !old.is_async() &&
+             !newer.is_async() && old.cluster == newer.cluster && old.who == newer.who) {
+    old.bytes = static_cast<std::uint16_t>(old.bytes & ~newer.bytes);  // the same lanes have read them again
   }
 }
 
