@@ -117,11 +117,15 @@ TEST(PtxTmemUndefined, ProductsOfUnwrittenOperandsAreJudgedWhereTheyAreUsed) {
 
 // PTX: tcgen05.ld: whoever has the value knows that the load is over.
 TEST(PtxTmemUndefined, AValueThatWasUsedNeedsTheWaitForFormsSakeAlone) {
-  expect_silent(kFillTmem + kLoad + kToGlobal + kLoadWait);
-  const sim::Report report = run(kFillTmem + kLoad + kToGlobal, "rr");
-  EXPECT_TRUE(report.ok()) << report.text();
-  ASSERT_EQ(report.formal.size(), 1u);
-  EXPECT_EQ(report.formal[0].code, sim::FaultCode::kMissingTmemWait);
+  expect_silent(kFillTmem + kLoad + kLoadWait + kToGlobal);
+  for (const std::string& too_late : {std::string(), std::string(kLoadWait)}) {
+    const sim::Report report = run(kFillTmem + kLoad + kToGlobal + too_late, "rr");
+    EXPECT_TRUE(report.ok()) << report.text();
+    ASSERT_EQ(report.formal.size(), 1u);
+    EXPECT_EQ(report.formal[0].code, sim::FaultCode::kMissingTmemWait);
+    EXPECT_NE(report.formal[0].text.find("is used before tcgen05.wait::ld"), std::string::npos)
+        << report.formal[0].text;
+  }
   expect("missing_tmem_wait", kFillTmem + kLoad);
   // The first of two is not in use.
   expect("missing_tmem_wait",

@@ -235,16 +235,14 @@ void Machine::check_stored_value(const Thread& thread, const void* registers, st
 
 void Machine::check_tmem_at_exit(const Thread& thread) {
   for (const std::unique_ptr<TmemTransfer>& transfer : thread.cta->tmem.transfers) {
-    if (transfer->warp != thread.warp()) continue;
-    // Whose values were used is over, though the manual asks for the wait: CUTLASS's epilogues do without.
-    judge(
-        &thread, transfer->site,
-        {FaultCode::kMissingTmemWait,
-         fmt::format("a thread exits while a {} of its warp has not been waited for",
-                     transfer_name(transfer->is_store)),
-         {fmt::format("likely: no {} behind it", transfer->is_store ? "tcgen05_wait_st()" : "tcgen05_wait_ld()")},
-         {},
-         transfer->is_delivered ? Verdict::kFormal : Verdict::kWrong});
+    // A load whose values were used is over, and was told where they were.
+    if (transfer->warp != thread.warp() || transfer->is_delivered) continue;
+    judge(&thread, transfer->site,
+          {FaultCode::kMissingTmemWait,
+           fmt::format("a thread exits while a {} of its warp has not been waited for",
+                       transfer_name(transfer->is_store)),
+           {fmt::format("likely: no {} behind it",
+                        transfer->is_store ? "tcgen05_wait_st()" : "tcgen05_wait_ld()")}});
   }
 }
 

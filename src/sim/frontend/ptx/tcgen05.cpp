@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 namespace heddle::sim::ptx {
@@ -303,6 +304,24 @@ constexpr const char* kGroup = "{.cta_group::1,.cta_group::2}";
 
 }  // namespace
 
+namespace {
+
+// PTX: tcgen05.ld: what it fills may be used after tcgen05.wait::ld. Told as formal, since the chip keeps the
+// order of an instruction and the registers that it needs: CUTLASS's epilogues rely on it.
+void deliver_early(Warp& warp, const Instruction& i, Accumulators& set) {
+  warp.machine->judge(&warp.thread(static_cast<std::uint32_t>(std::countr_zero(warp.active))), i.site,
+                      {.code = FaultCode::kMissingTmemWait,
+                       .headline = "a register that a tcgen05.ld fills is used before tcgen05.wait::ld",
+                       .details = {fmt::format("{:<62} {}", "tcgen05.ld", machine::place(set.instruction->site)),
+                                   "likely: tcgen05_wait_ld() is missing between the two"},
+                       .places = {.second = set.instruction->site},
+                       .verdict = Verdict::kFormal});
+  warp.machine->tcgen05_deliver(warp.thread(0), set.words.data());
+  take_back(warp, set);
+}
+
+}  // namespace
+
 void deliver_loads(Warp& warp, const Instruction& i, const Flow& flow) {
   if (i.fills_later) return;
   for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
@@ -310,9 +329,7 @@ void deliver_loads(Warp& warp, const Instruction& i, const Flow& flow) {
     const auto is_one = [&](std::uint32_t row) { return row != kNone && set->has(row); };
     const bool is_used = is_one(i.guard) || std::any_of(flow.reads.begin(), flow.reads.end(), is_one) ||
                          std::any_of(flow.writes.begin(), flow.writes.end(), is_one);
-    if (!is_used) continue;
-    warp.machine->tcgen05_deliver(warp.thread(0), set->words.data());
-    take_back(warp, *set);
+    if (is_used) deliver_early(warp, i, *set);
   }
 }
 
