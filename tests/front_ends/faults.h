@@ -43,7 +43,14 @@
   X(fifth_rank, "bad_rank", "wrong", 2, 2)                       \
   X(peer_too_early, "peer_not_started", "wrong", 2, 2)           \
   X(cluster_arrived_twice, "cluster_barrier", "wrong", 2, 2)     \
-  X(init_unseen, "init_not_visible", "wrong", 1, 1)
+  X(init_unseen, "init_not_visible", "wrong", 1, 1)              \
+  X(two_warps_store, "race", "wrong", 1, 1)                      \
+  X(counts_differ, "named_barrier", "wrong", 1, 1)               \
+  X(other_parity, "deadlock", "wrong", 1, 1)                     \
+  X(peer_has_gone, "exited_cta", "wrong", 2, 2)                  \
+  X(peer_reads_early, "race", "wrong", 2, 2)                     \
+  X(written_after_arrive, "race", "wrong", 2, 2)                 \
+  X(two_loads_of_a_stage, "write_while_read", "wrong", 1, 1)
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -291,6 +298,68 @@ HEDDLE_DEVICE void init_unseen(const Params&, Shared& shared) {
   }
   if (!is_wrong) isa::syncthreads();
   if (isa::tid_x() == 32) isa::mbarrier_arrive(&shared.bars[0]);
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void two_warps_store(const Params&, Shared& shared) {
+  isa::st_shared(&shared.words[is_wrong ? isa::laneid() : isa::tid_x()], isa::tid_x());
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void counts_differ(const Params&, Shared&) {
+  isa::bar_sync(1, is_wrong && isa::tid_x() < 32 ? 96 : 64);
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void other_parity(const Params&, Shared& shared) {
+  make_barrier(shared, 1);
+  if (is_first()) isa::mbarrier_arrive(&shared.bars[0]);
+  isa::syncthreads();
+  while (!isa::mbarrier_try_wait_parity(&shared.bars[0], is_wrong ? 1 : 0)) {
+  }
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void peer_has_gone(const Params& params, Shared& shared) {
+  if (is_first()) isa::st_shared(shared.words, 7u);
+  isa::cluster_sync();
+  if (is_first() && isa::cluster_ctarank() == 0)
+    isa::st_global(params.words, isa::ld_shared(isa::mapa(shared.words, 1)));
+  if (!is_wrong) isa::cluster_sync();
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void peer_reads_early(const Params& params, Shared& shared) {
+  isa::cluster_sync();
+  if (is_first()) isa::st_shared(isa::mapa(shared.words, 1 - isa::cluster_ctarank()), 7u);
+  if (is_wrong) isa::syncthreads();
+  else isa::cluster_sync();
+  if (is_first()) isa::st_global(&params.words[isa::cluster_ctarank()], isa::ld_shared(shared.words));
+  isa::cluster_sync();
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void written_after_arrive(const Params& params, Shared& shared) {
+  if (!is_wrong && is_first()) isa::st_shared(shared.words, 7u);
+  isa::barrier_cluster_arrive();
+  if (is_wrong && is_first()) isa::st_shared(shared.words, 7u);
+  isa::barrier_cluster_wait();
+  if (is_first()) {
+    isa::st_global(&params.words[isa::cluster_ctarank()],
+                   isa::ld_shared(isa::mapa(shared.words, 1 - isa::cluster_ctarank())));
+  }
+  isa::cluster_sync();
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void two_loads_of_a_stage(const Params& params, Shared& shared) {
+  make_barrier(shared, 1);
+  if (is_first()) {
+    isa::mbarrier_arrive_expect_tx(&shared.bars[0], 32);
+    isa::cp_async_bulk_load(shared.words, params.source, 16, &shared.bars[0]);
+    isa::cp_async_bulk_load(shared.words + (is_wrong ? 0 : 4), params.source + 4, 16, &shared.bars[0]);
+  }
+  wait(shared);
 }
 
 // A program as a kernel.

@@ -64,6 +64,7 @@ constexpr OneSided kPtxOnly[] = {
     {kBadCopy, "cp.async, which isa/ does not have"},
     {kBadBranch, "brx.idx and call through a table"},
     {kLocalOutOfBounds, ".local memory"},
+    {kNarrowScope, "in C++ a wait without a scope is one of CTA scope, and what depends on more is a race"},
     {kParamOutOfBounds, ".param memory"},
     {kTrap, "the instruction; a C++ kernel throws"},
 };
@@ -92,8 +93,6 @@ constexpr OneSided kElsewhere[] = {
     {kRemoteWait, "likewise"},
     {kDivergence, "tests/unit/warp_test.cpp, tests/unit/ptx_masks_test.cpp"},
     {kSharedOutOfBounds, "tests/unit/memory_test.cpp, tests/unit/ptx_report_test.cpp"},
-    {kExitedCta, "tests/unit/race_cluster_test.cpp, tests/museum/cluster.cu"},
-    {kNarrowScope, "likewise"},
     {kRegisterBudget, "tests/unit/registers_test.cpp, tests/unit/ptx_registers_test.cpp"},
     {kBudget, "a limit of the launch, not a mistake of one line"},
     {kScheduleDependence, "needs many schedules: tests/unit/repeat_test.cpp, tests/exec"},
