@@ -60,7 +60,7 @@ int run_matmul_sm100() {
 
 int run_blockwise_fp8() {
   return run_matmul(reference::MatmulScaledCase{.problem = {.m = 136,
-                                                            .n = 72,
+                                                            .n = 328,
                                                             .k = 384,
                                                             .format = ScaledFormat::kBlockwiseE4m3,
                                                             .config = "1sm_128x64_2x2"}},

@@ -49,6 +49,19 @@ TEST(PtxMutants, EveryPlaceThatFitsIsNamedByTheSource) {
   EXPECT_TRUE(sim::ptx_mutants(kRing, "other").empty());
 }
 
+// A trap in its place tells whether the mistake would make a difference.
+TEST(PtxMutants, AProbeTellsWhereTheRunIsTheSame) {
+  int same = 0;
+  for (sim::PtxMutant mutant : sim::ptx_mutants(kRing)) {
+    if (mutant.probe.empty()) continue;
+    mutant.by = mutant.probe;
+    const sim::Report report = run(mutant.apply(kRing));
+    EXPECT_EQ(report.ok(), mutant.mutation == "phase_stays_0") << mutant.name() << "\n" << report.text();
+    same += report.ok() ? 1 : 0;
+  }
+  EXPECT_EQ(same, 1);
+}
+
 // The parity is 0 anyway.
 TEST(PtxMutants, EachIsNoticedButThoseThatChangeNothing) {
   const std::set<std::string_view> equivalent = {"phase_stays_0"};

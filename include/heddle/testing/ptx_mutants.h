@@ -46,6 +46,9 @@ struct PtxMutant {
   std::string by = {};
   std::size_t also_at = 0;  // where something is put in besides, before `begin`; 0: nowhere
   std::string also = {};
+  // In place of the mistake: a run that ends well with it would be the same with the mistake. Empty where nothing
+  // shows that.
+  std::string probe = {};
 };
 
 // All of them, in the order of the text. `entry`: only those in entries whose name contains it.

@@ -88,7 +88,15 @@ struct Way {
   std::string_view holds;   // hold this,
   std::string_view lacks;   // and, unless it is empty, do not hold this
   Rewrite rewrite;          // null: as move_up() says
+  Rewrite probe = nullptr;  // see PtxMutant::probe
 };
+
+// The parity is what it would be without a flip, each time.
+std::string is_always(const Statement& one, char parity) {
+  if (one.operands.size() < 3) return "";
+  return fmt::format("{{ .reg .pred mutant; setp.ne.u32 mutant, {}, {}; @mutant trap; }} {}", one.operands[2],
+                     parity, one.text());
+}
 
 constexpr std::string_view kHandOff = "hand-off";
 constexpr std::string_view kPhase = "phase";
@@ -148,28 +156,33 @@ const Way kWays[] = {
      "mbarrier.try_wait",
      "",
      "",
-     [](const Statement& one) { return computed(one, 2, "and.b32 mutant, {}, 0"); }},
+     [](const Statement& one) { return computed(one, 2, "and.b32 mutant, {}, 0"); },
+     [](const Statement& one) { return is_always(one, '0'); }},
     {{"phase_stays_1", kPhase, "the parity never flips, from 1"},
      "mbarrier.try_wait",
      "",
      "",
-     [](const Statement& one) { return computed(one, 2, "or.b32 mutant, {}, 1"); }},
+     [](const Statement& one) { return computed(one, 2, "or.b32 mutant, {}, 1"); },
+     [](const Statement& one) { return is_always(one, '1'); }},
 
     {{"count_plus_1", kCounts, "a barrier waits for one arrival too many"},
      "mbarrier.init",
      "",
      "",
-     [](const Statement& one) { return computed(one, last(one), "add.u32 mutant, {}, 1"); }},
+     [](const Statement& one) { return computed(one, last(one), "add.u32 mutant, {}, 1"); },
+     drop},
     {{"count_minus_1", kCounts, "a barrier waits for one arrival too few"},
      "mbarrier.init",
      "",
      "",
-     [](const Statement& one) { return computed(one, last(one), "sub.u32 mutant, {}, 1"); }},
+     [](const Statement& one) { return computed(one, last(one), "sub.u32 mutant, {}, 1"); },
+     drop},
     {{"threads_for_warps", kCounts, "32 arrivals are counted for each"},
      "mbarrier.init",
      "",
      "",
-     [](const Statement& one) { return computed(one, last(one), "shl.b32 mutant, {}, 5"); }},
+     [](const Statement& one) { return computed(one, last(one), "shl.b32 mutant, {}, 5"); },
+     drop},
     {{"drop_init", kCounts, "a barrier is not initialised"}, "mbarrier.init", "", "", drop},
     {{"short_expect", kCounts, "16 bytes fewer are expected than are copied"},
      "mbarrier.arrive.expect_tx",
@@ -393,6 +406,7 @@ std::vector<PtxMutant> ptx_mutants(std::string_view text, std::string_view entry
                        .instruction = one.text(),
                        .begin = one.begin,
                        .end = one.end};
+      if (way.probe != nullptr) mutant.probe = way.probe(one);
       if (way.rewrite != nullptr) {
         mutant.by = way.rewrite(one);
         if (mutant.by.empty()) continue;
