@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/hardware_tensor_map.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -32,10 +31,13 @@ std::optional<TensorType> type_of(std::uint32_t number, bool is_tf32) {
 
 std::optional<TensorMapSpec> read_hardware_map(const TensorMap& map) {
   const std::uint64_t* words = map.opaque;
-  constexpr std::uint32_t kTiled = 0;
+  constexpr std::uint32_t kTiledByDriver = 0;
+  constexpr std::uint32_t kTiledByCute = 2;
   constexpr std::uint32_t kInterleaves = 3;
-  if (words[0] == 0 || bits(words[1], 0, 4) != kTiled || bits(words[1], 19, 13) != 0) return std::nullopt;
-  if (std::any_of(words + 10, words + 16, [](std::uint64_t word) { return word != 0; })) return std::nullopt;
+  const std::uint32_t mode = bits(words[1], 0, 4);
+  if (words[0] == 0 || (mode != kTiledByDriver && mode != kTiledByCute) || bits(words[1], 19, 13) != 0) {
+    return std::nullopt;
+  }
   const std::optional<TensorType> type = type_of(bits(words[1], 7, 4), bits(words[1], 16, 1) != 0);
   TensorMapSpec spec;
   spec.rank = bits(words[1], 4, 3) + 1;

@@ -51,6 +51,8 @@ void encode_im2col(TensorMap& map, const TensorMapSpec& spec, const Im2col& pixe
 }
 
 std::optional<Im2col> decode_im2col(const TensorMap& map) {
+  // A map in the hardware's bits has anything there.
+  if (isa::tensor_map_decode(map).state != isa::TensorMapState::kFine) return std::nullopt;
   if (map.opaque[kPixelWord] == 0) return std::nullopt;
   Im2col pixels;
   pixels.pixels = static_cast<std::uint32_t>(map.opaque[kPixelWord]);
