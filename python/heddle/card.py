@@ -9,6 +9,7 @@ from . import _library
 
 _CALLS = {
     "heddle_exec_host_bytes": (c_int, [c_void_p, c_size_t, c_int, POINTER(c_void_p)]),
+    "heddle_exec_order": (c_int, [c_char_p, c_void_p, c_void_p, c_size_t, c_int]),
     "heddle_exec_free_quietly": (None, []),
     "heddle_exec_keep_reports": (None, []),
     "heddle_exec_take_report": (c_void_p, []),
@@ -37,6 +38,11 @@ def host_address(address, size, writes):
     found = c_void_p()
     code = _runtime().heddle_exec_host_bytes(address, size, writes, found)
     return code, found.value
+
+
+def order(name, stream, address, size, writes):
+    """The code of an operator that is about to touch bytes of the card, as work of a stream."""
+    return _runtime().heddle_exec_order(name.encode(), stream, address, size, writes)
 
 
 def free_quietly():

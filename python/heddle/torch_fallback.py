@@ -9,6 +9,8 @@ Random numbers are those of the CPU's generator: torch.manual_seed() decides the
 """
 
 import ctypes
+import math
+import sys
 
 import torch
 
@@ -49,6 +51,9 @@ _IN_FLOAT = {
 }
 _HALVES = (torch.float16, torch.bfloat16)
 
+# Pieces of a view that are asked one by one whether anything orders them with other streams.
+_MOST_RUNS = 1024
+
 _library = None
 _generators = {}
 
@@ -57,6 +62,13 @@ def install(_module=None):
     """Registers all of it, once."""
     global _library
     if _library is not None:
+        return
+    if torch.version.cuda is None:
+        print(
+            f"heddle exec: this PyTorch ({torch.__version__}) was built without CUDA and finds no card. The wheels of "
+            "PyPI for Linux have it: pip install torch",
+            file=sys.stderr,
+        )
         return
     _library = torch.library.Library("aten", "IMPL")
     names = torch._C._dispatch_get_registrations_for_dispatch_key("CUDA")
@@ -93,7 +105,8 @@ def _find(name):
 class _Aliases:
     """The CPU's view of the card's tensors in one call, and the way back."""
 
-    def __init__(self):
+    def __init__(self, name):
+        self.name = name  # of the operator
         self.originals = {}  # by the address of the storage here: a tensor of the card
         self.device = None
 
@@ -117,8 +130,11 @@ class _Aliases:
         size = storage.nbytes()
         if size == 0:
             return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
+        stream = torch.cuda.current_stream(tensor.device).cuda_stream
+        runs = _runs(tensor, most=_MOST_RUNS)
+        codes = [card.order(self.name, stream, begin, length, writes) for begin, length in runs]
         code, address = card.host_address(storage.data_ptr(), size, writes and _is_all(tensor, size))
-        if code != 0:
+        if code != 0 or any(codes):
             # A kernel broke the card: PyTorch has its own words for that.
             torch.cuda.synchronize()
             raise RuntimeError(f"a tensor's memory is not that of the simulated card (code {code})")
@@ -158,21 +174,28 @@ def _is_all(tensor, size):
     return tensor.numel() * tensor.element_size() == size
 
 
-def _note_written(tensor):
-    """The bytes of a view mean something from now on: row by row, as it lies in memory."""
+def _runs(tensor, most=None):
+    """(address, bytes) of what a view takes, row by row, as it lies in memory; nothing if there are more than `most`."""
     if tensor.numel() == 0:
-        return
+        return []
     item = tensor.element_size()
     dims = sorted(((stride, extent) for stride, extent in zip(tensor.stride(), tensor.shape) if extent > 1))
     run = 1
     while dims and dims[0][0] <= run:
         stride, extent = dims.pop(0)
         run = max(run, stride * (extent - 1) + run)
+    if most is not None and math.prod(extent for _, extent in dims) > most:
+        return []
     offsets = [0]
     for stride, extent in dims:
         offsets = [base + stride * index for index in range(extent) for base in offsets]
-    for offset in offsets:
-        card.host_address(tensor.data_ptr() + offset * item, run * item, True)
+    return [(tensor.data_ptr() + offset * item, run * item) for offset in offsets]
+
+
+def _note_written(tensor):
+    """The bytes of a view mean something from now on."""
+    for begin, length in _runs(tensor):
+        card.host_address(begin, length, True)
 
 
 def _generator(generator):
@@ -194,10 +217,13 @@ def _fallback(operator):
     writes = [one.alias_info is not None and one.alias_info.is_write for one in arguments]
     writes_by_name = {one.name: write for one, write in zip(arguments, writes)}
     rounded = _IN_FLOAT.get(operator._schema.name[len("aten::") :])
+    is_copy = operator._schema.name == "aten::copy_"
     compute = operator if rounded is None else _in_float(operator, rounded)
 
+    name = f"{operator} of PyTorch"
+
     def run(*args, **kwargs):
-        aliases = _Aliases()
+        aliases = _Aliases(name)
         host_args = [aliases.to_host(one, write) for one, write in zip(args, writes)]
         host_kwargs = {name: aliases.to_host(one, writes_by_name[name]) for name, one in kwargs.items()}
         outputs = [
@@ -217,6 +243,8 @@ def _fallback(operator):
             ) from error
         for one, host in outputs:
             _bring_back(one, host, aliases)
+        if is_copy and _waits(*args, **kwargs):
+            torch.cuda.current_stream().synchronize()
         given = {id(host): one for one, host in outputs}
         if isinstance(result, torch.Tensor) and id(result) in given:
             return given[id(result)]
@@ -225,6 +253,11 @@ def _fallback(operator):
         return aliases.to_card(result)
 
     return run
+
+
+def _waits(to, source, non_blocking=False):
+    """Whether the host waits for a copy: one between it and the card, unless told otherwise."""
+    return to.device != source.device and not non_blocking
 
 
 def _in_float(operator, rounded):

@@ -39,6 +39,19 @@ def hand_over(waits):
     return [one.code for report in reports for one in report.stopped], out
 
 
+def add_beside(waits):
+    """One stream fills; another adds, with an operator of PyTorch's."""
+    x = torch.zeros(128, device="cuda")
+    torch.cuda.synchronize()
+    first, second = torch.cuda.Stream(), torch.cuda.Stream()
+    with torch.cuda.stream(first):
+        fill_kernel[(1,)](x, 3.0, BLOCK=128)
+    if waits:
+        second.wait_stream(first)
+    with torch.cuda.stream(second):
+        return x + 1
+
+
 class Streams(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -46,6 +59,24 @@ class Streams(unittest.TestCase):
 
     def test_streams_that_nothing_orders(self):
         self.assertEqual(hand_over(waits=False)[0], ["global_race"])
+
+    def test_operator_beside_a_kernel(self):
+        with self.assertRaisesRegex(RuntimeError, "unspecified launch failure"):
+            add_beside(waits=False)
+        card.take_reports()
+        card.mend()
+
+    def test_operator_that_waits_for_a_kernel(self):
+        self.assertEqual(add_beside(waits=True).sum().item(), 4 * 128)
+
+    def test_copy_to_the_host_waits(self):
+        x = torch.zeros(128, device="cuda")
+        torch.cuda.synchronize()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            fill_kernel[(1,)](x, 3.0, BLOCK=128)
+            x.cpu()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            self.assertEqual((x + 1).sum().item(), 4 * 128)
 
     def test_tensors_of_a_broken_card_are_freed(self):
         x = torch.ones(1000, device="cuda") + 1
@@ -59,6 +90,7 @@ class Streams(unittest.TestCase):
 
     def test_streams_that_wait(self):
         codes, out = hand_over(waits=True)
+        torch.cuda.synchronize()  # the comparison is in another stream
         self.assertEqual(codes, [])
         self.assertTrue(torch.equal(out, torch.full((128,), 3.0, device="cuda")))
 

@@ -3,11 +3,14 @@
 // What a program that knows heddle may ask of the card, beyond CUDA's calls. heddle's Python module does, in a
 // program that `heddle exec` runs: it finds these functions by their names, or not at all beside a real card.
 #include "c/report.h"
+#include "runtime/host_work.h"
 #include "runtime/kept_ptx.h"
 #include "runtime/quiet_free.h"
 #include "runtime/state.h"
 
 #include <cstdint>
+#include <set>
+#include <string>
 
 using namespace heddle::runtime;
 
@@ -29,6 +32,20 @@ HEDDLE_CUDA_CALL int heddle_exec_host_bytes(const void* begin, std::size_t bytes
       if (region != nullptr) heddle::sim::GlobalMemory::note_written(*region, address, bytes);
     }
     return Error::kSuccess;
+  }));
+}
+
+// An operator that runs on the host in the place of a kernel, as work of a stream: the bytes that it is about to
+// read or write must be ordered with what other streams do.
+HEDDLE_CUDA_CALL int heddle_exec_order(const char* name, const void* stream, const void* begin, std::size_t bytes,
+                                       int writes) {
+  return static_cast<int>(guarded("heddle_exec_order", [&](State& card) {
+    static auto* names = new std::set<std::string>;  // the card keeps a pointer to that of its last call
+    if (name != nullptr) card.call = names->emplace(name).first->c_str();
+    return on_stream(card, stream, [&](State&) {
+      return writes != 0 ? order_host_work(card, begin, bytes, nullptr, 0)
+                         : order_host_work(card, nullptr, 0, begin, bytes);
+    });
   }));
 }
 
