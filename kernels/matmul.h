@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Matrix multiplication from a host program, on a GPU or in the simulated SM. What is computed is in
-// matmul_problem.h, matmul_scaled_problem.h and matmul_grouped_problem.h; which kernels compute it follows from
-// the device.
+// matmul_problem.h, matmul_scaled_problem.h, matmul_grouped_problem.h and quantise_problem.h; which kernels
+// compute it follows from the device.
 //
 //   MatmulProblem problem{.m = 256, .n = 256, .k = 512};
 //   matmul(problem, {.a = a, .b = b, .out = out}, find_device("sim:sm100"));  // host memory
@@ -16,6 +16,7 @@
 #include "matmul/api/matmul_grouped_problem.h"
 #include "matmul/api/matmul_problem.h"
 #include "matmul/api/matmul_scaled_problem.h"
+#include "matmul/api/quantise_problem.h"
 
 #include <heddle/host/device_id.h>
 #include <heddle/host/run_options.h>
@@ -34,12 +35,18 @@ RunOutcome matmul_scaled(const MatmulScaledProblem& problem, const MatmulScaledT
                          const DeviceId& device, const RunOptions& options = {.kernel = "matmul"});
 RunOutcome matmul_grouped(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors,
                           const DeviceId& device, const RunOptions& options = {.kernel = "matmul"});
+RunOutcome quantise(const QuantiseProblem& problem, const QuantiseTensors& tensors, const DeviceId& device,
+                    const RunOptions& options = {.kernel = "quantise"});
 
 // With all tensors in the memory of the current GPU: starts the multiplication in a stream of it (a cudaStream_t)
 // and does not wait. Throws DriverError where it cannot be started. Whether the addresses are that
 // GPU's is not checked.
 void matmul(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream);
 void matmul_grouped(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors, void* stream);
+void quantise(const QuantiseProblem& problem, const QuantiseTensors& tensors, void* stream);
+
+// With tensors in host memory, by the host alone: the same bits.
+void quantise_on_host(const QuantiseProblem& problem, const QuantiseTensors& tensors);
 
 // The configurations that can run a problem on a device, by name, and the one that is taken where the problem
 // names none. Of the tensors only bias and residual matter, and whether they are null.
@@ -48,7 +55,7 @@ std::vector<std::string> matmul_configs(const MatmulProblem& problem, const Matm
 std::string matmul_choice(const MatmulProblem& problem, const MatmulTensors& tensors, const DeviceId& device);
 std::vector<std::string> matmul_scaled_configs(const MatmulScaledProblem& problem, const DeviceId& device);
 std::string matmul_scaled_choice(const MatmulScaledProblem& problem, const DeviceId& device);
-std::vector<std::string> matmul_grouped_configs(const DeviceId& device);
+std::vector<std::string> matmul_grouped_configs(const MatmulGroupedProblem& problem, const DeviceId& device);
 
 // Reads choices that a search found (matmul_bench --tune) instead of the file that HEDDLE_TUNE_FILE names; "" for
 // none. Throws InputError for a file that cannot be read. The format is in matmul_tune_file.h.

@@ -22,6 +22,8 @@ namespace heddle::inline HEDDLE_TARGET {
 struct GroupedTilesConfig {
   ClusterShape cluster = {};
   std::uint32_t tile_m = 128;
+  std::uint32_t row_step =
+      1;  // a power of two: tiles begin on multiples of it, so that some begin before their group
 
   bool operator==(const GroupedTilesConfig&) const = default;
 };
@@ -47,8 +49,9 @@ struct GroupedTilesParams {
 // then it has no rows, or n is too large; the CTA still takes part in what its cluster does together.
 struct GroupedTile {
   std::uint32_t group = 0;
-  std::uint32_t row = 0;   // its first, of all rows
-  std::uint32_t rows = 0;  // of the group from there on, in this tile and after it
+  std::uint32_t row = 0;    // its first, of all rows
+  std::uint32_t rows = 0;   // from there to the end of the group, in this tile and after it
+  std::uint32_t begin = 0;  // the first row of the group
   std::uint32_t n = 0;
 
   friend constexpr bool operator==(const GroupedTile&, const GroupedTile&) = default;
@@ -97,8 +100,10 @@ class GroupedTiles {
       if (group_ >= rows.groups) return;
       run_ = rows.numbers == nullptr ? GroupRun{0, rows.rows}
                                      : group_run(rows, group_, run_.end, isa::ld_global(rows.numbers + group_));
-      tiles_m_ = (run_.end - run_.first + kClusterRows - 1) / kClusterRows;
+      tiles_m_ = run_.end == run_.first ? 0 : (run_.end - first_row() + kClusterRows - 1) / kClusterRows;
     }
+
+    HEDDLE_DEVICE std::uint32_t first_row() const { return run_.first & ~(config.row_step - 1); }
 
     // index_ counts from the first tile of the group on.
     HEDDLE_DEVICE void find() {
@@ -118,10 +123,11 @@ class GroupedTiles {
       const std::uint32_t n = in_band / height;
       const std::uint32_t m = band * params_->band + in_band - n * height;
       const ClusterCoordinates cta = coordinates_of<config.cluster>(cta_rank_);
-      const std::uint32_t row = run_.first + m * kClusterRows + cta.m * config.tile_m;
+      const std::uint32_t row = first_row() + m * kClusterRows + cta.m * config.tile_m;
       return {.group = group_,
               .row = row,
               .rows = row < run_.end ? run_.end - row : 0,
+              .begin = run_.first,
               .n = n * config.cluster.n + cta.n};
     }
 

@@ -23,30 +23,43 @@ struct Call {
   void* stream;
 };
 
-isa::TensorMap map_of_a(const Call& call, std::uint32_t box_rows, std::uint32_t box_cols) {
-  return tensor_map_2d({.type = TensorType::kBF16,
+template <Element A>
+isa::TensorMap map_of_a(const Call& call, std::uint32_t box_rows) {
+  return tensor_map_2d({.type = tensor_type<A>,
                         .address = call.tensors.a,
                         .rows = static_cast<std::uint64_t>(call.problem.m),
                         .cols = static_cast<std::uint64_t>(call.problem.k),
-                        .row_bytes = call.plan.a_pitch * sizeof(bf16),
+                        .row_bytes = call.plan.a_pitch * sizeof(A),
                         .box_rows = box_rows,
-                        .box_cols = box_cols,
+                        .box_cols = 128 / sizeof(A),
                         .swizzle = Swizzle::k128B,
-                        .l2_promotion = L2Promotion::k128B});
+                        .l2_promotion = L2Promotion::k256B});
 }
 
 // Three dimensions, so that a tile beyond N reads zeros and not the next group.
-isa::TensorMap map_of_b(const Call& call, std::uint32_t box_rows, std::uint32_t box_cols) {
+template <Element B>
+isa::TensorMap map_of_b(const Call& call, std::uint32_t box_rows) {
   const MatmulGroupedProblem& p = call.problem;
-  return make_tensor_map({.type = TensorType::kBF16,
+  return make_tensor_map({.type = tensor_type<B>,
                           .rank = 3,
                           .address = call.tensors.b,
                           .dims = {static_cast<std::uint64_t>(p.k), static_cast<std::uint64_t>(p.n),
                                    static_cast<std::uint64_t>(p.groups)},
-                          .strides = {call.plan.b_pitch * sizeof(bf16), call.plan.b_group_stride * sizeof(bf16)},
-                          .box = {box_cols, box_rows, 1},
+                          .strides = {call.plan.b_pitch * sizeof(B), call.plan.b_group_stride * sizeof(B)},
+                          .box = {128 / sizeof(B), box_rows, 1},
                           .swizzle = Swizzle::k128B,
-                          .l2_promotion = L2Promotion::k128B});
+                          .l2_promotion = L2Promotion::k256B});
+}
+
+isa::TensorMap map_of_a_scales(const Call& call, std::uint32_t k_blocks, std::uint32_t tile_m) {
+  return tensor_map_2d({.type = TensorType::kF32,
+                        .address = call.tensors.a_scales,
+                        .rows = k_blocks,
+                        .cols = static_cast<std::uint64_t>(call.problem.m),
+                        .row_bytes = call.plan.a_scales_pitch * sizeof(float),
+                        .box_rows = 1,
+                        .box_cols = tile_m,
+                        .swizzle = Swizzle::kNone});
 }
 
 isa::TensorMap map_of_out(const Call& call, std::uint32_t box_cols) {
@@ -72,21 +85,34 @@ GroupRowsParams group_rows_of(const Call& call) {
           .has_places = has_places};
 }
 
+template <MatmulElement type>
+using ElementOf = std::conditional_t<type == MatmulElement::kBf16, bf16,
+                                     std::conditional_t<type == MatmulElement::kE4m3, e4m3, e5m2>>;
+
 template <std::uint32_t instance>
 RunOutcome launch_instance(Device& device, const Call& call) {
   constexpr MatmulGroupedConfig config = kMatmulGroupedInstances[instance].config;
-  using Kernel = MatmulSm90Grouped<config, bf16>;
+  using A = ElementOf<kMatmulGroupedInstances[instance].a_type>;
+  using B = ElementOf<kMatmulGroupedInstances[instance].b_type>;
+  using Kernel = MatmulSm90Grouped<config, A, B>;
   const MatmulGroupedProblem& p = call.problem;
   const std::uint32_t panel = p.out_type == MatmulElement::kFp32 ? 32 : 64;
   const auto n = static_cast<std::uint32_t>(p.n);
   constexpr std::uint32_t cluster_cols = config.tile_n * config.cluster_n;
   MatmulGroupedParams params{};
-  params.a = map_of_a(call, Kernel::kRowsOfA, 64);
-  params.b = map_of_b(call, Kernel::kRowsOfB, 64);
+  params.a = map_of_a<A>(call, Kernel::kRowsOfA);
+  params.b = map_of_b<B>(call, Kernel::kRowsOfB);
   params.c = map_of_out(call, panel);
   params.c_tail = config.tile_n % panel == 0 ? params.c : map_of_out(call, config.tile_n % panel);
   params.tiles = {.group_rows = group_rows_of(call), .cluster_tiles_n = (n + cluster_cols - 1) / cluster_cols};
   params.k_blocks = (static_cast<std::uint32_t>(p.k) + config.tile_k - 1) / config.tile_k;
+  if constexpr (Kernel::kIsBlockwise) {
+    params.a_scales = map_of_a_scales(call, params.k_blocks, config.tile_m);
+    params.b_scales = call.tensors.b_scales;
+  } else {
+    params.scales = {
+        .a = call.tensors.a_scales, .b = call.tensors.b_scales, .are_of_rows = p.scaling == GroupScaling::kRows};
+  }
   params.n = n;
   params.out = call.tensors.out;
   params.out_pitch = call.plan.out_pitch;
@@ -128,10 +154,14 @@ class OnDevice {
       : a_(device, "a", plan.a_bytes),
         b_(device, "b", plan.b_bytes),
         group_rows_(device, "group_rows", plan.group_rows_bytes),
+        a_scales_(device, "a_scales", plan.a_scales_bytes),
+        b_scales_(device, "b_scales", plan.b_scales_bytes),
         out_(device, "out", plan.out_bytes) {
     a_.upload(host.a);
     b_.upload(host.b);
     group_rows_.upload(host.group_rows);
+    a_scales_.upload(host.a_scales);
+    b_scales_.upload(host.b_scales);
     out_.upload(host.out);  // for rows in no group, and for what pads them
   }
 
@@ -139,7 +169,9 @@ class OnDevice {
     return {.a = a_.data(),
             .b = b_.data(),
             .group_rows = static_cast<const std::int32_t*>(group_rows_.data()),
-            .out = out_.data()};
+            .out = out_.data(),
+            .a_scales = static_cast<const float*>(a_scales_.data()),
+            .b_scales = static_cast<const float*>(b_scales_.data())};
   }
   void download(void* host) const { out_.download(host); }
 
@@ -147,6 +179,8 @@ class OnDevice {
   DeviceBuffer a_;
   DeviceBuffer b_;
   DeviceBuffer group_rows_;
+  DeviceBuffer a_scales_;
+  DeviceBuffer b_scales_;
   DeviceBuffer out_;
 };
 

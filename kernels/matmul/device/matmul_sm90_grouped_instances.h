@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configurations of the grouped Hopper matmul that the library holds.
+// The configurations of the grouped Hopper matmul that the library holds, for bf16 and for FP8.
 #pragma once
 
 #include "matmul_sm90_grouped.h"
@@ -9,18 +9,52 @@ namespace heddle::inline HEDDLE_TARGET {
 
 struct MatmulGroupedInstance {
   MatmulGroupedConfig config;
+  MatmulElement a_type = MatmulElement::kBf16;
+  MatmulElement b_type = MatmulElement::kBf16;
   bool is_simulated_only = false;  // small tiles, for many of them in little time
 };
 
+#define HEDDLE_TILE(m, n, k, s, cm, cn, ...) \
+  { .tile_m = m, .tile_n = n, .tile_k = k, .stages = s, .cluster_m = cm, .cluster_n = cn, __VA_ARGS__ }
+#define HEDDLE_BF16 MatmulElement::kBf16, MatmulElement::kBf16
+#define HEDDLE_E4M3 MatmulElement::kE4m3, MatmulElement::kE4m3
+#define HEDDLE_E5M2 MatmulElement::kE5m2, MatmulElement::kE4m3
+#define HEDDLE_PROMOTED .accumulation = Accumulation::kPromoted
+#define HEDDLE_BLOCKWISE .accumulation = Accumulation::kBlockwise
+
 inline constexpr MatmulGroupedInstance kMatmulGroupedInstances[] = {
-    {{.tile_m = 256, .tile_n = 176, .stages = 3, .cluster_n = 2}},
-    {{.tile_m = 256, .tile_n = 128, .stages = 4, .cluster_n = 2, .store_tiles = 1}},
-    {{.tile_m = 128, .tile_n = 256, .stages = 4, .cluster_m = 2}},
-    {{.tile_m = 64, .tile_n = 256, .stages = 5, .warpgroups = 1}},
-    {{.tile_m = 256, .tile_n = 24, .stages = 3, .cluster_n = 2}, true},
-    {{.tile_m = 128, .tile_n = 40, .stages = 2, .cluster_m = 2, .store_tiles = 1}, true},
-    {{.tile_m = 64, .tile_n = 16, .stages = 3, .warpgroups = 1}, true},
+    {HEDDLE_TILE(256, 176, 64, 3, 1, 2, ), HEDDLE_BF16},
+    {HEDDLE_TILE(128, 256, 64, 4, 2, 1, ), HEDDLE_BF16},
+    {HEDDLE_TILE(64, 256, 64, 5, 1, 1, .warpgroups = 1), HEDDLE_BF16},
+    {HEDDLE_TILE(256, 24, 64, 3, 1, 2, ), HEDDLE_BF16, true},
+    {HEDDLE_TILE(128, 40, 64, 2, 2, 1, .store_tiles = 1), HEDDLE_BF16, true},
+    {HEDDLE_TILE(64, 16, 64, 3, 1, 1, .warpgroups = 1), HEDDLE_BF16, true},
+
+    {HEDDLE_TILE(128, 256, 128, 4, 2, 1, ), HEDDLE_E4M3},
+    {HEDDLE_TILE(128, 64, 128, 8, 1, 4, .store_tiles = 1), HEDDLE_E4M3},
+    {HEDDLE_TILE(128, 256, 128, 4, 2, 1, ), HEDDLE_E5M2},
+    {HEDDLE_TILE(128, 24, 128, 2, 1, 2, ), HEDDLE_E4M3, true},
+    {HEDDLE_TILE(64, 16, 128, 3, 1, 1, .warpgroups = 1), HEDDLE_E5M2, true},
+
+    {HEDDLE_TILE(128, 192, 128, 5, 2, 1, .store_tiles = 1, HEDDLE_PROMOTED), HEDDLE_E4M3},
+    {HEDDLE_TILE(256, 128, 128, 4, 1, 2, .store_tiles = 1, HEDDLE_PROMOTED), HEDDLE_E4M3},
+    {HEDDLE_TILE(128, 64, 128, 8, 1, 4, .store_tiles = 1, HEDDLE_PROMOTED), HEDDLE_E4M3},
+    {HEDDLE_TILE(256, 24, 128, 2, 1, 2, .store_tiles = 1, HEDDLE_PROMOTED), HEDDLE_E4M3, true},
+
+    {HEDDLE_TILE(128, 192, 128, 5, 2, 1, .store_tiles = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3},
+    {HEDDLE_TILE(256, 128, 128, 4, 1, 2, .store_tiles = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3},
+    {HEDDLE_TILE(128, 64, 128, 8, 1, 4, .store_tiles = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3},
+    {HEDDLE_TILE(64, 16, 128, 16, 1, 2, .warpgroups = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3},
+    {HEDDLE_TILE(256, 32, 128, 2, 1, 2, .store_tiles = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3, true},
+    {HEDDLE_TILE(128, 96, 128, 3, 2, 1, .store_tiles = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3, true},
 };
+
+#undef HEDDLE_TILE
+#undef HEDDLE_BF16
+#undef HEDDLE_E4M3
+#undef HEDDLE_E5M2
+#undef HEDDLE_PROMOTED
+#undef HEDDLE_BLOCKWISE
 
 inline constexpr std::uint32_t kMatmulGroupedInstanceCount =
     sizeof(kMatmulGroupedInstances) / sizeof(kMatmulGroupedInstances[0]);

@@ -8,6 +8,7 @@
 #include "matmul_sm100_host.h"
 #include "matmul_sm100_scaled_host.h"
 #include "matmul_sm90_plan.h"
+#include "quantise_plan.h"
 
 #include <fmt/format.h>
 
@@ -117,9 +118,27 @@ void matmul_grouped(const MatmulGroupedProblem& problem, const MatmulGroupedTens
   }
 }
 
-std::vector<std::string> matmul_grouped_configs(const DeviceId& device) {
+RunOutcome quantise(const QuantiseProblem& problem, const QuantiseTensors& tensors, const DeviceId& device,
+                    const RunOptions& options) {
+  require(device.arch == Arch::kSm90,
+          fmt::format("the device is {}; quantising is for sm90, and sim:sm90 would pass", device.name()));
+  const RunOptions run = on(device, options);
+  if (!device.is_gpu()) return quantise_sm90<Target::kSim>(problem, tensors, run);
+  if constexpr (kHasSm90) return quantise_sm90<Target::kCuda>(problem, tensors, run);
+  refuse(device.name(), device.arch);
+}
+
+void quantise(const QuantiseProblem& problem, const QuantiseTensors& tensors, void* stream) {
+  if constexpr (kHasSm90) {
+    enqueue_quantise_sm90<Target::kCuda>(problem, tensors, stream);
+  } else {
+    enqueue_quantise_sm90<Target::kSim>(problem, tensors, stream);  // which refuses
+  }
+}
+
+std::vector<std::string> matmul_grouped_configs(const MatmulGroupedProblem& problem, const DeviceId& device) {
   check_grouped(device);
-  return matmul_grouped_sm90_configs(!device.is_gpu());
+  return matmul_grouped_sm90_configs(problem, !device.is_gpu());
 }
 
 void matmul(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {

@@ -18,42 +18,72 @@ namespace {
 
 constexpr std::int64_t kMaxRows = 1 << 30;  // what positions of rows as 32-bit numbers allow, with tiles added
 constexpr double kMaxTiles = double{1u << 31};
-constexpr std::uint32_t kElementBytes = 2;  // of A and B
+constexpr std::int64_t kScaleBlock = 128;
 
-std::string name_of(const MatmulGroupedConfig& c) {
-  return fmt::format("{}x{}x{}_{}_{}x{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m, c.cluster_n);
+std::string name_of(const MatmulGroupedInstance& instance) {
+  const MatmulGroupedConfig& c = instance.config;
+  const bool is_fp8 = instance.a_type != MatmulElement::kBf16;
+  return fmt::format("{}x{}x{}_{}_{}x{}{}{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m, c.cluster_n,
+                     is_fp8 ? std::string("_") + name_of(instance.a_type) : "",
+                     c.accumulation == Accumulation::kPromoted    ? "_exact"
+                     : c.accumulation == Accumulation::kBlockwise ? "_blocks"
+                                                                  : "");
+}
+
+// Whether an instance multiplies what the problem has, in the way that it asks for.
+bool fits(const MatmulGroupedInstance& instance, const MatmulGroupedProblem& p) {
+  const Accumulation wanted = p.scaling == GroupScaling::kBlocks ? Accumulation::kBlockwise
+                              : p.is_exact                       ? Accumulation::kPromoted
+                                                                 : Accumulation::kWhole;
+  return instance.a_type == p.a_type && instance.b_type == p.b_type && instance.config.accumulation == wanted;
 }
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
 
 // Cycles of an H200 for groups of `rows` rows each. Tiles are dealt out in rounds; of a tile, a warpgroup's share
-// of rows is multiplied whole or not at all.
+// of rows is multiplied whole or not at all. A round takes as long as its multiplications or its copies; B, which
+// is read once, takes the memory's time.
 double cost(const MatmulGroupedConfig& c, const MatmulGroupedProblem& p, std::int64_t rows) {
   constexpr std::int64_t kSms = 132;
-  constexpr double kFlopsPerCycle = 4096;
+  constexpr double kTensorBytes = 8192;  // of K times M times N, in each cycle of an SM
+  constexpr double kCopiedBytes = 40;    // in each cycle of an SM, from the L2 cache
+  constexpr double kMemoryBytes = 2450;  // in each cycle, of all SMs
   constexpr double kStore = 2500;        // cycles to store a tile, for which nothing is multiplied
-  constexpr double kOneWarpgroup = 1.2;  // alone it leaves gaps between its multiplications
+  constexpr double kOneWarpgroup = 1.1;  // alone it leaves gaps between its multiplications
+  const double row_bytes = static_cast<double>(p.k) * element_bytes_of(p.a_type);
   const std::int64_t cluster = c.cluster();
   const std::int64_t cluster_rows = std::int64_t{c.tile_m} * c.cluster_m;
+  const std::int64_t cluster_cols = std::int64_t{c.tile_n} * c.cluster_n;
   const std::int64_t tiles_m = rounded_up(rows, cluster_rows) / cluster_rows;
-  const std::int64_t tiles_n = rounded_up(p.n, std::int64_t{c.tile_n} * c.cluster_n) / c.tile_n / c.cluster_n;
-  const std::int64_t tiles = p.groups * tiles_m * tiles_n;
+  const std::int64_t tiles = p.groups * tiles_m * (rounded_up(p.n, cluster_cols) / cluster_cols);
   const std::int64_t rounds = rounded_up(tiles, kSms / cluster) / (kSms / cluster);
   const std::int64_t share = c.tile_m / c.warpgroups;
   const double tile_rows = std::min(static_cast<double>(c.tile_m),
                                     static_cast<double>(rounded_up(rows, share)) / static_cast<double>(tiles_m));
-  const double multiply = 2.0 * tile_rows * c.tile_n * static_cast<double>(p.k) / kFlopsPerCycle;
-  return static_cast<double>(rounds) * (multiply * (c.warpgroups == 1 ? kOneWarpgroup : 1.0) + kStore);
+  // Tensor cores and copies share the bandwidth of shared memory, 128 bytes in each cycle: an instruction of n
+  // columns reads 2048 + 32 n bytes in n / 2 cycles, and a stage of the tile is written once.
+  const double m = c.tile_m;
+  const double n = c.tile_n;
+  const double shared = std::max(1.0, (4096 / n + 64 + 4096 * (1 / m + 1 / n)) / 128);
+  const double multiply =
+      2.0 * tile_rows * n * row_bytes / kTensorBytes * shared * (c.warpgroups == 1 ? kOneWarpgroup : 1.0);
+  const double copies =
+      static_cast<double>(c.tile_m / c.cluster_n + c.tile_n / c.cluster_m) * row_bytes / kCopiedBytes;
+  const double memory = static_cast<double>(p.groups) * static_cast<double>(p.n) * row_bytes / kMemoryBytes;
+  const double of_rounds =
+      static_cast<double>(rounds) * (std::max(multiply, copies) + (c.stores_later() ? 0 : kStore));
+  return std::max(of_rounds, memory) + 0.1 * std::min(of_rounds, memory);
 }
 
 std::uint32_t chosen(const MatmulGroupedProblem& p) {
   const std::int64_t all = p.expected_rows > 0 ? p.expected_rows : p.m / std::max<std::int64_t>(p.groups, 1);
   const std::int64_t rows = std::max<std::int64_t>(all, 1);
-  std::uint32_t best = 0;
+  std::uint32_t best = kMatmulGroupedInstanceCount;
   double least = std::numeric_limits<double>::infinity();
   for (std::uint32_t i = 0; i < kMatmulGroupedInstanceCount; ++i) {
-    if (kMatmulGroupedInstances[i].is_simulated_only) continue;
-    const double cycles = cost(kMatmulGroupedInstances[i].config, p, rows);
+    const MatmulGroupedInstance& instance = kMatmulGroupedInstances[i];
+    if (instance.is_simulated_only || !fits(instance, p)) continue;
+    const double cycles = cost(instance.config, p, rows);
     if (cycles < least) {
       least = cycles;
       best = i;
@@ -63,15 +93,19 @@ std::uint32_t chosen(const MatmulGroupedProblem& p) {
 }
 
 std::uint32_t instance_of(const MatmulGroupedProblem& p, bool is_simulated) {
-  if (p.config.empty()) return chosen(p);
-  for (std::uint32_t i = 0; i < kMatmulGroupedInstanceCount; ++i) {
-    if (is_compiled(kMatmulGroupedInstances[i], is_simulated) &&
-        name_of(kMatmulGroupedInstances[i].config) == p.config) {
-      return i;
-    }
+  if (p.config.empty()) {
+    const std::uint32_t best = chosen(p);
+    require(best < kMatmulGroupedInstanceCount,
+            fmt::format("there is no kernel for {} times {} with scales of {}{}; e4m3 times e4m3 would pass",
+                        name_of(p.a_type), name_of(p.b_type), name_of(p.scaling), p.is_exact ? ", exact" : ""));
+    return best;
   }
-  throw InputError(fmt::format("matmul: no configuration of grouped matmuls is called '{}'; there are {}",
-                               p.config, fmt::join(matmul_grouped_sm90_configs(is_simulated), ", ")));
+  for (std::uint32_t i = 0; i < kMatmulGroupedInstanceCount; ++i) {
+    const MatmulGroupedInstance& instance = kMatmulGroupedInstances[i];
+    if (is_compiled(instance, is_simulated) && fits(instance, p) && name_of(instance) == p.config) return i;
+  }
+  throw InputError(fmt::format("matmul: no configuration for this problem is called '{}'; there are {}", p.config,
+                               fmt::join(matmul_grouped_sm90_configs(p, is_simulated), ", ")));
 }
 
 void check_sizes(const MatmulGroupedProblem& p) {
@@ -80,12 +114,29 @@ void check_sizes(const MatmulGroupedProblem& p) {
   check_extent("n", p.n, kMaxRows);
   check_extent("k", p.k, kMaxRows);
   require(p.k > 0, "k is 0; sm90 takes 1 and more");
-  check_enumerator("rows", p.rows, GroupRows::kCounts);
+  check_enumerator("rows", p.rows, GroupRows::kAll);
+  check_enumerator("a_type", p.a_type, MatmulElement::kE5m2);
+  check_enumerator("b_type", p.b_type, MatmulElement::kE5m2);
   check_enumerator("out_type", p.out_type, MatmulElement::kE5m2);
-  check_output_type("bf16", p.out_type);
+  check_enumerator("scaling", p.scaling, GroupScaling::kBlocks);
+  const bool is_bf16 = p.a_type == MatmulElement::kBf16 && p.b_type == MatmulElement::kBf16;
+  const bool is_fp8 =
+      (p.a_type == MatmulElement::kE4m3 || p.a_type == MatmulElement::kE5m2) && p.b_type == MatmulElement::kE4m3;
+  require(
+      is_bf16 || is_fp8,
+      fmt::format("{} times {} is not a supported pair of types; bf16 times bf16, e4m3 times e4m3 or e5m2 times "
+                  "e4m3 would pass",
+                  name_of(p.a_type), name_of(p.b_type)));
+  require(is_fp8 == (p.scaling != GroupScaling::kNone),
+          fmt::format("the types are {} and {}, and the scales {}; FP8 has scales, and bf16 has none",
+                      name_of(p.a_type), name_of(p.b_type), name_of(p.scaling)));
+  require(is_fp8 || !p.is_exact, "is_exact is for FP8; false would pass");
+  check_output_type(name_of(p.a_type), p.out_type);
+  require(p.rows != GroupRows::kAll || p.groups == 1,
+          fmt::format("groups is {}, and all rows are one group; 1 would pass", p.groups));
   require(p.n % 8 == 0, fmt::format("n is {}; groups store their last rows 16 bytes at a time, and {} would pass",
                                     p.n, rounded_up(p.n, 8)));
-  require(p.rows == GroupRows::kEnds || p.groups == 0 || p.m % p.groups == 0,
+  require(p.rows != GroupRows::kCounts || p.groups == 0 || p.m % p.groups == 0,
           fmt::format("m is {} and there are {} groups with places of equal size; {} would pass", p.m, p.groups,
                       rounded_up(p.m, std::max<std::int64_t>(p.groups, 1))));
   require(p.expected_rows >= 0, fmt::format("expected_rows is {}; 0 for unknown, or more", p.expected_rows));
@@ -103,6 +154,38 @@ void check_tensors(const MatmulGroupedTensors& tensors, const MatmulGroupedPlan&
   check_apart("a", tensors.a, plan.a_bytes, tensors.out, plan.out_bytes);
   check_apart("b", tensors.b, plan.b_bytes, tensors.out, plan.out_bytes);
   check_apart("group_rows", tensors.group_rows, plan.group_rows_bytes, tensors.out, plan.out_bytes);
+  check_address("a_scales", tensors.a_scales, plan.a_scales_bytes);
+  check_address("b_scales", tensors.b_scales, plan.b_scales_bytes);
+  check_apart("a_scales", tensors.a_scales, plan.a_scales_bytes, tensors.out, plan.out_bytes);
+  check_apart("b_scales", tensors.b_scales, plan.b_scales_bytes, tensors.out, plan.out_bytes);
+}
+
+std::int64_t blocks_of(std::int64_t extent) { return rounded_up(extent, kScaleBlock) / kScaleBlock; }
+
+void plan_scales(const MatmulGroupedProblem& p, MatmulGroupedPlan& plan) {
+  const auto bytes = [](const char* what, std::int64_t rows, std::int64_t cols) {
+    const auto pitch = static_cast<std::uint64_t>(cols);
+    return checked_bytes(what, rows, cols, pitch, pitch * static_cast<std::uint64_t>(rows), 1, sizeof(float));
+  };
+  switch (p.scaling) {
+    case GroupScaling::kNone: return;
+    case GroupScaling::kTensors:
+      plan.a_scales_bytes = sizeof(float);
+      plan.b_scales_bytes = bytes("b_scales", 1, p.groups);
+      return;
+    case GroupScaling::kRows:
+      plan.a_scales_bytes = bytes("a_scales", 1, p.m);
+      plan.b_scales_bytes = bytes("b_scales", p.groups, p.n);
+      return;
+    case GroupScaling::kBlocks:
+      plan.a_scales_pitch = checked_pitch(
+          "a_scales", p.a_scales_pitch == 0 ? rounded_up(p.m, 4) : p.a_scales_pitch, p.m, sizeof(float));
+      plan.a_scales_bytes =
+          checked_bytes("a_scales", blocks_of(p.k), p.m, plan.a_scales_pitch,
+                        plan.a_scales_pitch * static_cast<std::uint64_t>(blocks_of(p.k)), 1, sizeof(float));
+      plan.b_scales_bytes = bytes("b_scales", p.groups, blocks_of(p.n) * blocks_of(p.k));
+      return;
+  }
 }
 
 void check_aligned(const char* what, const void* address, std::uintptr_t step) {
@@ -113,30 +196,47 @@ void check_aligned(const char* what, const void* address, std::uintptr_t step) {
 
 }  // namespace
 
-const char* name_of(GroupRows rows) { return rows == GroupRows::kEnds ? "ends" : "counts"; }
+const char* name_of(GroupRows rows) {
+  return rows == GroupRows::kEnds ? "ends" : rows == GroupRows::kCounts ? "counts" : "all";
+}
 
-std::vector<std::string> matmul_grouped_sm90_configs(bool is_simulated) {
+const char* name_of(GroupScaling scaling) {
+  switch (scaling) {
+    case GroupScaling::kNone: return "none";
+    case GroupScaling::kTensors: return "tensors";
+    case GroupScaling::kRows: return "rows";
+    case GroupScaling::kBlocks: return "blocks";
+  }
+  return "unknown";
+}
+
+std::vector<std::string> matmul_grouped_sm90_configs(const MatmulGroupedProblem& problem, bool is_simulated) {
   std::vector<std::string> names;
   for (const MatmulGroupedInstance& instance : kMatmulGroupedInstances) {
-    if (is_compiled(instance, is_simulated)) names.push_back(name_of(instance.config));
+    if (is_compiled(instance, is_simulated) && fits(instance, problem)) names.push_back(name_of(instance));
   }
   return names;
 }
 
+std::string config_of(const MatmulGroupedPlan& plan) { return name_of(kMatmulGroupedInstances[plan.instance]); }
+
 MatmulGroupedPlan plan_matmul_grouped(const MatmulGroupedProblem& p, const MatmulGroupedTensors& tensors,
                                       bool is_simulated) {
   check_sizes(p);
+  const std::uint32_t elem = element_bytes_of(p.a_type);
   const std::uint32_t out_elem = element_bytes_of(p.out_type);
   MatmulGroupedPlan plan;
-  plan.a_pitch = checked_pitch("a", p.a_pitch, p.k, kElementBytes);
-  plan.b_pitch = checked_pitch("b", p.b_pitch, p.k, kElementBytes);
+  plan.a_pitch = checked_pitch("a", p.a_pitch, p.k, elem);
+  plan.b_pitch = checked_pitch("b", p.b_pitch, p.k, elem);
   plan.out_pitch = checked_pitch("out", p.out_pitch, p.n, out_elem);
-  plan.b_group_stride = checked_batch_stride("b", p.b_group_stride, plan.b_pitch, p.n, p.groups, kElementBytes);
+  plan.b_group_stride = checked_batch_stride("b", p.b_group_stride, plan.b_pitch, p.n, p.groups, elem);
   const auto rows = static_cast<std::uint64_t>(p.m);
-  plan.a_bytes = checked_bytes("a", p.m, p.k, plan.a_pitch, plan.a_pitch * rows, 1, kElementBytes);
-  plan.b_bytes = checked_bytes("b", p.n, p.k, plan.b_pitch, plan.b_group_stride, p.groups, kElementBytes);
+  plan.a_bytes = checked_bytes("a", p.m, p.k, plan.a_pitch, plan.a_pitch * rows, 1, elem);
+  plan.b_bytes = checked_bytes("b", p.n, p.k, plan.b_pitch, plan.b_group_stride, p.groups, elem);
   plan.out_bytes = checked_bytes("out", p.m, p.n, plan.out_pitch, plan.out_pitch * rows, 1, out_elem);
-  plan.group_rows_bytes = static_cast<std::size_t>(p.groups) * sizeof(std::int32_t);
+  plan.group_rows_bytes =
+      p.rows == GroupRows::kAll ? 0 : static_cast<std::size_t>(p.groups) * sizeof(std::int32_t);
+  plan_scales(p, plan);
   if (p.groups == 0) plan.out_bytes = 0;
   if (plan.out_bytes != 0) check_tensors(tensors, plan);
   plan.instance = instance_of(p, is_simulated);
@@ -148,6 +248,8 @@ void check_alignment(const MatmulGroupedTensors& tensors) {
   check_aligned("b", tensors.b, 16);
   check_aligned("out", tensors.out, 16);
   check_aligned("group_rows", tensors.group_rows, sizeof(std::int32_t));
+  check_aligned("a_scales", tensors.a_scales, 16);
+  check_aligned("b_scales", tensors.b_scales, 16);
 }
 
 }  // namespace heddle

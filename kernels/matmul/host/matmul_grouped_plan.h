@@ -26,6 +26,9 @@ struct MatmulGroupedPlan {
   std::size_t b_bytes = 0;
   std::size_t out_bytes = 0;  // 0: there is nothing to do
   std::size_t group_rows_bytes = 0;
+  std::uint64_t a_scales_pitch = 0;
+  std::size_t a_scales_bytes = 0;
+  std::size_t b_scales_bytes = 0;
 };
 
 // Throws InputError for what cannot be run.
@@ -35,8 +38,9 @@ MatmulGroupedPlan plan_matmul_grouped(const MatmulGroupedProblem& problem, const
 // Beyond that, for tensors that the device reads where they are.
 void check_alignment(const MatmulGroupedTensors& tensors);
 
-// The configurations by name.
-std::vector<std::string> matmul_grouped_sm90_configs(bool is_simulated);
+// The configurations that can run a problem, by name; of a plan, the one that it takes.
+std::vector<std::string> matmul_grouped_sm90_configs(const MatmulGroupedProblem& problem, bool is_simulated);
+std::string config_of(const MatmulGroupedPlan& plan);
 
 // Tensors in host memory. A run that ends with a report has written nothing.
 template <Target target>
