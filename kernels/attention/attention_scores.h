@@ -16,7 +16,6 @@
 #pragma once
 
 #include <heddle/isa/math.h>
-#include <heddle/isa/math_ftz.h>
 #include <heddle/isa/target.h>
 
 namespace heddle::inline HEDDLE_TARGET {

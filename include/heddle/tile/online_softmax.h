@@ -14,7 +14,7 @@
 // Rows without a score (all of them minus infinity) have weights and sums of zero.
 #pragma once
 
-#include <heddle/isa/math_ftz.h>
+#include <heddle/isa/math.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/warp.h>
 #include <heddle/tile/wgmma_sums.h>
