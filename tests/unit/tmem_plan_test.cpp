@@ -8,6 +8,8 @@
 #include <heddle/isa/memory.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/tcgen05.h>
+#include <heddle/pipeline/pipeline.h>
+#include <heddle/pipeline/tensor_core_backend.h>
 #include <heddle/sim/global_memory.h>
 #include <heddle/tile/scale_factors.h>
 #include <heddle/tile/smem_array.h>
@@ -188,6 +190,85 @@ TEST(TmemPlan, PackedRowsThatAreNotWaitedForAreReported) {
   const sim::Report report = attend(out, 0, Without::kWaitForStores, {});
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.diagnoses[0].code, "missing_tmem_wait") << report.text();
+}
+
+// Scores that are asked for until they are there, as a pipeline from the tensor cores hands them over: what
+// succeeded orders the loads, too.
+struct PolledShared {
+  QTiles q;
+  KTiles k;
+  SharedMemBarrier scores[2];
+  std::uint32_t base;
+};
+
+template <class Backend>
+sim::Report poll_scores(const sim::Schedule& schedule) {
+  const auto body = [](PolledShared& shared) {
+    for (std::uint32_t i = isa::tid_x(); i < 128 * kDim; i += 128) {
+      shared.q[0].store(bf16::from_float(1.0f), i / kDim, i % kDim);
+      if (i < kKeys * kDim) shared.k[0].store(bf16::from_float(2.0f), i / kDim, i % kDim);
+    }
+    isa::fence_proxy_async_shared_cta();
+    ProducerConsumerPipeline<1, Backend> scores(shared.scores, "scores");
+    if (isa::tid_x() == 0) {
+      scores.init_mbars(1, 128);
+      isa::fence_mbarrier_init();
+    }
+    TmemAllocation<1> tmem;
+    if (isa::warp_idx() == 0) tmem = TmemAllocation<1>::allocate(&shared.base, Plan::kAllocCols);
+    isa::syncthreads();
+    const Plan plan(TmemAllocation<1>::from_shared(&shared.base, Plan::kAllocCols).address());
+    for (std::uint32_t turn = 0; turn < 2; ++turn) {
+      if (isa::warp_idx() == 0 && isa::elect_sync()) {
+        // The second time the readers of the first must have released it.
+        ConsumerReady ready = scores.try_wait_consumer();
+        while (!ready) ready = scores.try_wait_consumer();
+        auto s = scores.acquire_producer(ready);
+        tcgen05_mma(plan.region<"s">(), shared.q[0].operand(), shared.k[0].operand(), turn != 0);
+        std::move(s).release();
+      }
+      ProducerReady ready = scores.try_wait_producer();
+      while (!ready) ready = scores.try_wait_producer();
+      auto s = scores.acquire_consumer(ready);
+      TmemFragment<float, 8> some;
+      plan.region<"s">().load(some, 8);
+      isa::tcgen05_wait_ld();
+      EXPECT_EQ(some[3], static_cast<float>((turn + 1) * 2 * kDim));
+      std::move(s).release();
+    }
+    isa::tcgen05_fence_before_thread_sync();
+    isa::syncthreads();
+    if (isa::warp_idx() == 0) tmem.deallocate();
+  };
+  // A missing fence of tcgen05 is formal.
+  const sim::LaunchOptions options{
+      .schedule = schedule, .arch = Arch::kSm100, .kernel = "polled scores", .strict = true};
+  const sim::KernelEntry entry{
+      .threads = 128,
+      .shared_bytes = sizeof(PolledShared),
+      .shared_alignment = alignof(PolledShared),
+      .run = [](const void* params, void* shared) {
+        (*static_cast<const decltype(body)*>(params))(*static_cast<PolledShared*>(shared));
+      }};
+  return sim::launch_entry(options, {.grid = {1}}, entry, &body);
+}
+
+// Waits without the fence that tensor memory needs, which a test that succeeds must have as well.
+class UnfencedTests : public MmaOutputBackend<1> {
+ public:
+  using MmaOutputBackend<1>::MmaOutputBackend;
+  bool test_full(std::uint32_t stage, std::uint32_t phase, CallSite site) const {
+    return MbarrierBackend<1>::test_full(stage, phase, site);
+  }
+};
+
+TEST(MmaOutputBackend, ATestThatSucceedsOrdersLoadsFromTensorMemory) {
+  for (const sim::Schedule& schedule : test::some_schedules()) {
+    EXPECT_TRUE(is_silent(poll_scores<MmaOutputBackend<1>>(schedule)));
+    const sim::Report report = poll_scores<UnfencedTests>(schedule);
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.diagnoses[0].code, "missing_tcgen05_fence") << report.text();
+  }
 }
 
 }  // namespace
