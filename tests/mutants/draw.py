@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Random mutants of the library's headers, and whether the unit tests that read them notice.
+
+  tests/mutants/draw.py BUILD --seed 1 --count 60 [--seconds 400] [--out mutants.tsv]
+
+BUILD is a configured build with the simulated SM built. Each mutant is one change in one line of a header
+under include/heddle: a comparison, an operator or a constant that is off, or a statement left out. It is compiled
+into the unit tests that include the header, the quickest first, with the simulated SM as it is; it is killed by the
+first that fails, crashes or runs over its time. What does not compile is drawn again. Runs with the same seed draw
+the same mutants: those that are in --out already are not run again, and the last line says what came of all.
+"""
+import argparse
+import concurrent.futures
+import itertools
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FOLDERS = ("pipeline", "tile", "kernel")
+MOST_TESTS = 5  # that a mutant meets
+SWAPS = [
+    (" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" == ", " != "), (" != ", " == "),
+    (" + ", " - "), (" - ", " + "), (" * ", " + "), (" / ", " * "), (" % ", " / "), (" && ", " || "),
+    (" || ", " && "), (" << ", " >> "), (" ^= ", " |= "), ("true", "false"), ("false", "true"),
+    (" = 0;", " = 1;"), (" = 1;", " = 0;"), ("{0, 1}", "{0, 0}"), ("++", "--"), (" += ", " -= "),
+    ("return !", "return "), ("if (!", "if ("),
+]
+STATEMENT = re.compile(r"^\s+[a-z_][\w.:<>, ()&*\[\]]*\(.*\);$")
+
+
+def lines_of_code(path):
+    """The numbers of lines that the simulated SM compiles, and that say something at run time."""
+    depth_of_cuda = 0
+    in_assert = False
+    for number, line in enumerate(open(path, encoding="utf-8"), 1):
+        text = line.strip()
+        if text.startswith("#if HEDDLE_ON_CUDA"):
+            depth_of_cuda = 1
+        elif depth_of_cuda and text.startswith(("#else", "#endif")):
+            depth_of_cuda = 0
+        if "static_assert" in text:
+            in_assert = True
+        skipped = depth_of_cuda or in_assert or not text or text.startswith(("//", "#", "template", "using", "static_assert", "requires"))
+        if in_assert and text.endswith(");"):
+            in_assert = False
+        if not skipped:
+            yield number, line.rstrip("\n")
+
+
+def all_mutants():
+    """(header, line, before, after) for every change that fits."""
+    for folder in FOLDERS:
+        base = os.path.join(ROOT, "include", "heddle", folder)
+        for name in sorted(os.listdir(base)):
+            path = os.path.join(base, name)
+            for number, line in lines_of_code(path):
+                code = line.split("//")[0]
+                for old, new in SWAPS:
+                    at = code.find(old)
+                    if at >= 0:
+                        yield f"{folder}/{name}", number, line, line[:at] + new + line[at + len(old):]
+                if STATEMENT.match(code) and "return" not in code:
+                    yield f"{folder}/{name}", number, line, re.match(r"\s*", line).group() + ";"
+
+
+INCLUDE = re.compile(r'^\s*#include [<"](?:\.\./)*(?:heddle/)?([\w/]+\.h)[>"]', re.M)
+
+
+def headers_of(path, seen):
+    """What a file of the library, the kernels or the tests includes, directly or not."""
+    for name in INCLUDE.findall(open(path, encoding="utf-8").read()):
+        here = os.path.dirname(path)
+        for candidate in (os.path.join(ROOT, "include", "heddle", name), os.path.join(ROOT, "kernels", name), os.path.join(ROOT, name),
+                          os.path.join(here, name), os.path.join(ROOT, "tests", name), os.path.join(ROOT, "examples", name)):
+            if os.path.exists(candidate) and candidate not in seen:
+                seen.add(candidate)
+                headers_of(candidate, seen)
+    return seen
+
+
+def unit_tests(build):
+    """The unit tests that need no kernels of the library: name, compiler's command, program, headers of each."""
+    base = os.path.join(ROOT, "include", "heddle") + os.sep
+    tests = []
+    for entry in json.load(open(os.path.join(build, "compile_commands.json"), encoding="utf-8")):
+        found = re.search(r"/tests/unit/(\w+_test)\.cpp$", entry["file"])
+        if not found or re.match(r"(matmul_(?!epilogue)|attention|tile_copy)", found.group(1)):
+            continue
+        headers = {h[len(base):] for h in headers_of(entry["file"], set()) if h.startswith(base)}
+        tests.append((found.group(1), entry, os.path.join("tests", "unit_" + found.group(1)), headers))
+    return tests
+
+
+def compile_and_run(entry, program, include, folder, limit):
+    """What a test says of a mutant: "killed", "survived" or "no build"."""
+    words = [w for w in shlex.split(entry["command"]) if not w.endswith("ccache")]
+    words = [w.replace(os.path.join(ROOT, "include"), include) if w.startswith("-I") else w for w in words]
+    kept = []
+    skip = False
+    for i, word in enumerate(words):  # neither a precompiled header nor warnings nor a file of dependencies
+        if skip:
+            skip = False
+        elif word in ("-include", "-MT", "-MF"):
+            skip = True
+        elif word not in ("-Winvalid-pch", "-MD", "-Werror", "-fpch-preprocess") and not word.startswith("-O"):
+            kept.append(word)
+    obj = os.path.join(folder, "test.o")
+    built_as = kept[kept.index("-o") + 1]
+    kept[kept.index("-o") + 1] = obj
+    kept.append("-O0")
+    if subprocess.run(kept, cwd=entry["directory"], capture_output=True).returncode != 0:
+        return "no build"
+    commands = subprocess.run(["ninja", "-t", "commands", program], cwd=entry["directory"], capture_output=True, text=True)
+    link = commands.stdout.strip().splitlines()[-1]
+    link = link[link.index(" && ") + 4:link.rindex(" && ")] if link.startswith(": && ") else link
+    args = [obj if a == built_as else a for a in shlex.split(link) if "precompiled" not in a]
+    binary = os.path.join(folder, "test")
+    args[args.index("-o") + 1] = binary
+    if subprocess.run(args, cwd=entry["directory"], capture_output=True).returncode != 0:
+        return "no build"
+    try:
+        run = subprocess.run([binary], capture_output=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return "killed"
+    return "killed" if run.returncode != 0 else "survived"
+
+
+def judge(mutant, tests):
+    header, number, _, after = mutant
+    own = os.path.basename(header)[:-2]
+    readers = [t for t in tests if header in t[3]]
+    # Its own test first, then those that read least.
+    readers.sort(key=lambda t: (not t[0].startswith(own), len(t[3])))
+    with tempfile.TemporaryDirectory() as folder:
+        include = os.path.join(folder, "include")
+        shutil.copytree(os.path.join(ROOT, "include"), include)
+        path = os.path.join(include, "heddle", header)
+        lines = open(path, encoding="utf-8").read().split("\n")
+        lines[number - 1] = after
+        open(path, "w", encoding="utf-8").write("\n".join(lines))
+        for name, entry, program, _ in readers[:MOST_TESTS]:
+            said = compile_and_run(entry, program, include, folder, 60)
+            if said != "survived":
+                return said, name
+    return ("survived" if readers else "no test"), ", ".join(t[0] for t in readers[:MOST_TESTS])
+
+
+def key_of(mutant):
+    return f"{mutant[0]}:{mutant[1]}", mutant[3].strip()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long; run again to go on")
+    parser.add_argument("--out", default="mutants.tsv")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--list", action="store_true", help="print the mutants that would be drawn first")
+    args = parser.parse_args()
+    mutants = list(all_mutants())
+    random.Random(args.seed).shuffle(mutants)
+    if args.list:
+        for header, number, before, after in mutants[:args.count]:
+            print(f"{header}:{number}\n  {before.strip()}\n  {after.strip()}")
+        return
+    tests = unit_tests(os.path.abspath(args.build))
+    done = {}
+    if os.path.exists(args.out):
+        done = {tuple(l.rstrip("\n").split("\t")[:2]): l.rstrip("\n").split("\t") for l in open(args.out, encoding="utf-8")}
+    end = time.time() + args.seconds
+    counts = {"killed": 0, "survived": 0, "no test": 0}
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        queue = iter(mutants)
+        while sum(counts.values()) < args.count:
+            batch = [m for m in itertools.islice(queue, args.jobs)]
+            fresh = [m for m in batch if key_of(m) not in done]
+            if not batch or (fresh and time.time() > end):
+                break
+            for mutant, (said, by) in zip(fresh, pool.map(lambda m: judge(m, tests), fresh)):
+                done[key_of(mutant)] = [*key_of(mutant), said, by, mutant[2].strip()]
+                with open(args.out, "a", encoding="utf-8") as out:
+                    print("\t".join(done[key_of(mutant)]), file=out)
+            for mutant in batch:
+                said = done[key_of(mutant)][2]
+                if said in counts and sum(counts.values()) < args.count:
+                    counts[said] += 1
+    drawn = sum(counts.values())
+    print(f"{len(mutants)} mutants fit; of {drawn} drawn with seed {args.seed}, {counts['killed']} were killed, "
+          f"{counts['survived']} survived, {counts['no test']} have no test that reads their header")
+
+
+if __name__ == "__main__":
+    main()
