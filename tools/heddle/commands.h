@@ -98,6 +98,7 @@ int matmul(const MatmulOptions& options);
 struct TraceOptions {
   std::string out = "trace.html";
   std::uint64_t events = 500'000;
+  std::string file;  // of what happened on a GPU
   CheckOptions check;
   MatmulOptions matmul;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs what another command runs, once, and writes what happened as a picture.
+// Runs what another command runs, once, and writes what happened as a picture; or draws what happened on a GPU.
 #include "commands.h"
 
 #include <heddle/host/error.h>
@@ -9,9 +9,20 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <utility>
+
 namespace heddle::tool {
 
 namespace {
+
+void write(const TraceOptions& options, const sim::Trace& trace) {
+  trace.write(options.out);
+  const bool is_for_program = options.check.json || options.matmul.json;
+  std::FILE* out = is_for_program ? stderr : stdout;
+  fmt::print(out, "\nwhere the time of each role went, in {}:\n{}", trace.unit(), trace.shares());
+  if (!trace.remark().empty()) fmt::print(stderr, "heddle trace: {}\n", trace.remark());
+  fmt::print(out, "trace           {} ({} spans)\n", options.out, trace.spans());
+}
 
 template <class Run>
 int record(const TraceOptions& options, Run&& run) {
@@ -25,13 +36,18 @@ int record(const TraceOptions& options, Run&& run) {
   if (trace.launches() == 0) {
     throw InputError("trace: nothing ran in the simulated SM; --device sim:sm90 or sim:sm100 would");
   }
-  trace.write(options.out);
-  const bool is_for_program = options.check.json || options.matmul.json;
-  std::FILE* out = is_for_program ? stderr : stdout;
-  fmt::print(out, "\nwhere the time of each role went, in steps:\n{}", trace.shares());
-  if (!trace.remark().empty()) fmt::print(stderr, "heddle trace: {}\n", trace.remark());
-  fmt::print(out, "trace           {} ({} spans)\n", options.out, trace.spans());
+  write(options, trace);
   return status;
+}
+
+// What a kernel left on a GPU.
+int draw_file(const TraceOptions& options) {
+  sim::Trace::check_path(options.out);
+  sim::Trace trace(options.events);
+  for (TracedLaunch& launch : read_traced_launches(options.file)) trace.add(std::move(launch));
+  if (trace.launches() == 0) throw InputError(fmt::format("trace '{}': it has no launch", options.file));
+  write(options, trace);
+  return kWell;
 }
 
 }  // namespace
@@ -52,17 +68,22 @@ CLI::App* add_trace(CLI::App& app, TraceOptions& options) {
   options.check.schedule = "rr";
   add_check_options(*command->add_subcommand("tile_copy", "As heddle check tile_copy"), options.check);
   add_matmul_options(*command->add_subcommand("matmul", "As heddle matmul"), options.matmul);
+  command->add_subcommand("file", "Draw what a kernel built with HEDDLE_TRACE did on a GPU: see docs/trace.md")
+      ->add_option("FILE", options.file, "As write_traced_launches() has written it")
+      ->required();
   for (CLI::App* kernel : command->get_subcommands({})) kernel->fallthrough();
   command->footer(
       "Examples:\n"
       "  heddle trace -o copy.html tile_copy\n"
       "  heddle trace -o hang.html tile_copy --mistake drop_release\n"
       "  heddle trace -o matmul.json matmul --m 256 --n 256 --k 512 --device sim:sm100\n"
+      "  heddle trace -o gpu.html file matmul.trace        (of a GPU)\n"
       "  heddle exec --trace program.html ./program      (CUDA programs and Triton scripts)");
   return command;
 }
 
 int trace(const TraceOptions& options, const CLI::App& command) {
+  if (command.got_subcommand("file")) return draw_file(options);
   if (command.got_subcommand("matmul")) {
     return record(options, [&] { return matmul(options.matmul); });
   }

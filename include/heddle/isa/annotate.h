@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What things are called in reports. None of these is an instruction: on the GPU they vanish, in the
-// simulated SM they give roles and barriers the names that diagnoses and traces use.
+// What things are called in reports. None of these is an instruction: on the GPU they vanish or are
+// traced (isa/trace.h), in the simulated SM they give roles and barriers the names that diagnoses and traces use.
 #pragma once
 
 #include <heddle/isa/mbarrier.h>
 #include <heddle/isa/target.h>
+#include <heddle/isa/trace.h>
 
 namespace heddle::inline HEDDLE_TARGET::isa {
 
@@ -15,7 +16,9 @@ enum class BarrierRole : std::uint8_t { kFull, kEmpty, kOther };
 #if HEDDLE_ON_CUDA
 
 HEDDLE_DEVICE void annotate_role(Name) {}
-HEDDLE_DEVICE void annotate_barriers(MbarPtr, std::uint32_t, Name, BarrierRole) {}
+HEDDLE_DEVICE void annotate_barriers(MbarPtr first, std::uint32_t count, Name pipeline, BarrierRole role) {
+  trace_barriers(first, count, pipeline, static_cast<std::uint32_t>(role));
+}
 
 #else
 

@@ -8,6 +8,7 @@
 
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
+#include <heddle/isa/trace.h>
 
 #if HEDDLE_ON_CUDA
 #include <cuda/ptx>
@@ -44,6 +45,7 @@ HEDDLE_DEVICE void barrier_cluster_arrive_relaxed(CallSite = CallSite::here()) {
 // Orders: what they released becomes visible here (acquire at cluster scope). Asynchronous copies are
 // not ordered by it.
 HEDDLE_DEVICE void barrier_cluster_wait(CallSite = CallSite::here()) {
+  const TracedWait traced(WaitedFor::kCluster);
   cuda::ptx::barrier_cluster_wait(cuda::ptx::sem_acquire);
 }
 

@@ -16,12 +16,16 @@
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
+#include <heddle/isa/trace.h>
 
 #include <concepts>
 #include <type_traits>
 
 #if HEDDLE_ON_CUDA
 #include <cuda_runtime_api.h>
+#if HEDDLE_TRACE
+#include <heddle/host/device_trace.h>
+#endif
 #endif
 
 namespace heddle::inline HEDDLE_TARGET {
@@ -56,13 +60,40 @@ __global__ void __launch_bounds__(K::kThreads, 1)
   extern __shared__ __align__(1024) unsigned char dynamic_shared[];
   static_assert(alignof(typename K::Shared) <= kSharedAlignment,
                 "a kernel's shared memory is aligned to 1024 bytes; its struct asks for more");
+  trace_begin();
   K::run(params, *reinterpret_cast<typename K::Shared*>(dynamic_shared));
+  trace_end();
 }
+
+template <Kernel K>
+constexpr std::size_t dynamic_shared_bytes() {
+  return sizeof(typename K::Shared) + trace_shared_bytes(K::kThreads);
+}
+
+#if HEDDLE_TRACE
+
+// Where the next launch of this stream leaves its records: with the DeviceTrace that there is, or nowhere.
+inline cudaError_t aim_trace(const Dim3& grid, std::uint32_t threads, std::size_t shared_bytes,
+                             cudaStream_t stream) {
+  TraceTarget target{};
+  if (DeviceTrace* const trace = DeviceTrace::current()) {
+    const DeviceTrace::Memory memory = trace->add({grid.x, grid.y, grid.z}, threads / 32);
+    target = {memory.records, memory.counts, memory.capacity, memory.ctas,
+              static_cast<std::uint32_t>(shared_bytes) - trace_shared_bytes(threads)};
+  }
+  return cudaMemcpyToSymbolAsync(trace_target, &target, sizeof(target), 0, cudaMemcpyHostToDevice, stream);
+}
+
+#else
+
+inline cudaError_t aim_trace(const Dim3&, std::uint32_t, std::size_t, cudaStream_t) { return cudaSuccess; }
+
+#endif
 
 // How many clusters of so many CTAs the current device can run at once; 0 if it can run none.
 template <Kernel K>
 std::uint32_t resident_clusters(std::uint32_t cluster) {
-  constexpr auto shared_bytes = static_cast<int>(sizeof(typename K::Shared));
+  constexpr auto shared_bytes = static_cast<int>(dynamic_shared_bytes<K>());
   auto* entry = kernel_entry<K>;
   if (cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes) != cudaSuccess)
     return 0;
@@ -78,7 +109,7 @@ std::uint32_t resident_clusters(std::uint32_t cluster) {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(cluster);
   config.blockDim = dim3(K::kThreads);
-  config.dynamicSmemBytes = sizeof(typename K::Shared);
+  config.dynamicSmemBytes = dynamic_shared_bytes<K>();
   config.attrs = &attribute;
   config.numAttrs = 1;
   int clusters = 0;
@@ -92,7 +123,7 @@ std::uint32_t resident_clusters(std::uint32_t cluster) {
 // Starts the kernel on the current device. Touches nothing and returns the error if it cannot.
 template <Kernel K>
 cudaError_t launch(const LaunchShape& shape, const typename K::Params& params, cudaStream_t stream = nullptr) {
-  constexpr std::size_t shared_bytes = sizeof(typename K::Shared);
+  constexpr std::size_t shared_bytes = isa::dynamic_shared_bytes<K>();
   auto* entry = isa::kernel_entry<K>;
   if (cudaError_t error = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                static_cast<int>(shared_bytes));
@@ -120,6 +151,10 @@ cudaError_t launch(const LaunchShape& shape, const typename K::Params& params, c
   config.stream = stream;
   config.attrs = attributes;
   config.numAttrs = count;
+  if (const cudaError_t error = isa::aim_trace(shape.grid, config.blockDim.x, shared_bytes, stream);
+      error != cudaSuccess) {
+    return error;
+  }
   return cudaLaunchKernelEx(&config, entry, params);
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <heddle/isa/target.h>
+#include <heddle/isa/trace.h>
 
 namespace heddle::inline HEDDLE_TARGET::isa {
 
@@ -22,6 +23,7 @@ HEDDLE_DEVICE void griddepcontrol_launch_dependents(CallSite = CallSite::here())
 // Waits until the kernels that this one depends on have ended.
 // Orders: all their writes, before this thread's accesses after.
 HEDDLE_DEVICE void griddepcontrol_wait(CallSite = CallSite::here()) {
+  const TracedWait traced(WaitedFor::kKernelAhead);
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 

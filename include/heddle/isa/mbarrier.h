@@ -10,6 +10,7 @@
 #pragma once
 
 #include <heddle/isa/target.h>
+#include <heddle/isa/trace.h>
 
 #if HEDDLE_ON_CUDA
 #include <cuda/ptx>
@@ -48,11 +49,13 @@ HEDDLE_DEVICE void mbarrier_inval(MbarPtr bar, CallSite = CallSite::here()) {
 // Orders: everything this thread did before becomes visible to threads of the CTA whose wait on this phase
 // succeeds (release at CTA scope).
 HEDDLE_DEVICE MbarrierState mbarrier_arrive(MbarPtr bar, std::uint32_t count = 1, CallSite = CallSite::here()) {
+  trace_arrive(bar);
   return cuda::ptx::mbarrier_arrive(&bar->opaque, count);
 }
 
 // Orders: as mbarrier_arrive, for threads of the whole cluster (release at cluster scope).
 HEDDLE_DEVICE void mbarrier_arrive_cluster(MbarPtr bar, std::uint32_t count = 1, CallSite = CallSite::here()) {
+  trace_arrive(bar);
   cuda::ptx::mbarrier_arrive(cuda::ptx::sem_release, cuda::ptx::scope_cluster, cuda::ptx::space_cluster,
                              &bar->opaque, count);
 }
@@ -60,6 +63,7 @@ HEDDLE_DEVICE void mbarrier_arrive_cluster(MbarPtr bar, std::uint32_t count = 1,
 // Orders no ordinary access (relaxed at cluster scope): for a stage that tensor cores have read, which the
 // wait for them has ended, and that copies will write. On the GPU this saves a fence of the whole chip.
 HEDDLE_DEVICE void mbarrier_arrive_cluster_relaxed(MbarPtr bar, CallSite = CallSite::here()) {
+  trace_arrive(bar);
   asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];" ::"r"(
                    static_cast<std::uint32_t>(__cvta_generic_to_shared(bar)))
                : "memory");
@@ -84,12 +88,14 @@ HEDDLE_DEVICE MbarrierState mbarrier_arrive_drop(MbarPtr bar, std::uint32_t coun
 // Orders: as mbarrier_arrive.
 HEDDLE_DEVICE MbarrierState mbarrier_arrive_expect_tx(MbarPtr bar, std::uint32_t tx_bytes,
                                                       CallSite = CallSite::here()) {
+  trace_arrive(bar, tx_bytes);
   return cuda::ptx::mbarrier_arrive_expect_tx(cuda::ptx::sem_release, cuda::ptx::scope_cta,
                                               cuda::ptx::space_shared, &bar->opaque, tx_bytes);
 }
 
 HEDDLE_DEVICE void mbarrier_arrive_expect_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes,
                                                      CallSite = CallSite::here()) {
+  trace_arrive(bar, tx_bytes);
   cuda::ptx::mbarrier_arrive_expect_tx(cuda::ptx::sem_release, cuda::ptx::scope_cluster, cuda::ptx::space_cluster,
                                        &bar->opaque, tx_bytes);
 }

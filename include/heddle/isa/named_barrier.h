@@ -5,6 +5,7 @@
 #pragma once
 
 #include <heddle/isa/target.h>
+#include <heddle/isa/trace.h>
 
 namespace heddle::inline HEDDLE_TARGET::isa {
 
@@ -15,6 +16,7 @@ inline constexpr std::uint32_t kNamedBarriers = 16;
 // Waits until `threads` threads (a multiple of 32) have arrived on barrier `id`.
 // Orders: memory accesses of all of them before, against those of all that sync after.
 HEDDLE_DEVICE void bar_sync(std::uint32_t id, std::uint32_t threads, CallSite = CallSite::here()) {
+  const TracedWait traced(WaitedFor::kNamed, id);
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
@@ -24,7 +26,10 @@ HEDDLE_DEVICE void bar_arrive(std::uint32_t id, std::uint32_t threads, CallSite 
 }
 
 // Waits for all threads of the CTA, on barrier 0.
-HEDDLE_DEVICE void syncthreads(CallSite = CallSite::here()) { __syncthreads(); }
+HEDDLE_DEVICE void syncthreads(CallSite = CallSite::here()) {
+  const TracedWait traced(WaitedFor::kNamed);
+  __syncthreads();
+}
 
 #else
 

@@ -16,7 +16,16 @@
 
 #if defined(__CUDACC__)
 #define HEDDLE_ON_CUDA 1
+// A GPU build with HEDDLE_TRACE set to 1 records what its warps do, for timelines. See isa/trace.h. Its names are
+// its own, so one program can hold a kernel with and without.
+#if !defined(HEDDLE_TRACE)
+#define HEDDLE_TRACE 0
+#endif
+#if HEDDLE_TRACE
+#define HEDDLE_TARGET on_cuda_traced
+#else
 #define HEDDLE_TARGET on_cuda
+#endif
 #define HEDDLE_DEVICE __device__ __forceinline__
 #define HEDDLE_HOST_DEVICE __host__ __device__ __forceinline__
 // Before a loop whose turns index registers: nvcc must unroll it.
@@ -24,6 +33,8 @@
 #define HEDDLE_NO_UNROLL _Pragma("unroll 1")
 #else
 #define HEDDLE_ON_CUDA 0
+#undef HEDDLE_TRACE
+#define HEDDLE_TRACE 0
 #define HEDDLE_TARGET on_sim
 #define HEDDLE_DEVICE inline
 #define HEDDLE_HOST_DEVICE inline
@@ -48,6 +59,7 @@ namespace heddle::inline HEDDLE_TARGET {
 
 inline constexpr Target kTarget = HEDDLE_ON_CUDA ? Target::kCuda : Target::kSim;
 inline constexpr bool kIsSimulated = kTarget == Target::kSim;
+inline constexpr bool kIsTraced = HEDDLE_TRACE != 0;
 
 #if HEDDLE_ON_CUDA
 
@@ -71,7 +83,7 @@ struct CallSite {
 
 #endif
 
-#if HEDDLE_ON_CUDA && HEDDLE_WATCHDOG == 0 && !defined(__CUDACC_DEBUG__)
+#if HEDDLE_ON_CUDA && HEDDLE_WATCHDOG == 0 && !HEDDLE_TRACE && !defined(__CUDACC_DEBUG__)
 
 // What a pipeline, a role or a barrier is called in reports. Empty where no report can name it.
 struct Name {

@@ -29,6 +29,7 @@
 #include <heddle/isa/smem_descriptor.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/tmem.h>
+#include <heddle/isa/trace.h>
 
 #if HEDDLE_ON_CUDA
 #include <cuda/ptx>
@@ -105,12 +106,14 @@ HEDDLE_DEVICE void tcgen05_fence_after_thread_sync(CallSite = CallSite::here()) 
 // synchronisation; the reader's fence after it stays necessary.
 template <int cta_group>
 HEDDLE_DEVICE void tcgen05_commit(MbarPtr bar, CallSite = CallSite::here()) {
+  trace_arrive(bar);
   cuda::ptx::tcgen05_commit(detail::cta_group_tag<cta_group>(), &bar->opaque);
 }
 
 // The same, on the barrier at the same place in every CTA whose rank is in `mask`.
 template <int cta_group>
 HEDDLE_DEVICE void tcgen05_commit_multicast(MbarPtr bar, std::uint16_t mask, CallSite = CallSite::here()) {
+  trace_arrive(bar);
   cuda::ptx::tcgen05_commit_multicast(detail::cta_group_tag<cta_group>(), &bar->opaque, mask);
 }
 

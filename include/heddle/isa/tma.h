@@ -15,6 +15,7 @@
 #include <heddle/isa/mbarrier.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/tensor_map.h>
+#include <heddle/isa/trace.h>
 
 #if HEDDLE_ON_CUDA
 #include <cuda/ptx>
@@ -182,12 +183,14 @@ HEDDLE_DEVICE void cp_async_bulk_commit_group(CallSite = CallSite::here()) {
 // Orders: their writes become visible to this thread.
 template <int pending>
 HEDDLE_DEVICE void cp_async_bulk_wait_group(CallSite = CallSite::here()) {
+  const TracedWait traced(WaitedFor::kStores, pending);
   cuda::ptx::cp_async_bulk_wait_group(cuda::ptx::n32_t<pending>{});
 }
 
 // As cp_async_bulk_wait_group, but only until the sources have been read: enough to reuse the tile.
 template <int pending>
 HEDDLE_DEVICE void cp_async_bulk_wait_group_read(CallSite = CallSite::here()) {
+  const TracedWait traced(WaitedFor::kStoreSources, pending);
   cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<pending>{});
 }
 

@@ -23,6 +23,7 @@
 #include <heddle/isa/instruction_descriptor.h>
 #include <heddle/isa/smem_descriptor.h>
 #include <heddle/isa/target.h>
+#include <heddle/isa/trace.h>
 
 #include <type_traits>
 
@@ -102,12 +103,14 @@ HEDDLE_DEVICE void wgmma_fence(CallSite = CallSite::here()) {
 // Closes all wgmmas since the last call into one group.
 HEDDLE_DEVICE void wgmma_commit_group(CallSite = CallSite::here()) {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  trace_multiply();
 }
 
 // Waits until at most `pending` of the newest groups are under way.
 // Orders: accumulators of the older groups can be read, and the shared memory that they read can be written.
 template <std::uint32_t pending>
 HEDDLE_DEVICE void wgmma_wait_group(CallSite = CallSite::here()) {
+  const TracedWait traced(WaitedFor::kWgmma, pending);
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 

@@ -164,6 +164,9 @@ class WarpRoles {
     // Only there has a name a text, which is not an object that device code could reach.
     if constexpr (kIsSimulated) {
       if (has_role) isa::annotate_role(R::role_name.text);
+    } else if constexpr (kIsTraced) {
+      constexpr auto name = R::role_name;
+      if (has_role) isa::trace_role(name.text);
     }
     return has_role;
   }

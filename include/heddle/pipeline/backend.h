@@ -8,6 +8,7 @@
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/mbarrier.h>
 #include <heddle/isa/target.h>
+#include <heddle/isa/trace.h>
 #include <heddle/isa/watchdog.h>
 
 #include <concepts>
@@ -99,10 +100,10 @@ class MbarrierBackend {
 
   // Orders: as the waits, when true.
   HEDDLE_DEVICE bool test_full(std::uint32_t stage, std::uint32_t phase, CallSite site) const {
-    return test<full_scope>(full_mbar(stage), phase, site);
+    return isa::trace_tested(test<full_scope>(full_mbar(stage), phase, site), full_mbar(stage), phase);
   }
   HEDDLE_DEVICE bool test_empty(std::uint32_t stage, std::uint32_t phase, CallSite site) const {
-    return test<scope>(empty_mbar(stage), phase, site);
+    return isa::trace_tested(test<scope>(empty_mbar(stage), phase, site), empty_mbar(stage), phase);
   }
 
   // Orders: what this thread did before becomes visible to those whose wait on this phase succeeds.
@@ -134,6 +135,7 @@ class MbarrierBackend {
   HEDDLE_DEVICE static void wait(MbarPtr bar, std::uint32_t phase, Name name, const char* side,
                                  std::uint32_t stage, SuspendHint hint, CallSite site) {
     const isa::Watchdog watchdog;
+    const isa::TracedWait traced(bar, phase);
     while (!try_wait<wait_scope>(bar, phase, hint, site)) watchdog.check(name, side, stage, phase);
   }
 

@@ -14,6 +14,8 @@
 // does.
 #pragma once
 
+#include <heddle/host/traced_launch.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,6 +43,10 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
+  // What a kernel built with HEDDLE_TRACE did on a GPU: see heddle/host/device_trace.h. Time is in cycles then.
+  // Throws InputError for records that contradict one another.
+  void add(TracedLaunch launch);
+
   // Throws InputError for a name that ends in none of .json, .html and .svg, or that cannot be written.
   static void check_path(const std::string& path);
   // As the name ends: .json, which Perfetto and chrome://tracing read; .html, a page that needs nothing else;
@@ -53,6 +59,7 @@ class Trace {
   // What the trace lacks, such as launches after the limit; empty if nothing.
   std::string remark() const;
 
+  const char* unit() const;  // of time
   std::size_t launches() const;
   std::size_t spans() const;
 

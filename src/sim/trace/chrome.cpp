@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The trace event format, which Perfetto and chrome://tracing read: a process for each CTA of a launch, a thread
-// for each lane, a complete event for each span and a flow from each cause to the wait that it ended. A step is a
-// microsecond there, since the format has no other unit.
+// for each lane, a complete event for each span and a flow from each cause to the wait that it ended. A step or
+// cycle is a microsecond there, since the format has no other unit.
 #include "sim/trace/json.h"
 #include "sim/trace/timeline.h"
 
@@ -97,9 +97,9 @@ std::string to_json(const Timeline& timeline) {
   // A list of events must not begin with a comma.
   const std::string events = writer.out.empty() ? "" : writer.out.substr(1);
   return fmt::format(
-      "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"unit\":\"steps\",\"remark\":{},"
+      "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"unit\":{},\"remark\":{},"
       "\"launches\":[{}]}},\"traceEvents\":[{}\n]}}\n",
-      quoted(timeline.remark()), launches, events);
+      quoted(timeline.unit), quoted(timeline.remark()), launches, events);
 }
 
 }  // namespace heddle::sim::trace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/trace/drawing.h"
+#include "sim/trace/recorder.h"
 
 #include <fmt/format.h>
 
@@ -84,8 +85,8 @@ std::string ring_of(const BarrierName& name) { return fmt::format("{}", name.pip
 // itself: then for what the first of the other lanes does.
 void Recorder::end_waits() {
   Time end = 0;
-  for (const WarpRecord& warp : warps_) end = std::max(end, std::ranges::max(warp.now));
-  for (const AsyncRecord& operation : operations_) {
+  for (const WarpRecord& warp : records_.warps) end = std::max(end, std::ranges::max(warp.now));
+  for (const AsyncRecord& operation : records_.operations) {
     if (operation.finished == operation.count) end = std::max(end, operation.done);
   }
   struct Blocked {
@@ -95,22 +96,23 @@ void Recorder::end_waits() {
   std::map<std::uint32_t, Blocked> blocked;  // by warp
   for (const machine::Thread* thread : machine_.resident_threads()) {
     if (cta_index_.size() <= thread->cta->linear || cta_index_[thread->cta->linear] == kNoIndex) continue;
-    const std::uint32_t index = ctas_[cta_index_[thread->cta->linear]].first_warp + thread->warp();
+    const std::uint32_t index = records_.ctas[cta_index_[thread->cta->linear]].first_warp + thread->warp();
     Blocked& of_warp = blocked[index];
     of_warp.runs = of_warp.runs || thread->state != machine::ThreadState::kBlocked;
     if (of_warp.runs) continue;
     const Awaited on = awaited_by(*thread);
     const bool is_of_warp = on.kind == Awaited::Kind::kWarp;
-    const bool is_leader = thread->lane() == warps_[index].leader;
+    const bool is_leader = thread->lane() == records_.warps[index].leader;
     const bool has_better = of_warp.best && of_warp.best->on.kind != Awaited::Kind::kWarp;
     if (of_warp.best && (is_of_warp || (has_better && !is_leader))) continue;
-    of_warp.best = WaitRecord{on, warps_[index].now[thread->lane()], end + 1, {}, thread->wait.site, true};
-    if (on.kind == Awaited::Kind::kBarrier && barriers_[on.id].name.empty()) {
-      name(barriers_[on.id], *thread->wait.barrier);
+    of_warp.best =
+        WaitRecord{on, records_.warps[index].now[thread->lane()], end + 1, {}, thread->wait.site, true};
+    if (on.kind == Awaited::Kind::kBarrier && records_.barriers[on.id].name.empty()) {
+      name(records_.barriers[on.id], *thread->wait.barrier);
     }
   }
   for (auto& [index, of_warp] : blocked) {
-    WarpRecord& warp = warps_[index];
+    WarpRecord& warp = records_.warps[index];
     if (of_warp.runs || !of_warp.best) continue;
     // Another lane may have come there while the leader still did something.
     of_warp.best->begin = std::max(of_warp.best->begin, warp.now[warp.leader]);
@@ -121,19 +123,19 @@ void Recorder::end_waits() {
 // A stage that others have given back for a warp, such as one thread of a warpgroup, is not held any more.
 void Recorder::end_holds() {
   std::map<std::tuple<std::uint32_t, std::string_view, std::uint32_t, isa::BarrierRole>, std::uint32_t> found;
-  for (std::uint32_t b = 0; b < barriers_.size(); ++b) {
-    const BarrierName& parts = barriers_[b].parts;
-    found[{barriers_[b].cta, parts.pipeline, parts.stage, parts.role}] = b;
+  for (std::uint32_t b = 0; b < records_.barriers.size(); ++b) {
+    const BarrierName& parts = records_.barriers[b].parts;
+    found[{records_.barriers[b].cta, parts.pipeline, parts.stage, parts.role}] = b;
   }
-  for (WarpRecord& warp : warps_) {
+  for (WarpRecord& warp : records_.warps) {
     for (HoldRecord& hold : warp.holds) {
       if (hold.end != 0) continue;
-      const BarrierRecord& got_by = barriers_[hold.barrier];
+      const BarrierRecord& got_by = records_.barriers[hold.barrier];
       const bool is_producer = got_by.parts.role == isa::BarrierRole::kEmpty;
       const auto other = found.find({got_by.cta, got_by.parts.pipeline, got_by.parts.stage,
                                      is_producer ? isa::BarrierRole::kFull : isa::BarrierRole::kEmpty});
       if (other == found.end()) continue;
-      const std::vector<PhaseRecord>& phases = barriers_[other->second].phases;
+      const std::vector<PhaseRecord>& phases = records_.barriers[other->second].phases;
       const std::uint64_t index = hold.phase + (is_producer ? 2 : 1);
       if (index < phases.size() && phases[index].is_over) hold.end = std::max(hold.begin, phases[index].end);
     }
@@ -150,7 +152,7 @@ void Recorder::finish(const Report& report) {
     ++timeline_.launches_left_out;
     return;
   }
-  Launch launch = Drawing(*this, timeline_, report).take();
+  Launch launch = Drawing(records_, timeline_, report).take();
   if (was_cut) {
     launch.cut = fmt::format(
         "Recording stopped at step {}: a trace keeps {} spans. What came later, of this launch and of those "
@@ -162,38 +164,38 @@ void Recorder::finish(const Report& report) {
   timeline_.launches.push_back(std::move(launch));
 }
 
-Drawing::Drawing(const Recorder& recorder, Timeline& timeline, const Report& report)
-    : recorder_(recorder), timeline_(timeline), report_(report) {}
+Drawing::Drawing(const Records& records, Timeline& timeline, const Report& report)
+    : records_(records), timeline_(timeline), report_(report) {}
 
 Launch Drawing::take() {
-  launch_.kernel = recorder_.options_.kernel;
+  launch_.kernel = records_.kernel;
   launch_.schedule = report_.schedule;
   launch_.finding = report_.text();
   launch_.copies = report_.stats.copies;
   launch_.mmas = report_.stats.mmas;
-  for (const WarpRecord& warp : recorder_.warps_) {
+  for (const WarpRecord& warp : records_.warps) {
     launch_.end = std::max(launch_.end, warp.now[warp.leader]);
     const std::vector<WaitRecord>& waits = warp.waits[warp.leader];
     if (!waits.empty()) launch_.end = std::max(launch_.end, waits.back().end);
   }
-  for (const AsyncRecord& operation : recorder_.operations_) launch_.end = std::max(launch_.end, operation.done);
-  has_kinds_ = std::ranges::any_of(recorder_.warps_, [](const WarpRecord& warp) {
+  for (const AsyncRecord& operation : records_.operations) launch_.end = std::max(launch_.end, operation.done);
+  has_kinds_ = std::ranges::any_of(records_.warps, [](const WarpRecord& warp) {
     return *warp.role != '\0' || warp.issues_mmas || warp.issues_copies;
   });
   count_stages();
-  operations_.resize(recorder_.ctas_.size());
-  barriers_.resize(recorder_.ctas_.size());
-  for (std::uint32_t o = 0; o < recorder_.operations_.size(); ++o) {
-    operations_[recorder_.warps_[recorder_.operations_[o].warp].cta].push_back(o);
+  operations_.resize(records_.ctas.size());
+  barriers_.resize(records_.ctas.size());
+  for (std::uint32_t o = 0; o < records_.operations.size(); ++o) {
+    operations_[records_.warps[records_.operations[o].warp].cta].push_back(o);
   }
-  for (std::uint32_t b = 0; b < recorder_.barriers_.size(); ++b) {
-    if (!recorder_.barriers_[b].name.empty()) barriers_[recorder_.barriers_[b].cta].push_back(b);
+  for (std::uint32_t b = 0; b < records_.barriers.size(); ++b) {
+    if (!records_.barriers[b].name.empty()) barriers_[records_.barriers[b].cta].push_back(b);
   }
-  first_span_.resize(2 * recorder_.warps_.size());
-  span_of_operation_.resize(recorder_.operations_.size(), kNoIndex);
-  std::vector<std::uint32_t> order(recorder_.ctas_.size());
+  first_span_.resize(2 * records_.warps.size());
+  span_of_operation_.resize(records_.operations.size(), kNoIndex);
+  std::vector<std::uint32_t> order(records_.ctas.size());
   for (std::uint32_t c = 0; c < order.size(); ++c) order[c] = c;
-  std::ranges::sort(order, {}, [&](std::uint32_t c) { return recorder_.ctas_[c].linear; });
+  std::ranges::sort(order, {}, [&](std::uint32_t c) { return records_.ctas[c].linear; });
   for (const std::uint32_t cta : order) draw_cta(cta);
   resolve_causes();
   mark_involved();
@@ -217,7 +219,7 @@ std::string Drawing::role_of(const WarpRecord& warp) const {
 
 std::string Drawing::label_of(const Awaited& on) const {
   switch (on.kind) {
-    case Awaited::Kind::kBarrier: return recorder_.barriers_[on.id].name;
+    case Awaited::Kind::kBarrier: return records_.barriers[on.id].name;
     case Awaited::Kind::kNamed:
       return on.id == 0 ? "barrier 0 of the CTA" : fmt::format("named barrier {}", on.id);
     case Awaited::Kind::kCluster: return "the cluster barrier";
@@ -231,12 +233,13 @@ std::string Drawing::label_of(const Awaited& on) const {
     case Awaited::Kind::kRegisters: return "registers";
     case Awaited::Kind::kTmemColumns: return "columns of tensor memory";
     case Awaited::Kind::kWarp: return "the rest of its warp";
+    case Awaited::Kind::kKernelAhead: return "the kernel ahead";
   }
   return "";
 }
 
 void Drawing::count_stages() {
-  for (const BarrierRecord& barrier : recorder_.barriers_) {
+  for (const BarrierRecord& barrier : records_.barriers) {
     if (*barrier.parts.pipeline == '\0') continue;
     std::uint32_t& stages = stages_[ring_of(barrier.parts)];
     stages = std::max(stages, barrier.parts.stage + 1);
@@ -246,7 +249,7 @@ void Drawing::count_stages() {
 // A producer that waits for phase p of an empty barrier is about to fill its stage for the use after.
 std::uint32_t Drawing::use_of(const Awaited& on) const {
   if (on.kind != Awaited::Kind::kBarrier) return kNoIndex;
-  const BarrierName& parts = recorder_.barriers_[on.id].parts;
+  const BarrierName& parts = records_.barriers[on.id].parts;
   if (parts.role == isa::BarrierRole::kOther || *parts.pipeline == '\0') return kNoIndex;
   const std::uint64_t turn = on.phase + (parts.role == isa::BarrierRole::kEmpty ? 1 : 0);
   return static_cast<std::uint32_t>(turn * stages_.at(ring_of(parts)) + parts.stage);
@@ -255,7 +258,7 @@ std::uint32_t Drawing::use_of(const Awaited& on) const {
 std::uint32_t Drawing::add_lane(LaneKind kind, std::uint32_t cta, const std::string& group,
                                 const std::string& label) {
   launch_.lanes.push_back(
-      {.kind = kind, .cta = recorder_.ctas_[cta].linear, .group = text(group), .label = text(label)});
+      {.kind = kind, .cta = records_.ctas[cta].linear, .group = text(group), .label = text(label)});
   return static_cast<std::uint32_t>(launch_.lanes.size() - 1);
 }
 
@@ -265,15 +268,15 @@ void Drawing::add_span(Span span) {
 }
 
 void Drawing::draw_cta(std::uint32_t cta) {
-  const CtaRecord& record = recorder_.ctas_[cta];
+  const CtaRecord& record = records_.ctas[cta];
   std::vector<std::string> roles;
   for (std::uint32_t w = 0; w < record.warps; ++w) {
-    const std::string role = role_of(recorder_.warps_[record.first_warp + w]);
+    const std::string role = role_of(records_.warps[record.first_warp + w]);
     if (std::ranges::find(roles, role) == roles.end()) roles.push_back(role);
   }
   for (const std::string& role : roles) {
     for (std::uint32_t w = 0; w < record.warps; ++w) {
-      if (role_of(recorder_.warps_[record.first_warp + w]) == role) draw_warp(record.first_warp + w);
+      if (role_of(records_.warps[record.first_warp + w]) == role) draw_warp(record.first_warp + w);
     }
   }
   draw_operations(cta);
@@ -281,7 +284,7 @@ void Drawing::draw_cta(std::uint32_t cta) {
 }
 
 void Drawing::draw_warp(std::uint32_t index) {
-  const WarpRecord& warp = recorder_.warps_[index];
+  const WarpRecord& warp = records_.warps[index];
   const std::uint32_t lane =
       add_lane(LaneKind::kWarp, warp.cta, role_of(warp), fmt::format("warp {}", warp.warp));
   launch_.lanes[lane].warp = warp.warp;
@@ -314,7 +317,7 @@ void Drawing::draw_work(const WarpRecord& warp, std::uint32_t lane, Time begin, 
     for (auto hold = next; hold != warp.holds.begin() && next - hold < kMostHeld;) {
       --hold;
       if (hold->end != 0 && hold->end <= begin) continue;
-      const BarrierName& parts = recorder_.barriers_[hold->barrier].parts;
+      const BarrierName& parts = records_.barriers[hold->barrier].parts;
       span.kind = SpanKind::kHold;
       span.label = text(fmt::format("{}[{}]", parts.pipeline, parts.stage));
       span.use = use_of({Awaited::Kind::kBarrier, hold->barrier, hold->phase});
@@ -332,13 +335,13 @@ void Drawing::draw_operations(std::uint32_t cta) {
   for (const bool multiplies : {false, true}) {
     std::vector<std::uint32_t> order;
     for (const std::uint32_t o : operations_[cta]) {
-      if (is_multiplication(recorder_.operations_[o]) == multiplies) order.push_back(o);
+      if (is_multiplication(records_.operations[o]) == multiplies) order.push_back(o);
     }
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t o) { return recorder_.operations_[o].issued; });
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t o) { return records_.operations[o].issued; });
     std::vector<std::vector<std::uint32_t>> rows;
     std::vector<Time> free;
     for (const std::uint32_t o : order) {
-      const AsyncRecord& operation = recorder_.operations_[o];
+      const AsyncRecord& operation = records_.operations[o];
       std::size_t row = 0;
       while (row < free.size() && free[row] > operation.issued) ++row;
       if (row == free.size()) {
@@ -353,10 +356,10 @@ void Drawing::draw_operations(std::uint32_t cta) {
       const std::uint32_t lane =
           add_lane(kind, cta, multiplies ? "multiplications" : "copies", fmt::format("in flight {}", row));
       for (const std::uint32_t o : rows[row]) {
-        const AsyncRecord& operation = recorder_.operations_[o];
+        const AsyncRecord& operation = records_.operations[o];
         span_of_operation_[o] = static_cast<std::uint32_t>(launch_.spans.size());
-        const bool has_barrier = operation.barrier < recorder_.barriers_.size();
-        const BarrierRecord* told = has_barrier ? &recorder_.barriers_[operation.barrier] : nullptr;
+        const bool has_barrier = operation.barrier < records_.barriers.size();
+        const BarrierRecord* told = has_barrier ? &records_.barriers[operation.barrier] : nullptr;
         add_span({.begin = operation.issued,
                   .end = std::max(operation.done, operation.issued + 1),
                   .lane = lane,
@@ -376,16 +379,16 @@ void Drawing::draw_operations(std::uint32_t cta) {
 
 void Drawing::draw_barriers(std::uint32_t cta) {
   std::vector<std::uint32_t> order = barriers_[cta];
-  std::ranges::sort(order, {}, [&](std::uint32_t b) { return recorder_.barriers_[b].offset; });
+  std::ranges::sort(order, {}, [&](std::uint32_t b) { return records_.barriers[b].offset; });
   for (const std::uint32_t b : order) {
-    const BarrierRecord& barrier = recorder_.barriers_[b];
+    const BarrierRecord& barrier = records_.barriers[b];
     if (barrier.parts.role == isa::BarrierRole::kFull) {
       const auto partner = std::ranges::find_if(order, [&](std::uint32_t other) {
-        const BarrierName& name = recorder_.barriers_[other].parts;
+        const BarrierName& name = records_.barriers[other].parts;
         return name.role == isa::BarrierRole::kEmpty && name.stage == barrier.parts.stage &&
                name.pipeline == barrier.parts.pipeline;
       });
-      draw_stage(barrier, partner == order.end() ? nullptr : &recorder_.barriers_[*partner]);
+      draw_stage(barrier, partner == order.end() ? nullptr : &records_.barriers[*partner]);
     } else if (barrier.parts.role == isa::BarrierRole::kOther) {
       const std::uint32_t lane = add_lane(LaneKind::kBarrier, cta, "barriers", barrier.name);
       for (std::size_t p = 1; p < barrier.phases.size(); ++p) {
@@ -408,7 +411,7 @@ void Drawing::draw_stage(const BarrierRecord& full, const BarrierRecord* empty) 
   const std::uint32_t lane =
       add_lane(LaneKind::kStage, full.cta, ring, fmt::format("{}[{}]", ring, full.parts.stage));
   const std::uint32_t stages = stages_.at(ring);
-  const auto role = [&](std::uint32_t warp) { return role_of(recorder_.warps_[warp]); };
+  const auto role = [&](std::uint32_t warp) { return role_of(records_.warps[warp]); };
   Time last = 0;
   const auto add = [&](Time begin, Time end, SpanKind kind, const std::string& label, std::size_t turn,
                        bool is_open) {
@@ -466,7 +469,7 @@ void Drawing::resolve_causes() {
 // block, that of the last one named is meant.
 void Drawing::mark_involved() {
   const std::string_view text = launch_.finding;
-  const isa::Dim3 grid = recorder_.machine_.grid();
+  const isa::Dim3 grid = records_.grid;
   std::optional<std::uint64_t> block;
   for (std::size_t at = 0; at < text.size(); ++at) {
     Reader words{text.substr(at)};

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes a launch of the timeline out of what a recorder has kept: lanes, and spans in them that do not overlap.
+// Makes a launch of the timeline out of what is known of it: lanes, and spans in them that do not overlap.
 #pragma once
 
-#include "sim/trace/recorder.h"
+#include "sim/trace/records.h"
+
+#include <heddle/sim/report.h>
+
+#include <unordered_map>
 
 namespace heddle::sim::trace {
 
 class Drawing {
  public:
-  Drawing(const Recorder& recorder, Timeline& timeline, const Report& report);
+  Drawing(const Records& records, Timeline& timeline, const Report& report);
 
   Launch take();
 
@@ -35,7 +39,7 @@ class Drawing {
   std::uint32_t span_at(const Cause& cause) const;
   void mark_involved();
 
-  const Recorder& recorder_;
+  const Records& records_;
   Timeline& timeline_;
   const Report& report_;
   Launch launch_;

@@ -65,7 +65,8 @@ void add_launch(std::string& out, const Launch& launch) {
 }
 
 std::string data_of(const Timeline& timeline) {
-  std::string out = fmt::format("{{\"unit\":\"steps\",\"remark\":{},\"texts\":[", quoted(timeline.remark()));
+  std::string out =
+      fmt::format("{{\"unit\":{},\"remark\":{},\"texts\":[", quoted(timeline.unit), quoted(timeline.remark()));
   for (std::size_t t = 0; t < timeline.texts.all().size(); ++t) {
     if (t != 0) out += ',';
     out += quoted(timeline.texts.all()[t]);

@@ -17,7 +17,9 @@ constexpr std::uint32_t bit_of(std::uint32_t thread) { return 1u << thread % 32;
 }  // namespace
 
 Recorder::Recorder(const machine::Machine& machine, const LaunchOptions& options, Timeline& timeline)
-    : machine_(machine), options_(options), timeline_(timeline) {
+    : machine_(machine), timeline_(timeline) {
+  records_.kernel = options.kernel;
+  records_.grid = machine.grid();
   const std::lock_guard lock(timeline.mutex);
   room_ = timeline.is_full() ? 0 : timeline.max_spans - timeline.spans;
   is_cut_ = room_ == 0;
@@ -55,30 +57,30 @@ void Recorder::on_event(const Event& event) {
       const CtaRecord& cta = cta_of(event);
       ClusterRecord& cluster = clusters_[cta.cluster];
       for (std::uint32_t w = 0; w < cta.warps; ++w) {
-        cluster.end = std::max(cluster.end, std::ranges::max(warps_[cta.first_warp + w].now));
+        cluster.end = std::max(cluster.end, std::ranges::max(records_.warps[cta.first_warp + w].now));
       }
       if (--cluster.ctas == 0) free_since_.push_back(cluster.end);
       return;
     }
-    case EventKind::kThreadExit: warps_[warp_index(event)].live &= ~bit_of(event.thread); return;
-    case EventKind::kRole: warps_[warp_index(event)].role = event.text; return;
+    case EventKind::kThreadExit: records_.warps[warp_index(event)].live &= ~bit_of(event.thread); return;
+    case EventKind::kRole: records_.warps[warp_index(event)].role = event.text; return;
     case EventKind::kBarrierInit:
       step(event);
-      if (barriers_.size() <= event.barrier) barriers_.resize(event.barrier + 1);
-      barriers_[event.barrier] = {.cta = cta_index_[event.cta],
-                                  .offset = event.address & machine::kOffsetMask,
-                                  .phases = {PhaseRecord{.is_over = true}}};
+      if (records_.barriers.size() <= event.barrier) records_.barriers.resize(event.barrier + 1);
+      records_.barriers[event.barrier] = {.cta = cta_index_[event.cta],
+                                          .offset = event.address & machine::kOffsetMask,
+                                          .phases = {PhaseRecord{.is_over = true}}};
       return;
     case EventKind::kBarrierArrive: return arrive(event);
     case EventKind::kBarrierExpect: {
-      const Time now = warps_[warp_index(event)].now[event.thread % 32];
+      const Time now = records_.warps[warp_index(event)].now[event.thread % 32];
       return contribute(event, now, here(event));
     }
     case EventKind::kBarrierComplete: {
       const auto copy = copies_.find(event.copy);
       if (event.copy == 0) return contribute(event, step(event), here(event));
       if (copy == copies_.end()) return;
-      AsyncRecord& operation = operations_[copy->second];
+      AsyncRecord& operation = records_.operations[copy->second];
       operation.phase = event.phase;
       return contribute(event, operation.done, {Cause::Kind::kAsync, copy->second, operation.done});
     }
@@ -94,7 +96,7 @@ void Recorder::on_event(const Event& event) {
     case EventKind::kCopyIssue: return issue_copy(event);
     case EventKind::kCopyDone:
       if (const auto copy = copies_.find(event.copy); copy != copies_.end()) {
-        ++operations_[copy->second].finished;
+        ++records_.operations[copy->second].finished;
       }
       return;
     case EventKind::kGroupCommit: {
@@ -160,15 +162,15 @@ void Recorder::start_cta(const Event& event) {
   }
   ++clusters_[cluster_id].ctas;
   if (cta_index_.size() <= event.cta) cta_index_.resize(event.cta + 1, kNoIndex);
-  cta_index_[event.cta] = static_cast<std::uint32_t>(ctas_.size());
+  cta_index_[event.cta] = static_cast<std::uint32_t>(records_.ctas.size());
   const std::uint32_t warps = (event.thread + 31) / 32;
-  ctas_.push_back({.linear = event.cta,
-                   .cluster = cluster_id,
-                   .first_warp = static_cast<std::uint32_t>(warps_.size()),
-                   .warps = warps,
-                   .named = {}});
+  records_.ctas.push_back({.linear = event.cta,
+                           .cluster = cluster_id,
+                           .first_warp = static_cast<std::uint32_t>(records_.warps.size()),
+                           .warps = warps,
+                           .named = {}});
   for (std::uint32_t w = 0; w < warps; ++w) {
-    WarpRecord& warp = warps_.emplace_back();
+    WarpRecord& warp = records_.warps.emplace_back();
     warp.cta = cta_index_[event.cta];
     warp.warp = w;
     warp.begin = started->second;
@@ -184,7 +186,7 @@ Recorder::ThreadRecord& Recorder::thread_record(const Event& event) {
 }
 
 Time Recorder::step(const Event& event) {
-  WarpRecord& warp = warps_[warp_index(event)];
+  WarpRecord& warp = records_.warps[warp_index(event)];
   const std::uint32_t lane = event.thread % 32;
   const std::uint32_t done = ++warp.steps[lane];
   const std::uint32_t most = warp.steps[warp.leader];
@@ -194,11 +196,11 @@ Time Recorder::step(const Event& event) {
 
 Cause Recorder::here(const Event& event) {
   const std::uint32_t warp = warp_index(event);
-  return {Cause::Kind::kWarp, warp, warps_[warp].now[event.thread % 32]};
+  return {Cause::Kind::kWarp, warp, records_.warps[warp].now[event.thread % 32]};
 }
 
 void Recorder::wait(const Event& event, const Awaited& on, Time end, const Cause& cause) {
-  WarpRecord& warp = warps_[warp_index(event)];
+  WarpRecord& warp = records_.warps[warp_index(event)];
   const std::uint32_t lane = event.thread % 32;
   const Time begin = std::exchange(warp.now[lane], std::max(warp.now[lane], end));
   keep(warp, lane, {on, begin, end, cause, event.site, false});
@@ -207,7 +209,7 @@ void Recorder::wait(const Event& event, const Awaited& on, Time end, const Cause
 // The event is told for lane 0 alone.
 void Recorder::wait_as_warp(Event event, const Awaited& on, Time end, const Cause& cause) {
   const std::uint32_t first = event.thread / 32 * 32;
-  const std::uint32_t live = warps_[warp_index(event)].live;
+  const std::uint32_t live = records_.warps[warp_index(event)].live;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     event.thread = first + lane;
     if ((live >> lane & 1) != 0) wait(event, on, end, cause);
@@ -223,7 +225,7 @@ void Recorder::keep(WarpRecord& warp, std::uint32_t lane, WaitRecord record) {
 
 // Its name is taken where it is first used, while its CTA is there.
 BarrierRecord& Recorder::barrier(const Event& event) {
-  BarrierRecord& record = barriers_[event.barrier];
+  BarrierRecord& record = records_.barriers[event.barrier];
   if (record.name.empty()) {
     const machine::Barrier& named = machine_.barriers()[event.barrier];
     name(record, named);
@@ -270,7 +272,7 @@ void Recorder::arrive(const Event& event) {
     cause = here(event);
   }
   contribute(event, time, cause);
-  extend_hold(warps_[warp], barrier(event), time);
+  extend_hold(records_.warps[warp], barrier(event), time);
 }
 
 void Recorder::pass(const Event& event) {
@@ -282,13 +284,14 @@ void Recorder::pass(const Event& event) {
   const Cause cause = record.phases[index].cause;
   wait(event, {.kind = Awaited::Kind::kBarrier, .id = event.barrier, .phase = event.phase}, end, cause);
   const std::uint32_t warp = warp_index(event);
-  const Time now = warps_[warp].now[event.thread % 32];
+  const Time now = records_.warps[warp].now[event.thread % 32];
   PhaseRecord& phase = record.phases[index];
   if (phase.passed_by == kNoIndex || now < phase.first_pass) {
     phase.first_pass = now;
     phase.passed_by = warp;
   }
-  if (record.parts.role != isa::BarrierRole::kOther) open_hold(warps_[warp], event.barrier, event.phase, now);
+  if (record.parts.role != isa::BarrierRole::kOther)
+    open_hold(records_.warps[warp], event.barrier, event.phase, now);
 }
 
 void Recorder::open_hold(WarpRecord& warp, std::uint32_t barrier, std::uint64_t phase, Time now) {
@@ -311,7 +314,7 @@ void Recorder::open_hold(WarpRecord& warp, std::uint32_t barrier, std::uint64_t 
 void Recorder::extend_hold(WarpRecord& warp, const BarrierRecord& signalled, Time now) {
   for (const std::uint32_t open : warp.open_holds) {
     HoldRecord& hold = warp.holds[open];
-    const machine::BarrierName& got_by = barriers_[hold.barrier].parts;
+    const machine::BarrierName& got_by = records_.barriers[hold.barrier].parts;
     if (got_by.role == signalled.parts.role || got_by.stage != signalled.parts.stage ||
         got_by.pipeline != signalled.parts.pipeline) {
       continue;
@@ -355,33 +358,33 @@ void Recorder::issue_copy(const Event& event) {
                                           AsyncRecord::Kind::kClusterRequest};
   const Time now = step(event);
   const std::uint32_t warp = warp_index(event);
-  warps_[warp].issues_copies = true;
+  records_.warps[warp].issues_copies = true;
   const AsyncRecord::Kind kind = kKinds[event.value];
   // By warp, since the machine lets a warp run far ahead of another whose copies come before its own.
-  Time& free = warps_[warp].engine_free;
+  Time& free = records_.warps[warp].engine_free;
   const Time start = std::max(now, free);
   const Time moved =
       start + (event.bytes + timeline_.costs.copy_bytes_per_step - 1) / timeline_.costs.copy_bytes_per_step;
   free = moved;
   const bool has_barrier = kind != AsyncRecord::Kind::kStore && kind != AsyncRecord::Kind::kReduce;
-  const auto index = static_cast<std::uint32_t>(operations_.size());
+  const auto index = static_cast<std::uint32_t>(records_.operations.size());
   if (!has_room()) return;
   ++recorded_;
-  operations_.push_back({.kind = kind,
-                         .warp = warp,
-                         .issued = now,
-                         .done = moved + timeline_.costs.copy_latency,
-                         .count = 1,
-                         .bytes = event.bytes,
-                         .barrier = has_barrier ? event.barrier : kNoIndex,
-                         .site = event.site});
+  records_.operations.push_back({.kind = kind,
+                                 .warp = warp,
+                                 .issued = now,
+                                 .done = moved + timeline_.costs.copy_latency,
+                                 .count = 1,
+                                 .bytes = event.bytes,
+                                 .barrier = has_barrier ? event.barrier : kNoIndex,
+                                 .site = event.site});
   copies_[event.copy] = index;
-  if (has_barrier && event.barrier < barriers_.size()) {
-    extend_hold(warps_[warp], barrier(event), now);
+  if (has_barrier && event.barrier < records_.barriers.size()) {
+    extend_hold(records_.warps[warp], barrier(event), now);
   } else if (!has_barrier) {
     Group& group = thread_record(event).groups.back();
     group.read = std::max(group.read, moved);
-    group.done = std::max(group.done, operations_[index].done);
+    group.done = std::max(group.done, records_.operations[index].done);
     group.cause = {Cause::Kind::kAsync, index, group.done};
   }
 }
@@ -401,7 +404,7 @@ void Recorder::wait_for_group(const Event& event) {
 void Recorder::issue_mma(const Event& event) {
   const Time now = step(event);
   const std::uint32_t warp = warp_index(event);
-  warps_[warp].issues_mmas = true;
+  records_.warps[warp].issues_mmas = true;
   // Each of the four warps of a wgmma tells of it.
   if (const auto known = mmas_.find(event.copy); known != mmas_.end()) {
     known->second.issued = std::max(known->second.issued, now);
@@ -413,18 +416,18 @@ void Recorder::issue_mma(const Event& event) {
   const char* text = is_tcgen05 ? event.text : "wgmma";
   Queue& queue = queues_[key];
   queue.leader = warp;
-  if (queue.open == kNoIndex || operations_[queue.open].text != text) {
+  if (queue.open == kNoIndex || records_.operations[queue.open].text != text) {
     if (!has_room()) return;
     ++recorded_;
-    queue.open = static_cast<std::uint32_t>(operations_.size());
-    operations_.push_back({.kind = AsyncRecord::Kind::kMultiply,
-                           .warp = warp,
-                           .issued = now,
-                           .done = now,
-                           .text = text,
-                           .site = event.site});
+    queue.open = static_cast<std::uint32_t>(records_.operations.size());
+    records_.operations.push_back({.kind = AsyncRecord::Kind::kMultiply,
+                                   .warp = warp,
+                                   .issued = now,
+                                   .done = now,
+                                   .text = text,
+                                   .site = event.site});
   }
-  ++operations_[queue.open].count;
+  ++records_.operations[queue.open].count;
   mmas_[event.copy] = {key, queue.open, now, 0};
 }
 
@@ -433,7 +436,7 @@ void Recorder::end_mma(const Event& event) {
   if (known == mmas_.end()) return;
   Multiplication& mma = known->second;
   Queue& queue = queues_[mma.queue];
-  AsyncRecord& operation = operations_[mma.operation];
+  AsyncRecord& operation = records_.operations[mma.operation];
   mma.done = std::max(mma.issued, queue.free) + timeline_.costs.multiply;
   queue.free = mma.done;
   queue.last = mma.operation;
@@ -442,7 +445,7 @@ void Recorder::end_mma(const Event& event) {
 }
 
 void Recorder::meet(const Event& event) {
-  WarpRecord& warp = warps_[warp_index(event)];
+  WarpRecord& warp = records_.warps[warp_index(event)];
   Time latest = 0;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     if ((event.value >> lane & 1) != 0) latest = std::max(latest, warp.now[lane]);

@@ -15,7 +15,7 @@
 
 namespace heddle::sim::trace {
 
-using Time = std::uint64_t;  // in steps
+using Time = std::uint64_t;  // in the timeline's unit
 
 inline constexpr std::uint32_t kNoIndex = ~std::uint32_t{0};
 
@@ -97,6 +97,7 @@ class Texts {
 struct Timeline {
   std::uint64_t max_spans = 0;
   StepCosts costs;
+  const char* unit = "steps";
   std::mutex mutex;  // launches may end at the same time
   std::uint64_t spans = 0;
   bool is_cut = false;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/trace/drawing.h"
 #include "sim/trace/file.h"
 #include "sim/trace/timeline.h"
+#include "sim/trace/traced.h"
 
 #include <heddle/host/error.h>
 #include <heddle/sim/trace.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace heddle::sim {
 
@@ -36,6 +40,46 @@ Trace::Trace(std::uint64_t max_spans, const StepCosts& costs) : timeline_(std::m
 
 Trace::~Trace() = default;
 
+void Trace::add(TracedLaunch launch) {
+  const std::lock_guard lock(timeline_->mutex);
+  if (timeline_->is_full()) {
+    ++timeline_->launches_left_out;
+    return;
+  }
+  // Whole CTAs, the first ones: a record makes about a span.
+  const std::uint32_t ctas = launch.ctas;
+  const std::uint64_t room = timeline_->max_spans - timeline_->spans;
+  std::uint64_t records = 0;
+  launch.ctas = 0;
+  while (launch.ctas < ctas) {
+    for (std::uint32_t w = 0; w < launch.warps; ++w) {
+      records += std::min(launch.counts[std::size_t{launch.ctas} * launch.warps + w], launch.capacity);
+    }
+    if (launch.ctas != 0 && records > room) break;
+    ++launch.ctas;
+  }
+  launch.counts.resize(std::size_t{launch.ctas} * launch.warps);
+  launch.records.resize(launch.counts.size() * launch.row());
+  const trace::TracedRecords read = trace::read_traced(launch);
+  Report report;
+  report.schedule = "of the hardware";
+  report.stats.copies = read.loads;
+  report.stats.mmas = read.multiplications;
+  timeline_->unit = "cycles";
+  trace::Launch drawn = trace::Drawing(read.records, *timeline_, report).take();
+  const std::uint64_t all = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  if (read.lost != 0) {
+    drawn.cut = fmt::format("A warp keeps {} records, and the oldest {} of them all are lost.", launch.capacity,
+                            read.lost);
+  }
+  if (launch.ctas != all) {
+    drawn.cut += fmt::format("{}Drawn are {} of {} CTAs.", drawn.cut.empty() ? "" : " ", launch.ctas, all);
+  }
+  timeline_->is_cut = launch.ctas != ctas;
+  timeline_->spans += drawn.spans.size();
+  timeline_->launches.push_back(std::move(drawn));
+}
+
 void Trace::check_path(const std::string& path) {
   format_of(path);
   trace::check_writable(path);
@@ -61,6 +105,8 @@ std::string Trace::shares() const {
 }
 
 std::string Trace::remark() const { return timeline_->remark(); }
+
+const char* Trace::unit() const { return timeline_->unit; }
 
 std::size_t Trace::launches() const { return timeline_->launches.size(); }
 

@@ -278,7 +278,7 @@
   function describe(i) {
     const kind = kKinds[launch.kind[i]], label = text(launch.label[i]);
     const head = kind === "wait" ? "waits for " + label : kind === "hold" ? "works, holds " + label : label;
-    const facts = [`steps ${number(launch.begin[i])} to ${number(launch.end[i])} (${number(launch.end[i] - launch.begin[i])})`];
+    const facts = [`${trace.unit} ${number(launch.begin[i])} to ${number(launch.end[i])} (${number(launch.end[i] - launch.begin[i])})`];
     if (launch.use[i] >= 0) facts.push("use " + launch.use[i] + " of the ring");
     if (launch.bytes[i]) facts.push(number(launch.bytes[i]) + " bytes");
     if (kind === "multiply") facts.push(launch.times[i] + (launch.times[i] === 1 ? " instruction" : " instructions"));
