@@ -14,7 +14,6 @@ import contextlib
 import contextvars
 import functools
 from ctypes import POINTER, c_char_p, c_int, c_void_p
-from typing import Optional
 
 import torch
 
@@ -91,19 +90,15 @@ def _is_readable(shape, stride, inner, item):
     return stride[inner] == 1 and outer >= shape[inner] and outer * item % _ROW_BYTES == 0
 
 
-def _padded(rows, cols, dtype, device):
-    """A matrix whose rows begin where the copy engine wants them."""
+def _pitch(cols, dtype):
+    """Of a matrix whose rows begin where the copy engine wants them."""
     step = _ROW_BYTES // dtype.itemsize
-    pitch = max(step, (cols + step - 1) // step * step)
-    made = torch.empty(rows, pitch, dtype=dtype, device=device)
-    return made if pitch == cols else made[:, :cols]
+    return max(step, (cols + step - 1) // step * step)
 
 
 def _operand(tensor, k_dim, takes_mn_major):
-    """(is_mn_major, pitch) where a kernel can read it as it lies; None where it must be copied."""
+    """(is_mn_major, pitch) where a kernel can read rows as they lie; None where they must be copied."""
     shape, stride, item = tensor.shape, tensor.stride(), tensor.element_size()
-    if tensor.data_ptr() % _ROW_BYTES != 0:
-        return None
     if _is_readable(shape, stride, k_dim, item):
         return 0, stride[1 - k_dim]
     if takes_mn_major and _is_readable(shape, stride, 1 - k_dim, item):
@@ -114,29 +109,61 @@ def _operand(tensor, k_dim, takes_mn_major):
 def _by_k(tensor, k_dim):
     """A copy with rows along K."""
     rows = tensor if k_dim == 1 else tensor.t()
-    copy = _padded(*rows.shape, rows.dtype, rows.device)
-    return copy.copy_(rows)
+    made = torch.empty(rows.shape[0], _pitch(rows.shape[1], rows.dtype), dtype=rows.dtype, device=rows.device)
+    return made[:, : rows.shape[1]].copy_(rows)
 
 
-@functools.lru_cache(maxsize=4096)
-def _plan(m, n, k, dtype, out_dtype, a_place, b_place):
-    """What a call says that does not change from one to the next of the same shape."""
-    return bytes(
-        _library.MatmulCall(
-            m=m,
-            n=n,
-            k=k,
-            batches=1,
-            a_type=_TYPES[dtype],
-            b_type=_TYPES[dtype],
-            out_type=_OUTPUTS[out_dtype],
-            a_is_mn_major=a_place[0],
-            b_is_mn_major=b_place[0],
-            a_pitch=a_place[1],
-            b_pitch=b_place[1],
-            alpha=1,
+class _Prepared:
+    """What does not change from one call to the next with operands of the same shapes, strides and types."""
+
+    __slots__ = ("m", "n", "pitch", "call", "copies_a", "copies_b")
+
+    def __init__(self, a, b, bias, out_dtype, is_hopper):
+        _check(a, b, bias, out_dtype)
+        self.m, self.n = a.shape[0], b.shape[1]
+        # Kernels for Hopper read A along K alone.
+        a_place = _operand(a, 1, takes_mn_major=not is_hopper)
+        b_place = _operand(b, 0, takes_mn_major=True)
+        self.copies_a, self.copies_b = a_place is None, b_place is None
+        # What is copied is prepared again.
+        a_place, b_place = a_place or (0, 0), b_place or (0, 0)
+        self.pitch = _pitch(self.n, out_dtype)
+        self.call = bytes(
+            _library.MatmulCall(
+                m=self.m,
+                n=self.n,
+                k=a.shape[1],
+                batches=1,
+                a_type=_TYPES[a.dtype],
+                b_type=_TYPES[a.dtype],
+                out_type=_OUTPUTS[out_dtype],
+                a_is_mn_major=a_place[0],
+                b_is_mn_major=b_place[0],
+                a_pitch=a_place[1],
+                b_pitch=b_place[1],
+                out_pitch=self.pitch,
+                alpha=1,
+            )
         )
-    )
+
+
+_prepared = {}
+_MOST_PREPARED = 4096
+
+
+def _prepare(a, b, bias, out_dtype):
+    device = a.device
+    # A name of a simulated card stands for what a GPU's own number says.
+    where = (device, b.device) if device.type == "cuda" else (device, b.device, _device.get())
+    key = (a.shape, a.stride(), a.dtype, b.shape, b.stride(), b.dtype, out_dtype, where)
+    if bias is not None:
+        key += (bias.shape, bias.dtype, bias.device)
+    found = _prepared.get(key)
+    if found is None:
+        if len(_prepared) >= _MOST_PREPARED:
+            _prepared.clear()
+        found = _prepared[key] = _Prepared(a, b, bias, out_dtype, _is_hopper(device))
+    return found
 
 
 def _is_hopper(device):
@@ -145,67 +172,88 @@ def _is_hopper(device):
     return _device.get() == "sim:sm90"
 
 
-def _multiply(a, b, bias, out_dtype):
+def _multiply(a, b, bias=None, out_dtype=None):
     out_dtype = out_dtype or a.dtype
-    _check(a, b, bias, out_dtype)
-    m, k = a.shape
-    n = b.shape[1]
-    device = a.device
-    # Kernels for Hopper read A along K alone.
-    a_place = _operand(a, 1, takes_mn_major=not _is_hopper(device))
-    if a_place is None:
+    prepared = _prepare(a, b, bias, out_dtype)
+    if prepared.copies_a or a.data_ptr() % _ROW_BYTES != 0:
         a = _by_k(a, 1)
-        a_place = 0, a.stride(0)
-    b_place = _operand(b, 0, takes_mn_major=True)
-    if b_place is None:
-        b = _by_k(b, 0)
-        b_place = 0, b.stride(0)
-    out = _padded(m, n, out_dtype, device)
-    call = _library.MatmulCall.from_buffer_copy(_plan(m, n, k, a.dtype, out_dtype, a_place, b_place))
-    call.out_pitch = out.stride(0)
-    call.a, call.b, call.out = a.data_ptr(), b.data_ptr(), out.data_ptr()
+        prepared = _prepare(a, b, bias, out_dtype)
+    if prepared.copies_b or b.data_ptr() % _ROW_BYTES != 0:
+        # It is read by rows of K, which are its columns.
+        b = _by_k(b, 0).t()
+        prepared = _prepare(a, b, bias, out_dtype)
+    device = a.device
+    made = torch.empty((prepared.m, prepared.pitch), dtype=out_dtype, device=device)
+    call = _library.MatmulCall.from_buffer_copy(prepared.call)
+    call.a, call.b, call.out = a.data_ptr(), b.data_ptr(), made.data_ptr()
     if bias is not None:
         bias = bias.contiguous()
         call.bias = bias.data_ptr()
     if device.type == "cpu":
         failed = _calls().heddle_matmul(call, _device.get().encode())
-    elif device.index == torch.cuda.current_device():
-        failed = _calls().heddle_matmul_in_stream(call, torch.cuda.current_stream(device).cuda_stream)
+    elif device.index == torch._C._cuda_getDevice():
+        failed = _calls().heddle_matmul_in_stream(call, torch._C._cuda_getCurrentRawStream(device.index))
     else:
         with torch.cuda.device(device):
-            failed = _calls().heddle_matmul_in_stream(call, torch.cuda.current_stream(device).cuda_stream)
+            failed = _calls().heddle_matmul_in_stream(call, torch._C._cuda_getCurrentRawStream(device.index))
     if failed:
         raise RuntimeError(_library.error())
-    return out if out.is_contiguous() else out.contiguous()
+    return made if prepared.pitch == prepared.n else made[:, : prepared.n].contiguous()
 
 
-@torch.library.custom_op("heddle::matmul", mutates_args=(), device_types=("cpu", "cuda"))
-def matmul(
-    a: torch.Tensor, b: torch.Tensor, bias: Optional[torch.Tensor] = None, out_dtype: Optional[torch.dtype] = None
-) -> torch.Tensor:
-    """a @ b + bias by heddle's kernels: [M, K] @ [K, N], bias of N elements."""
-    return _multiply(a, b, bias, out_dtype)
+# By hand and not by torch.library.custom_op, whose wrappers take longer than all the rest of a call.
+_operators = torch.library.Library("heddle", "DEF")
+_operators.define(
+    "matmul(Tensor a, Tensor b, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
+matmul = torch.ops.heddle.matmul
+_matmul = matmul.default
+for _key in ("CPU", "CUDA"):
+    _operators.impl("matmul", _multiply, _key)
 
 
-@matmul.register_fake
+@torch.library.register_fake("heddle::matmul", lib=_operators)
 def _(a, b, bias=None, out_dtype=None):
     _check(a, b, bias, out_dtype or a.dtype)
     return a.new_empty(a.shape[0], b.shape[1], dtype=out_dtype or a.dtype)
 
 
-def _setup(ctx, inputs, output):
-    a, b, bias, _ = inputs
-    ctx.save_for_backward(a, b)
-    ctx.bias_dtype = bias.dtype if bias is not None else None
+class _Gradients(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b, bias, out_dtype):
+        ctx.save_for_backward(a, b)
+        ctx.bias_dtype = bias.dtype if bias is not None else None
+        return _below_autograd(a, b, bias, out_dtype)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        a, b = ctx.saved_tensors
+        gradient_in = gradient.to(a.dtype)
+        grad_a = matmul(gradient_in, b.t()) if ctx.needs_input_grad[0] else None
+        grad_b = matmul(a.t(), gradient_in) if ctx.needs_input_grad[1] else None
+        has_bias = ctx.bias_dtype is not None and ctx.needs_input_grad[2]
+        return grad_a, grad_b, gradient.sum(0).to(ctx.bias_dtype) if has_bias else None, None
 
 
-def _backward(ctx, gradient):
-    a, b = ctx.saved_tensors
-    gradient_in = gradient.to(a.dtype)
-    grad_a = matmul(gradient_in, b.t()) if ctx.needs_input_grad[0] else None
-    grad_b = matmul(a.t(), gradient_in) if ctx.needs_input_grad[1] else None
-    has_bias = ctx.bias_dtype is not None and ctx.needs_input_grad[2]
-    return grad_a, grad_b, gradient.sum(0).to(ctx.bias_dtype) if has_bias else None, None
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
-matmul.register_autograd(_backward, setup_context=_setup)
+def _below_autograd(a, b, bias, out_dtype):
+    # Tensors that nothing watches, such as torch.compile, need not go through the dispatcher again.
+    if type(a) in _PLAIN and type(b) in _PLAIN and torch._C._len_torch_dispatch_stack() == 0:
+        if a.layout == b.layout == torch.strided and (a.is_cuda or a.is_cpu):
+            return _multiply(a, b, bias, out_dtype)
+    with torch._C._AutoDispatchBelowAutograd():
+        return _matmul(a, b, bias, out_dtype)
+
+
+def _with_gradients(a, b, bias=None, out_dtype=None):
+    if torch.is_grad_enabled() and (
+        a.requires_grad or b.requires_grad or (bias is not None and bias.requires_grad)
+    ):
+        return _Gradients.apply(a, b, bias, out_dtype)
+    return _below_autograd(a, b, bias, out_dtype)
+
+
+_operators.impl("matmul", _with_gradients, "Autograd")
