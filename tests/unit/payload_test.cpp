@@ -104,10 +104,12 @@ TEST(BlockwiseFP8TilePayload, CountsTheBytesOfTilesAndScales) {
 TEST(BlockwiseFP8TilePayload, GivesTheTilesOfAStage) {
   static BlockwiseFP8::Storage<4> storage;
   const BlockwiseFP8 payload(storage);
-  const auto [a, b, a_scales] = payload.get_tile<2>(1, 0);
-  EXPECT_EQ(a.data(), storage.a_tiles()[2].data());
-  EXPECT_EQ(b.data(), storage.b_tiles()[2].data());
-  EXPECT_EQ(a_scales.data(), storage.a_scales_tiles()[2].data());
+  for (std::uint32_t k = 0; k < 2; ++k) {
+    const auto [a, b, a_scales] = payload.get_tile<2>(1, k);
+    EXPECT_EQ(a.data(), storage.a_tiles()[2 + k].data());
+    EXPECT_EQ(b.data(), storage.b_tiles()[2 + k].data());
+    EXPECT_EQ(a_scales.data(), storage.a_scales_tiles()[2 + k].data());
+  }
   EXPECT_EQ(payload.get_a_scales_tile(3).data(), storage.a_scales_tiles()[3].data());
 }
 
