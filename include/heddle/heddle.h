@@ -38,6 +38,7 @@
 #include <heddle/tile/load_tile.h>
 #include <heddle/tile/online_softmax.h>
 #include <heddle/tile/operand.h>
+#include <heddle/tile/row_softmax.h>
 #include <heddle/tile/scale_factors.h>
 #include <heddle/tile/smem_array.h>
 #include <heddle/tile/swizzle.h>
@@ -47,6 +48,7 @@
 #include <heddle/tile/tmem_view.h>
 #include <heddle/tile/wgmma_sums.h>
 
+#include <heddle/isa/atomic.h>
 #include <heddle/isa/clc.h>
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/entry.h>

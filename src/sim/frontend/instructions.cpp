@@ -6,6 +6,7 @@
 
 #include <heddle/isa/address.h>
 #include <heddle/isa/annotate.h>
+#include <heddle/isa/atomic.h>
 #include <heddle/isa/clc.h>
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/fault.h>
@@ -22,6 +23,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -357,6 +359,26 @@ void ld_global_bytes(void* registers, const void* global, std::uint32_t bytes, C
 void st_global_bytes(void* global, const void* registers, std::uint32_t bytes, CallSite site) {
   instruct(false, site, [&](Executor&, Machine& m, Thread& t) {
     m.st_global(t, reinterpret_cast<std::uint64_t>(global), registers, bytes, site);
+  });
+}
+
+std::uint32_t atom_add_acq_rel_gpu(std::uint32_t* global, std::uint32_t value, CallSite site) {
+  return instruct(true, site, [&](Executor&, Machine& m, Thread& t) {
+    const sim::Strong how{.scope = sim::MemoryScope::kGpu,
+                          .old = sim::Strong::Old::kBuiltOn,
+                          .reads = true,
+                          .writes = true,
+                          .acquires = true,
+                          .releases = true};
+    std::uint32_t before = 0;
+    m.atom_global(t, reinterpret_cast<std::uint64_t>(global), sizeof(before), "atom.global", how, site,
+                  [&](std::byte* bytes) {
+                    std::memcpy(&before, bytes, sizeof(before));
+                    const std::uint32_t after = before + value;
+                    std::memcpy(bytes, &after, sizeof(after));
+                    return true;
+                  });
+    return before;
   });
 }
 
