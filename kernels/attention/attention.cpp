@@ -21,7 +21,7 @@ RunOutcome attention(const AttentionProblem& problem, const AttentionTensors& te
   RunOptions run = options;
   run.arch = device.arch;
   run.ordinal = device.ordinal;
-  check_attention_tensors(plan_attention(problem), tensors, true);
+  check_attention_tensors(problem, plan_attention(problem), tensors, true);
   if (device.arch != Arch::kSm90) {
     throw InputError(
         fmt::format("attention: device '{}': its kernel is for sm90, and sim:sm90 would pass", device.name()));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace heddle {
@@ -89,6 +90,23 @@ void check_apart(const char* what, const void* in, std::size_t in_bytes, const c
                   what, out_name, out_first, out_first + out_bytes, what, in_first, in_first + in_bytes));
 }
 
+void check_rows(const char* what, std::int64_t rows, const char* of_batch, std::int64_t most) {
+  check_extent(what, rows, kMaxLength);
+  require(most <= rows, fmt::format("{} of the longest batch are {}, and {} is {}; {} would pass", of_batch, most,
+                                    what, rows, rows));
+}
+
+// Offsets that can be read here: they rise, end with the tensor, and no batch is longer than the problem says.
+void check_offsets(const char* what, const std::int32_t* offsets, std::size_t bytes, std::int64_t rows,
+                   std::int64_t most) {
+  for (std::size_t i = 0; i < bytes / sizeof(std::int32_t); ++i) {
+    const std::int64_t least = i == 0 ? 0 : offsets[i - 1];
+    const std::int64_t largest = i == 0 ? rows : std::min(rows, least + most);
+    require(offsets[i] >= least && offsets[i] <= largest,
+            fmt::format("{}[{}] is {}; {} to {}", what, i, offsets[i], least, largest));
+  }
+}
+
 }  // namespace
 
 AttentionPlan plan_attention(const AttentionProblem& p) {
@@ -120,18 +138,28 @@ AttentionPlan plan_attention(const AttentionProblem& p) {
           fmt::format("window is {} without a causal mask; is_causal would pass", p.window));
   require(p.soft_cap == 0 || (p.soft_cap >= 1e-3f && p.soft_cap <= 1e6f),
           fmt::format("soft_cap is {}; 1e-3 to 1e6, or 0 for none", p.soft_cap));
+  const bool has_rows = p.query_rows != 0 || p.key_rows != 0;
+  if (has_rows) {
+    check_rows("query_rows", p.query_rows, "queries", p.queries);
+    check_rows("key_rows", p.key_rows, "keys", p.keys);
+  }
+  const std::int64_t batches = has_rows ? 1 : p.batches;
+  const std::int64_t query_rows = has_rows ? p.query_rows : p.queries;
+  const std::int64_t key_rows = has_rows ? p.key_rows : p.keys;
   AttentionPlan plan;
-  plan.q = plan_tensor("q", p.head_dim, p.queries, p.heads, p.batches, p.q_strides);
-  plan.k = plan_tensor("k", p.head_dim, p.keys, key_heads, p.batches, p.k_strides);
-  plan.v = plan_tensor("v", value_dim, p.keys, key_heads, p.batches, p.v_strides);
-  plan.o = plan_tensor("o", value_dim, p.queries, p.heads, p.batches, p.o_strides);
-  plan.lse_bytes = static_cast<std::size_t>(p.batches * p.heads * p.queries) * sizeof(float);
+  plan.q = plan_tensor("q", p.head_dim, query_rows, p.heads, batches, p.q_strides);
+  plan.k = plan_tensor("k", p.head_dim, key_rows, key_heads, batches, p.k_strides);
+  plan.v = plan_tensor("v", value_dim, key_rows, key_heads, batches, p.v_strides);
+  plan.o = plan_tensor("o", value_dim, query_rows, p.heads, batches, p.o_strides);
+  plan.offsets_bytes = has_rows ? static_cast<std::size_t>(p.batches + 1) * sizeof(std::int32_t) : 0;
+  plan.lse_bytes = static_cast<std::size_t>(batches * p.heads * query_rows) * sizeof(float);
   plan.sinks_bytes = static_cast<std::size_t>(p.heads) * sizeof(float);
   plan.scale = p.scale == 0 ? 1 / std::sqrt(static_cast<float>(p.head_dim)) : p.scale;
   return plan;
 }
 
-void check_attention_tensors(const AttentionPlan& plan, const AttentionTensors& tensors, bool copied) {
+void check_attention_tensors(const AttentionProblem& problem, const AttentionPlan& plan,
+                             const AttentionTensors& tensors, bool copied) {
   check_address("q", tensors.q, 16, copied);
   check_address("k", tensors.k, 16, copied);
   check_address("v", tensors.v, 16, copied);
@@ -144,6 +172,18 @@ void check_attention_tensors(const AttentionPlan& plan, const AttentionTensors& 
   };
   apart_from_inputs("o", tensors.o, plan.o.bytes);
   if (tensors.sinks != nullptr) check_address("sinks", tensors.sinks, sizeof(float), copied);
+  if (plan.offsets_bytes != 0) {
+    check_address("query_offsets", tensors.query_offsets, sizeof(std::int32_t), copied);
+    check_address("key_offsets", tensors.key_offsets, sizeof(std::int32_t), copied);
+  } else {
+    require(tensors.query_offsets == nullptr && tensors.key_offsets == nullptr,
+            "offsets without query_rows and key_rows; null would pass");
+  }
+  if (plan.offsets_bytes != 0 && copied) {
+    check_offsets("query_offsets", tensors.query_offsets, plan.offsets_bytes, problem.query_rows,
+                  problem.queries);
+    check_offsets("key_offsets", tensors.key_offsets, plan.offsets_bytes, problem.key_rows, problem.keys);
+  }
   if (tensors.lse == nullptr) return;
   check_address("lse", tensors.lse, sizeof(float), copied);
   apart_from_inputs("lse", tensors.lse, plan.lse_bytes);

@@ -28,6 +28,7 @@ struct AttentionPlan {
   AttentionTensorPlan o;
   std::size_t lse_bytes = 0;
   std::size_t sinks_bytes = 0;
+  std::size_t offsets_bytes = 0;  // of each of the two; 0: there are none
   float scale = 0;
 };
 
@@ -36,7 +37,8 @@ struct AttentionPlan {
 AttentionPlan plan_attention(const AttentionProblem& problem);
 
 // Addresses that are null, misaligned or overlap. `copied`: the tensors are in host memory and will be copied, so
-// that alignment does not matter.
-void check_attention_tensors(const AttentionPlan& plan, const AttentionTensors& tensors, bool copied);
+// that alignment does not matter and offsets can be read.
+void check_attention_tensors(const AttentionProblem& problem, const AttentionPlan& plan,
+                             const AttentionTensors& tensors, bool copied);
 
 }  // namespace heddle

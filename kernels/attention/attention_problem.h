@@ -46,6 +46,10 @@ struct AttentionProblem {
   AttentionStrides k_strides = {};
   AttentionStrides v_strides = {};
   AttentionStrides o_strides = {};
+  // Where batches lie one after another in the rows of one tensor (AttentionTensors has their offsets): so many
+  // rows there are, and `queries` and `keys` are those of the longest batches. 0: every batch has as many.
+  std::int64_t query_rows = 0;
+  std::int64_t key_rows = 0;
   bool is_dependent = true;  // on a GPU: may start while the kernel before it in the stream still runs
 };
 
@@ -57,6 +61,11 @@ struct AttentionTensors {
   void* o = nullptr;             // [batches, heads, queries, value_dim]
   float* lse = nullptr;          // [batches, heads, queries], without gaps; null: not wanted
   const float* sinks = nullptr;  // [heads]; null: none
+  // Where batches lie one after another: batch i has the rows from offset i to offset i + 1, and there is one
+  // offset more than batches. Q, K, V and O are [1, heads, query_rows or key_rows, dim], and lse is [heads,
+  // query_rows].
+  const std::int32_t* query_offsets = nullptr;
+  const std::int32_t* key_offsets = nullptr;
 };
 
 }  // namespace heddle

@@ -23,6 +23,23 @@ std::uint64_t place(const AttentionTensorPlan& tensor, std::uint64_t batch, std:
   return batch * tensor.batch_stride + head * tensor.head_stride + row * tensor.row_stride;
 }
 
+// Where a batch's rows are: everywhere in its own tensors, or between offsets of those that all batches share.
+struct Rows {
+  std::uint64_t tensor;
+  std::uint64_t first_query;
+  std::uint64_t first_key;
+  std::int64_t queries;
+  std::int64_t keys;
+};
+
+Rows rows_of(const AttentionProblem& problem, const AttentionTensors& tensors, std::uint64_t batch) {
+  if (tensors.query_offsets == nullptr) return {batch, 0, 0, problem.queries, problem.keys};
+  const auto first = [&](const std::int32_t* offsets) { return static_cast<std::uint64_t>(offsets[batch]); };
+  return {0, first(tensors.query_offsets), first(tensors.key_offsets),
+          tensors.query_offsets[batch + 1] - tensors.query_offsets[batch],
+          tensors.key_offsets[batch + 1] - tensors.key_offsets[batch]};
+}
+
 }  // namespace
 
 AttentionOutput attention(const AttentionProblem& problem, const AttentionTensors& tensors) {
@@ -30,27 +47,28 @@ AttentionOutput attention(const AttentionProblem& problem, const AttentionTensor
   const std::uint64_t dim = plan.q.dim;
   const std::uint64_t value_dim = plan.v.dim;
   const std::uint64_t sharing = plan.q.heads / plan.k.heads;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   AttentionOutput out;
-  out.o.assign(plan.q.batches * plan.q.heads * plan.q.rows * value_dim, 0);
-  out.lse.assign(plan.q.batches * plan.q.heads * plan.q.rows, -std::numeric_limits<double>::infinity());
+  out.o.assign(plan.q.batches * plan.q.heads * plan.q.rows * value_dim, kNone);
+  out.lse.assign(plan.q.batches * plan.q.heads * plan.q.rows, kNone);
   std::vector<double> scores;
-  for (std::uint64_t row = 0; row < out.lse.size(); ++row) {
-    const std::uint64_t query = row % plan.q.rows;
-    const std::uint64_t head = row / plan.q.rows % plan.q.heads;
-    const std::uint64_t batch = row / plan.q.rows / plan.q.heads;
-    const std::int64_t last = static_cast<std::int64_t>(query) + problem.keys - problem.queries;
+  const auto attend = [&](const Rows& rows, std::uint64_t head, std::int64_t query) {
+    const std::uint64_t q_row = rows.first_query + static_cast<std::uint64_t>(query);
+    const std::uint64_t row = (rows.tensor * plan.q.heads + head) * plan.q.rows + q_row;
+    const std::int64_t last = query + rows.keys - rows.queries;
     const auto seen = static_cast<std::uint64_t>(
-        problem.is_causal ? std::clamp<std::int64_t>(last + 1, 0, problem.keys) : problem.keys);
+        problem.is_causal ? std::clamp<std::int64_t>(last + 1, 0, rows.keys) : rows.keys);
     const std::int64_t lowest = problem.window == 0 ? 0 : std::max<std::int64_t>(last + 1 - problem.window, 0);
     const auto first = static_cast<std::uint64_t>(lowest);
     const double sink =
         tensors.sinks == nullptr ? -std::numeric_limits<double>::infinity() : double{tensors.sinks[head]};
     out.lse[row] = sink;
-    if (seen <= first) continue;
+    std::fill_n(&out.o[row * value_dim], value_dim, 0.0);
+    if (seen <= first) return;
     scores.assign(seen, -std::numeric_limits<double>::infinity());
-    const std::uint64_t q = place(plan.q, batch, head, query);
+    const std::uint64_t q = place(plan.q, rows.tensor, head, q_row);
     for (std::uint64_t key = first; key < seen; ++key) {
-      const std::uint64_t k = place(plan.k, batch, head / sharing, key);
+      const std::uint64_t k = place(plan.k, rows.tensor, head / sharing, rows.first_key + key);
       scores[key] = 0;
       for (std::uint64_t d = 0; d < dim; ++d) {
         scores[key] += number_at(tensors.q, problem.type, q + d) * number_at(tensors.k, problem.type, k + d);
@@ -64,13 +82,19 @@ AttentionOutput attention(const AttentionProblem& problem, const AttentionTensor
     for (std::uint64_t key = first; key < seen; ++key) {
       const double weight = std::exp(scores[key] - largest);
       sum += weight;
-      const std::uint64_t v = place(plan.v, batch, head / sharing, key);
+      const std::uint64_t v = place(plan.v, rows.tensor, head / sharing, rows.first_key + key);
       for (std::uint64_t d = 0; d < value_dim; ++d) {
         out.o[row * value_dim + d] += weight * number_at(tensors.v, problem.type, v + d);
       }
     }
     for (std::uint64_t d = 0; d < value_dim; ++d) out.o[row * value_dim + d] /= sum;
     out.lse[row] = largest + std::log(sum);
+  };
+  for (std::uint64_t batch = 0; batch < static_cast<std::uint64_t>(problem.batches); ++batch) {
+    const Rows rows = rows_of(problem, tensors, batch);
+    for (std::uint64_t head = 0; head < plan.q.heads; ++head) {
+      for (std::int64_t query = 0; query < rows.queries; ++query) attend(rows, head, query);
+    }
   }
   return out;
 }

@@ -11,7 +11,7 @@ namespace heddle::reference {
 
 struct AttentionOutput {
   std::vector<double> o;    // [batches, heads, queries, value_dim], without gaps
-  std::vector<double> lse;  // [batches, heads, queries]
+  std::vector<double> lse;  // [batches, heads, queries]; NaNs in rows that no batch has
 };
 
 // With tensors in host memory; of them o and lse are not touched. Throws as attention() does.

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -31,6 +32,7 @@ struct Case {
   std::vector<std::uint16_t> q, k, v, o;
   std::vector<float> lse;
   std::vector<float> sinks;
+  std::vector<std::int32_t> query_offsets, key_offsets;
 
   // Normal numbers, and outputs of NaNs.
   explicit Case(const AttentionProblem& p) : problem(p) {
@@ -58,7 +60,9 @@ struct Case {
             .v = v.data(),
             .o = o.data(),
             .lse = lse.data(),
-            .sinks = sinks.empty() ? nullptr : sinks.data()};
+            .sinks = sinks.empty() ? nullptr : sinks.data(),
+            .query_offsets = query_offsets.empty() ? nullptr : query_offsets.data(),
+            .key_offsets = key_offsets.empty() ? nullptr : key_offsets.data()};
   }
   RunOutcome run(const std::string& schedule = "rr") {
     return attention_sm90<Target::kSim>(problem, tensors(),
@@ -91,6 +95,10 @@ void expect_right(Case& c) {
     const std::uint64_t at = batch * plan.o.batch_stride + head * plan.o.head_stride + query * plan.o.row_stride;
     for (std::uint64_t d = 0; d < plan.o.dim; ++d) {
       const double value = expected.o[row * plan.o.dim + d];
+      if (std::isnan(value)) {
+        EXPECT_EQ(c.o[at + d], 0x7fff) << "query " << query << " is in no batch, and was written";
+        continue;
+      }
       const double bound = (largest_v + std::fabs(value)) * u * 9 / 8;
       if (!(std::fabs(c.o_at(at + d) - value) <= bound) && ++wrong < 5) {
         ADD_FAILURE() << "o of batch " << batch << ", head " << head << ", query " << query << ", dim " << d
@@ -98,6 +106,10 @@ void expect_right(Case& c) {
       }
     }
     const double lse = expected.lse[row];
+    if (std::isnan(lse)) {
+      EXPECT_TRUE(std::isnan(c.lse[row])) << "query " << query << " is in no batch, and its lse was written";
+      continue;
+    }
     const bool is_right =
         std::isinf(lse) ? double{c.lse[row]} == lse : std::fabs(double{c.lse[row]} - lse) <= 1e-4;
     if (!is_right && ++wrong < 5) {
@@ -171,8 +183,72 @@ TEST(AttentionSm90, SinksTakeAPartOfTheWeight) {
   }
 }
 
+// Batches one after another, as [row, head, dim]; some without queries or keys, and rows that belong to none.
+Case batches_in_rows(const AttentionProblem& base, const std::vector<std::int32_t>& queries,
+                     const std::vector<std::int32_t>& keys) {
+  AttentionProblem problem = base;
+  problem.batches = static_cast<std::int64_t>(queries.size());
+  const auto add_up = [](std::int32_t first, const std::vector<std::int32_t>& lengths) {
+    std::vector<std::int32_t> offsets = {first};
+    for (const std::int32_t length : lengths) offsets.push_back(offsets.back() + length);
+    return offsets;
+  };
+  const std::vector<std::int32_t> query_offsets = add_up(3, queries);
+  const std::vector<std::int32_t> key_offsets = add_up(5, keys);
+  problem.query_rows = query_offsets.back() + 2;
+  problem.key_rows = key_offsets.back() + 7;
+  problem.queries = std::max(*std::max_element(queries.begin(), queries.end()), 1);
+  problem.keys = std::max(*std::max_element(keys.begin(), keys.end()), 1);
+  const std::int64_t key_heads = problem.key_heads == 0 ? problem.heads : problem.key_heads;
+  problem.q_strides = problem.o_strides = {.row = problem.heads * problem.head_dim, .head = problem.head_dim};
+  problem.k_strides = problem.v_strides = {.row = key_heads * problem.head_dim, .head = problem.head_dim};
+  Case c(problem);
+  c.query_offsets = query_offsets;
+  c.key_offsets = key_offsets;
+  // Whatever is in rows of nobody is nobody's business.
+  const auto spoil = [](std::vector<std::uint16_t>& tensor, std::int64_t rows, std::int64_t stride,
+                        std::int64_t end) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t i = 0; i < stride && (row < 5 || row >= end); ++i) {
+        tensor[static_cast<std::size_t>(row * stride + i)] = 0x7fff;
+      }
+    }
+  };
+  spoil(c.k, problem.key_rows, key_heads * problem.head_dim, key_offsets.back());
+  spoil(c.v, problem.key_rows, key_heads * problem.head_dim, key_offsets.back());
+  return c;
+}
+
+TEST(AttentionSm90, BatchesLieOneAfterAnother) {
+  for (const bool is_causal : {false, true}) {
+    SCOPED_TRACE(is_causal ? "causal" : "no mask");
+    Case c = batches_in_rows({.heads = 4, .key_heads = 2, .head_dim = 64, .is_causal = is_causal},
+                             {200, 0, 1, 128, 65, 30}, {200, 40, 100, 128, 0, 20});
+    const RunOutcome outcome = c.run();
+    ASSERT_TRUE(outcome.ok()) << outcome.report;
+    EXPECT_EQ(outcome.remarks, "");
+    expect_right(c);
+  }
+}
+
+TEST(AttentionSm90, BatchesLieOneAfterAnotherWithAWindowAndSinks) {
+  Case c = batches_in_rows({.heads = 2, .is_causal = true, .window = 50, .soft_cap = 20}, {130, 300, 7},
+                           {150, 310, 70});
+  c.sinks = {0.5f, -1.0f};
+  const RunOutcome outcome = c.run();
+  ASSERT_TRUE(outcome.ok()) << outcome.report;
+  expect_right(c);
+}
+
+TEST(AttentionSm90, BatchesWithoutQueriesHaveNothingToDo) {
+  Case c = batches_in_rows({.heads = 1, .head_dim = 64}, {0, 0, 0}, {10, 0, 3});
+  const RunOutcome outcome = c.run();
+  ASSERT_TRUE(outcome.ok()) << outcome.report;
+  expect_right(c);
+}
+
 TEST(AttentionSm90, ManyKeys) {
-  run_and_check({.heads = 1, .queries = 195, .keys = 1600, .head_dim = 64, .is_causal = true});
+  run_and_check({.heads = 1, .queries = 195, .keys = 2100, .head_dim = 64, .is_causal = true});
 }
 
 TEST(AttentionSm90, Fp16) {
@@ -267,6 +343,9 @@ struct Refusal {
   std::string message;
 };
 
+constexpr std::int32_t kOffsets[] = {0, 15, 30};
+constexpr std::int32_t kFallingOffsets[] = {0, 15, 10};
+
 TEST(AttentionRefusals, NameTheRuleAndWriteNothing) {
   const std::vector<Refusal> refusals = {
       {"NoQueries", [](auto& p, auto&) { p.queries = 0; }, "queries is 0; 1 to 1073741824"},
@@ -290,6 +369,32 @@ TEST(AttentionRefusals, NameTheRuleAndWriteNothing) {
       {"NegativeCap", [](auto& p, auto&) { p.soft_cap = -2; }, "soft_cap is -2; 1e-3 to 1e6, or 0 for none"},
       {"NotAType", [](auto& p, auto&) { p.type = static_cast<AttentionElement>(7); },
        "type is 7; its enumerators are 0 to 1"},
+      {"RowsOfQueriesAlone", [](auto& p, auto&) { p.query_rows = 40; }, "key_rows is 0; 1 to 1073741824"},
+      {"BatchesLongerThanAllRows", [](auto& p, auto&) { p.query_rows = p.key_rows = 19; },
+       "queries of the longest batch are 20, and query_rows is 19; 19 would pass"},
+      {"NoOffsets", [](auto& p, auto&) { p.query_rows = p.key_rows = 40; }, "query_offsets is null"},
+      {"OffsetsWithoutRows", [](auto&, auto& t) { t.key_offsets = kOffsets; },
+       "offsets without query_rows and key_rows; null would pass"},
+      {"OffsetsFall",
+       [](auto& p, auto& t) {
+         p.query_rows = p.key_rows = 40;
+         t.query_offsets = kOffsets;
+         t.key_offsets = kFallingOffsets;
+       },
+       "key_offsets[2] is 10; 15 to 35"},
+      {"OffsetsExceedTheTensor",
+       [](auto& p, auto& t) {
+         p.query_rows = p.key_rows = 29;
+         t.query_offsets = t.key_offsets = kOffsets;
+       },
+       "query_offsets[2] is 30; 15 to 29"},
+      {"ABatchIsLongerThanTheLongest",
+       [](auto& p, auto& t) {
+         p.query_rows = p.key_rows = 40;
+         p.keys = 14;
+         t.query_offsets = t.key_offsets = kOffsets;
+       },
+       "key_offsets[1] is 15; 0 to 14"},
       {"NegativeScale", [](auto& p, auto&) { p.scale = -1; },
        "scale is -1; 1e-6 to 1e6, or 0 for 1 / sqrt(head_dim)"},
       {"ScaleIsNoNumber", [](auto& p, auto&) { p.scale = std::nanf(""); },
@@ -331,11 +436,11 @@ TEST(AttentionRefusals, AddressesOnADeviceAreAligned) {
   const AttentionPlan plan = plan_attention(c.problem);
   const auto at = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
   const AttentionTensors right{.q = at(0x10000), .k = at(0x20000), .v = at(0x30000), .o = at(0x40000)};
-  EXPECT_NO_THROW(check_attention_tensors(plan, right, false));
+  EXPECT_NO_THROW(check_attention_tensors(c.problem, plan, right, false));
   AttentionTensors wrong = right;
   wrong.k = at(0x20008);
   try {
-    check_attention_tensors(plan, wrong, false);
+    check_attention_tensors(c.problem, plan, wrong, false);
     ADD_FAILURE() << "it passed";
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(), "attention: k is at 0x20008, 8 bytes past a multiple of 16; 0x20010 would pass");
@@ -375,8 +480,17 @@ sim::Report run_small(Case& c, decltype(Kernel::Params::score) score = {}) {
                                                    .window = 0,
                                                    .tiles = 2,
                                                    .paired = 0,
-                                                   .group = 1},
+                                                   .group = 1,
+                                                   .query_offsets = nullptr,
+                                                   .key_offsets = nullptr,
+                                                   .query_rows = 0,
+                                                   .key_rows = 0,
+                                                   .sees_all = true},
                                        .heads_per_key_head = 1,
+                                       .o_data = nullptr,
+                                       .o_row = 0,
+                                       .o_head = 0,
+                                       .o_dim = 64,
                                        .lse = nullptr,
                                        .sinks = nullptr,
                                        .factor = 0.18f,
@@ -390,6 +504,19 @@ template <class Kernel>
 bool is_silent(std::int64_t keys) {
   Case c = small_case(keys);
   return run_small<Kernel>(c).ok();
+}
+
+// Two tiles of queries at a time, each with warpgroups and rings of its own; with one tile, a stream has none.
+TEST(AttentionSm90, StreamsAreTilesOfTheirOwn) {
+  constexpr AttentionConfig kStreams{
+      .head_dim = 64, .value_dim = 64, .keys = 64, .q_stages = 1, .streams = 2, .takes_turns = false};
+  Case one = small_case(192);
+  Case two = small_case(192);
+  const sim::Report of_one = run_small<AttentionSm90<bf16, kSmall>>(one);
+  const sim::Report of_two = run_small<AttentionSm90<bf16, kStreams>>(two);
+  ASSERT_TRUE(of_one.ok()) << of_one.text();
+  ASSERT_TRUE(of_two.ok()) << of_two.text();
+  EXPECT_EQ(one.o, two.o);
 }
 
 // A score policy of one's own: the further away a key is, the less it weighs.
