@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention.h"
 
+#include "attention_decode.h"
+#include "attention_decode_plan.h"
+#include "attention_decode_sm90_host.h"
 #include "attention_plan.h"
 #include "attention_sm90_host.h"
 
@@ -14,36 +17,68 @@ namespace {
 
 constexpr bool kHasSm90 = HEDDLE_WITH_SM90 != 0;
 
+RunOptions options_for(const DeviceId& device, const RunOptions& options) {
+  RunOptions run = options;
+  run.arch = device.arch;
+  run.ordinal = device.ordinal;
+  return run;
+}
+
+void require_sm90(const DeviceId& device) {
+  if (device.arch == Arch::kSm90) return;
+  throw InputError(
+      fmt::format("attention: device '{}': its kernel is for sm90, and sim:sm90 would pass", device.name()));
+}
+
+[[noreturn]] void refuse_gpu(const DeviceId& device) {
+  throw InputError(
+      fmt::format("attention: device '{}': this program was built without device code for {}; sim:{} would pass",
+                  device.name(), limits_of(device.arch).name, limits_of(device.arch).name));
+}
+
+[[noreturn]] void refuse_stream() {
+  throw InputError(
+      "attention: this program was built without device code for sm90, so there is no stream; give host memory "
+      "and a device");
+}
+
 }  // namespace
 
 RunOutcome attention(const AttentionProblem& problem, const AttentionTensors& tensors, const DeviceId& device,
                      const RunOptions& options) {
-  RunOptions run = options;
-  run.arch = device.arch;
-  run.ordinal = device.ordinal;
+  const RunOptions run = options_for(device, options);
   check_attention_tensors(problem, plan_attention(problem), tensors, true);
-  if (device.arch != Arch::kSm90) {
-    throw InputError(
-        fmt::format("attention: device '{}': its kernel is for sm90, and sim:sm90 would pass", device.name()));
-  }
+  require_sm90(device);
   if (!device.is_gpu()) return attention_sm90<Target::kSim>(problem, tensors, run);
   if constexpr (kHasSm90) return attention_sm90<Target::kCuda>(problem, tensors, run);
-  throw InputError(fmt::format(
-      "attention: device '{}': this program was built without device code for sm90; sim:sm90 would pass",
-      device.name()));
+  refuse_gpu(device);
 }
 
-void attention(const AttentionProblem& problem, const AttentionTensors& tensors, void* stream) {
+void attention([[maybe_unused]] const AttentionProblem& problem, [[maybe_unused]] const AttentionTensors& tensors,
+               [[maybe_unused]] void* stream) {
   if constexpr (kHasSm90) {
     enqueue_attention_sm90<Target::kCuda>(problem, tensors, stream);
   } else {
-    static_cast<void>(problem);
-    static_cast<void>(tensors);
-    static_cast<void>(stream);
-    throw InputError(
-        "attention: this program was built without device code for sm90, so there is no stream; give host memory "
-        "and a "
-        "device");
+    refuse_stream();
+  }
+}
+
+RunOutcome attention_decode(const AttentionDecodeProblem& problem, const AttentionDecodeTensors& tensors,
+                            const DeviceId& device, const RunOptions& options) {
+  const RunOptions run = options_for(device, options);
+  check_attention_decode_tensors(problem, plan_attention_decode(problem), tensors, true);
+  require_sm90(device);
+  if (!device.is_gpu()) return attention_decode_sm90<Target::kSim>(problem, tensors, run);
+  if constexpr (kHasSm90) return attention_decode_sm90<Target::kCuda>(problem, tensors, run);
+  refuse_gpu(device);
+}
+
+void attention_decode([[maybe_unused]] const AttentionDecodeProblem& problem,
+                      [[maybe_unused]] const AttentionDecodeTensors& tensors, [[maybe_unused]] void* stream) {
+  if constexpr (kHasSm90) {
+    enqueue_attention_decode_sm90<Target::kCuda>(problem, tensors, stream);
+  } else {
+    refuse_stream();
   }
 }
 

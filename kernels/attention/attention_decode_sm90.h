@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention for few queries and many keys, on Hopper: what reads K and V fastest is fastest. The queries of all
+// heads that share a head of keys are the rows of one tile. A CTA has two workers, each a math warpgroup with
+// rings of its own; a worker has an equal part of all keys (attention_pieces.h). Where a head's keys are in
+// several pieces, the worker that ends last joins what all of them wrote.
+//
+// K and V may lie in pages: a table gives the page of each so many keys. Pages that the table has no right to
+// name are read as zeros, never outside of the tensors: the copy engine knows how many there are.
+#pragma once
+
+#include "attention_load.h"
+#include "attention_pieces.h"
+#include "attention_scores.h"
+
+#include <heddle/isa/atomic.h>
+#include <heddle/isa/fence.h>
+#include <heddle/isa/grid_dependency.h>
+#include <heddle/isa/math.h>
+#include <heddle/isa/memory.h>
+#include <heddle/kernel/barriers.h>
+#include <heddle/kernel/named_barriers.h>
+#include <heddle/kernel/roles.h>
+#include <heddle/kernel/shared_memory.h>
+#include <heddle/pipeline/pipeline.h>
+#include <heddle/pipeline/pipeline_storage.h>
+#include <heddle/tile/convert.h>
+#include <heddle/tile/online_softmax.h>
+#include <heddle/tile/wgmma_sums.h>
+
+#include <utility>
+
+namespace heddle::inline HEDDLE_TARGET {
+
+struct AttentionDecodeConfig {
+  std::uint32_t head_dim = 128;
+  std::uint32_t value_dim = 128;
+  std::uint32_t keys = 64;       // of a tile
+  std::uint32_t page_rows = 64;  // of a copy: pages have a multiple of them
+  std::uint32_t stages = 3;      // of K, and of V
+  std::uint32_t workers = 2;     // of a CTA
+
+  bool operator==(const AttentionDecodeConfig&) const = default;
+};
+
+struct AttentionDecodeParams {
+  isa::TensorMap q;  // {dim, head of the group and query, key head, batch}
+  isa::TensorMap k;  // {dim, key, key head, batch}, or {dim, key of the page, key head, page}
+  isa::TensorMap v;
+  AttentionPieces::Extents extents;
+  std::int32_t rows;  // of a tile of queries: heads that share keys, times queries
+  std::int32_t heads_per_key_head;
+  std::int32_t value_dim;
+  bool is_causal;
+  std::int32_t page_size;     // 0: no pages
+  std::int32_t table_stride;  // pages of a batch
+  const std::int32_t* page_table;
+  void* o;
+  std::int64_t o_row;  // strides of o, in elements
+  std::int64_t o_head;
+  std::int64_t o_batch;
+  float* lse;          // [batches, heads, queries], or null
+  const float* sinks;  // [heads], or null
+  float factor;
+  CappedScores::Params score;
+  float* parts;             // [slots, rows, value_dim], of heads in several pieces
+  float* part_sums;         // [slots, rows], logarithms to base two
+  std::uint32_t* counters;  // [batches, key heads], zeros before and after
+};
+
+// The backends are parameters so that mistakes can be planted.
+template <Element T, AttentionDecodeConfig config, class KBackend = MbarrierBackend<config.stages>,
+          class VBackend = MbarrierBackend<config.stages>>
+struct AttentionDecodeSm90 {
+  using Params = AttentionDecodeParams;
+  using QTiles = SMemTileArray2D<T, TileShape{kWgmmaM, config.head_dim}, 1>;
+  using KTiles = SMemTileArray2D<T, TileShape{config.keys, config.head_dim}, config.stages>;
+  using VTiles = SMemTileArray2D<T, TileShape{config.keys, config.value_dim}, config.stages>;
+  // What a copy brings.
+  using KPage = SMemTileArray2D<T, TileShape{config.page_rows, config.head_dim}, 1>;
+  using VPage = SMemTileArray2D<T, TileShape{config.page_rows, config.value_dim}, 1>;
+
+  struct Worker {
+    QTiles q;
+    KTiles k;
+    VTiles v;
+    BarrierPair<1> q_barriers;
+    BarrierPair<config.stages> k_barriers;
+    BarrierPair<config.stages> v_barriers;
+    std::uint32_t is_last;
+  };
+  struct Shared {
+    Worker workers[config.workers];
+  };
+  static_assert(check_shared_memory<Shared, Arch::kSm90>());
+
+  using Math = Role<"math", 4 * config.workers>;
+  using Load = Role<"load", config.workers>;                 // K and V
+  using LoadQueries = Role<"load_queries", config.workers>;  // apart, so that K and V never wait for them
+  using Roles = WarpRoles<Math, Load, LoadQueries>;
+  static constexpr std::uint32_t kThreads = Roles::kThreads;
+
+  HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
+    const KernelScope<ClusterConfig{}> scope([&] {
+      for (Worker& worker : shared.workers) {
+        Rings rings(worker);
+        rings.q.init_mbars(1, 4);
+        rings.k.init_mbars(1, 4);
+        rings.v.init_mbars(1, 4);
+      }
+    });
+    isa::griddepcontrol_launch_dependents();
+    isa::griddepcontrol_wait();
+    if (Roles::template enter<Load>()) {
+      const std::uint32_t worker = Roles::template warp_in_role<Load>();
+      if (isa::elect_sync()) load(params, shared.workers[worker], worker);
+    } else if (Roles::template enter<LoadQueries>()) {
+      const std::uint32_t worker = Roles::template warp_in_role<LoadQueries>();
+      if (isa::elect_sync()) load_queries(params, shared.workers[worker], worker);
+    } else if (Roles::template enter<Math>()) {
+      const std::uint32_t worker = Roles::template warp_in_role<Math>() / 4;
+      attend(params, shared.workers[worker], worker);
+    }
+  }
+
+ private:
+  struct Rings {
+    HEDDLE_DEVICE explicit Rings(Worker& shared)
+        : q(shared.q_barriers.ptr(), "q"), k(shared.k_barriers.ptr(), "k"), v(shared.v_barriers.ptr(), "v") {}
+
+    ProducerConsumerPipeline<1> q;
+    ProducerConsumerPipeline<config.stages, KBackend> k;
+    ProducerConsumerPipeline<config.stages, VBackend> v;
+  };
+
+  using Pieces = AttentionPieces::Of<config.keys>;
+  using Piece = AttentionPieces::Piece;
+  static constexpr OperandType kType = operand_type<T>();
+  static constexpr WgmmaShape kScoreShape{.n = config.keys, .a = kType, .b = kType};
+  static constexpr WgmmaShape kOutputShape{.n = config.value_dim, .a = kType, .b = kType, .b_major = Major::kMN};
+  using Scores = WgmmaValues<kScoreShape>;
+  using Output = WgmmaValues<kOutputShape>;
+  using Barriers = NamedBarriers<BarrierUse<"workers", config.workers>>;
+
+  HEDDLE_DEVICE static Pieces pieces_of(const Params& params, std::uint32_t worker) {
+    return Pieces(params.extents, isa::ctaid().x * config.workers + worker, isa::nctaid().x * config.workers);
+  }
+
+  HEDDLE_DEVICE static void load_queries(const Params& params, Worker& shared, std::uint32_t worker) {
+    Rings rings(shared);
+    Pieces pieces = pieces_of(params, worker);
+    for (Piece piece; pieces.next(piece);) {
+      load_stage(rings.q, shared.q, params.q, {0, 0, piece.head, piece.batch});
+    }
+  }
+
+  HEDDLE_DEVICE static void load(const Params& params, Worker& shared, std::uint32_t worker) {
+    Rings rings(shared);
+    Pieces pieces = pieces_of(params, worker);
+    for (Piece piece; pieces.next(piece);) {
+      for (std::int32_t tile = 0; tile < piece.tiles; ++tile) {
+        const std::int32_t first_key = piece.first_key + tile * static_cast<std::int32_t>(config.keys);
+        load_pages<KPage>(params, params.k, rings.k, shared.k, piece, first_key);
+        load_pages<VPage>(params, params.v, rings.v, shared.v, piece, first_key);
+      }
+    }
+  }
+
+  template <class Page, class Ring, class Tiles>
+  HEDDLE_DEVICE static void load_pages(const Params& params, const isa::TensorMap& map, Ring& ring, Tiles& tiles,
+                                       const Piece& piece, std::int32_t first_key) {
+    const auto stage = ring.produce();
+    stage.expect_bytes(Tiles::Tile::tx_bytes());
+    const auto tile = tiles[stage.index()];
+    HEDDLE_UNROLL
+    for (std::uint32_t part = 0; part < config.keys / config.page_rows; ++part) {
+      const std::int32_t key = first_key + static_cast<std::int32_t>(part * config.page_rows);
+      std::int32_t row = key;
+      std::int32_t page = piece.batch;
+      if (params.page_size != 0) {
+        row = key % params.page_size;
+        // What lies after the last key is read from no page: zeros.
+        page = key < piece.length
+                   ? isa::ld_global(&params.page_table[std::int64_t{piece.batch} * params.table_stride +
+                                                       key / params.page_size])
+                   : -1;
+      }
+      load_tile(tile.template slice<config.page_rows, Tiles::Tile::layout.shape[1]>(part), &map,
+                {0, row, piece.head, page}, stage.mbar());
+    }
+  }
+
+  HEDDLE_DEVICE static void attend(const Params& params, Worker& shared, std::uint32_t worker) {
+    Rings rings(shared);
+    Pieces pieces = pieces_of(params, worker);
+    WgmmaSums<kScoreShape> scores;
+    WgmmaSums<kOutputShape> output;
+    for (Piece piece; pieces.next(piece);) {
+      OnlineSoftmax softmax;
+      Output* sums = &output.fill(0.0f);
+      auto q = rings.q.acquire_consumer();
+      for (std::int32_t tile = 0; tile < piece.tiles; ++tile) {
+        const std::int32_t first_key = piece.first_key + tile * static_cast<std::int32_t>(config.keys);
+        auto k = rings.k.acquire_consumer();
+        auto scoring = scores.multiply(shared.q[0].operand(), shared.k[k.index()].operand());
+        auto& s = std::move(scoring).wait();
+        std::move(k).release_elected();
+        mask(s, params, piece, first_key);
+        if (softmax.weigh(s, params.factor)) softmax.rescale(*sums);
+        const auto weights = to_operand<T>(s);
+        auto v = rings.v.acquire_consumer();
+        clear_after(shared.v[v.index()], piece.length - first_key, worker);
+        auto adding = output.multiply_add(weights, shared.v[v.index()].template operand<Major::kMN>());
+        sums = &std::move(adding).wait();
+        std::move(v).release_elected();
+      }
+      std::move(q).release_elected();
+      finish(params, shared, piece, *sums, softmax, worker);
+    }
+  }
+
+  // Values after the last key may be anything, and a weight of zero does not make zero of it.
+  template <class Tile>
+  HEDDLE_DEVICE static void clear_after(const Tile& tile, std::int32_t keys, std::uint32_t worker) {
+    if (keys >= static_cast<std::int32_t>(config.keys)) return;
+    constexpr std::uint32_t kChunk = 16 / sizeof(T);
+    constexpr std::uint32_t kChunks = config.value_dim / kChunk;
+    const std::uint32_t first = keys < 0 ? 0 : static_cast<std::uint32_t>(keys) * kChunks;
+    for (std::uint32_t i = first + thread(); i < config.keys * kChunks; i += kWarpgroupThreads) {
+      isa::st_shared(reinterpret_cast<isa::Bytes16*>(tile.pointer(i / kChunks, i % kChunks * kChunk)),
+                     isa::Bytes16{});
+    }
+    isa::fence_proxy_async_shared_cta();
+    sync(worker);
+  }
+  HEDDLE_DEVICE static std::uint32_t thread() { return isa::tid_x() % kWarpgroupThreads; }
+  HEDDLE_DEVICE static void sync(std::uint32_t worker) {
+    isa::bar_sync(Barriers::first("workers") + worker, kWarpgroupThreads);
+  }
+
+  HEDDLE_DEVICE static void mask(Scores& s, const Params& params, const Piece& piece, std::int32_t first_key) {
+    const AttentionPieces::Extents& extents = params.extents;
+    CappedScores::apply(s, params.score,
+                        {.first_query = 0, .first_key = first_key, .head = piece.head, .batch = 0});
+    const std::int32_t fewest = params.is_causal ? piece.length - extents.queries + 1 : piece.length;
+    const bool is_inside = first_key + static_cast<std::int32_t>(config.keys) <= fewest &&
+                           first_key >= piece.length - extents.window;
+    if (is_inside) return;
+    std::int32_t end[2];
+    HEDDLE_UNROLL
+    for (std::uint32_t row = 0; row < 2; ++row) {
+      const auto query = static_cast<std::int32_t>(Scores::row(2 * row)) % extents.queries;
+      end[row] = params.is_causal ? fewest + query : piece.length;
+    }
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < Scores::count; ++i) {
+      const std::int32_t key = first_key + static_cast<std::int32_t>(Scores::col(i));
+      const std::int32_t end_of_row = end[Scores::row_of_pair(i)];
+      if (key >= end_of_row || key < end_of_row - extents.window) s[i] = -__builtin_huge_valf();
+    }
+  }
+
+  // The output of a head, or this worker's part of it. Of two rows, each thread has neighbouring columns.
+  HEDDLE_DEVICE static void finish(const Params& params, Worker& shared, const Piece& piece, const Output& sums,
+                                   const OnlineSoftmax& softmax, std::uint32_t worker) {
+    const RowPair weights = softmax.sums();
+    const auto number = static_cast<std::int32_t>(isa::ctaid().x * config.workers + worker);
+    const std::int64_t slot = piece.slot(number);
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const auto row = static_cast<std::int32_t>(Output::row(2 * i));
+      if (row >= params.rows) continue;
+      const float sink = piece.is_whole() ? sink_of(params, piece, row) : -__builtin_huge_valf();
+      const float sum = weights[i] + softmax.weight_of(i, sink, params.factor);
+      const float inverse = sum > 0.0f ? isa::rcp_approx_f32(sum) : 0.0f;
+      HEDDLE_UNROLL
+      for (std::uint32_t j = 2 * i; j < Output::count; j += 4) {
+        const auto col = static_cast<std::int32_t>(Output::col(j));
+        if (col >= params.value_dim) continue;
+        const float pair[2] = {sums[j] * inverse, sums[j + 1] * inverse};
+        if (piece.is_whole()) {
+          isa::st_global(reinterpret_cast<std::uint32_t*>(output_at(params, piece, row) + col),
+                         pack_pair<T>(pair[0], pair[1]));
+        } else {
+          float* part = &params.parts[(slot * params.rows + row) * params.value_dim + col];
+          isa::st_global(part, pair[0]);
+          isa::st_global(part + 1, pair[1]);
+        }
+      }
+      if (isa::laneid() % 4 != 0) continue;
+      const float log2_sum = softmax.log2_sum(i, weights[i], params.factor, sink);
+      if (!piece.is_whole()) {
+        isa::st_global(&params.part_sums[slot * params.rows + row], log2_sum);
+      } else if (params.lse != nullptr) {
+        isa::st_global(lse_at(params, piece, row), log2_sum * kLn2);
+      }
+    }
+    if (!piece.is_whole() && is_last_part(params, shared, piece, worker)) join(params, piece);
+  }
+
+  // Orders: what all workers wrote of this head, ahead of what this one reads if it is the last.
+  HEDDLE_DEVICE static bool is_last_part(const Params& params, Worker& shared, const Piece& piece,
+                                         std::uint32_t worker) {
+    sync(worker);
+    if (thread() == 0) {
+      std::uint32_t* counter = &params.counters[piece.batch * params.extents.key_heads + piece.head];
+      const auto others = static_cast<std::uint32_t>(piece.last_worker - piece.first_worker);
+      const bool is_last = isa::atom_add_acq_rel_gpu(counter, 1) == others;
+      if (is_last) isa::st_global(counter, 0);  // for the next launch
+      isa::st_shared(&shared.is_last, is_last ? 1 : 0);
+    }
+    sync(worker);
+    const bool is_last = isa::ld_shared(&shared.is_last) != 0;
+    sync(worker);  // the next piece writes it again
+    return is_last;
+  }
+
+  // The parts of a head, weighed by their sums: four columns for a thread. Parts are read four at a time, since
+  // each is a way to the L2 cache and back.
+  HEDDLE_DEVICE static void join(const Params& params, const Piece& piece) {
+    constexpr std::int32_t kAtATime = 4;
+    const std::int32_t chunks = params.value_dim / 4;
+    for (auto i = static_cast<std::int32_t>(thread()); i < params.rows * chunks;
+         i += static_cast<std::int32_t>(kWarpgroupThreads)) {
+      const std::int32_t row = i / chunks;
+      const std::int32_t col = i % chunks * 4;
+      float largest = sink_of(params, piece, row);
+      float sum = largest > -__builtin_huge_valf() ? 1.0f : 0.0f;  // the sink's own weight
+      float values[4] = {};
+      for (std::int32_t first = piece.first_worker; first <= piece.last_worker; first += kAtATime) {
+        float sums[kAtATime];
+        isa::Bytes16 parts[kAtATime];
+        HEDDLE_UNROLL
+        for (std::int32_t j = 0; j < kAtATime; ++j) {
+          const bool exists = first + j <= piece.last_worker;
+          const std::int64_t at = std::int64_t{piece.slot(exists ? first + j : first)} * params.rows + row;
+          sums[j] = exists ? isa::ld_global(&params.part_sums[at]) : -__builtin_huge_valf();
+          parts[j] =
+              isa::ld_global(reinterpret_cast<const isa::Bytes16*>(&params.parts[at * params.value_dim + col]));
+        }
+        HEDDLE_UNROLL
+        for (std::int32_t j = 0; j < kAtATime; ++j) {
+          const float now = __builtin_fmaxf(largest, sums[j]);
+          if (now == -__builtin_huge_valf()) continue;
+          const float rescaling = isa::ex2_approx_ftz_f32(largest - now);
+          const float weight = isa::ex2_approx_ftz_f32(sums[j] - now);
+          largest = now;
+          sum = sum * rescaling + weight;
+          HEDDLE_UNROLL
+          for (std::uint32_t d = 0; d < 4; ++d) {
+            values[d] = values[d] * rescaling + weight * __builtin_bit_cast(float, parts[j].word[d]);
+          }
+        }
+      }
+      const float inverse = sum > 0.0f ? isa::rcp_approx_f32(sum) : 0.0f;
+      auto* words = reinterpret_cast<std::uint32_t*>(output_at(params, piece, row) + col);
+      isa::st_global(words, pack_pair<T>(values[0] * inverse, values[1] * inverse));
+      isa::st_global(words + 1, pack_pair<T>(values[2] * inverse, values[3] * inverse));
+      if (col == 0 && params.lse != nullptr) {
+        const bool has_any = largest > -__builtin_huge_valf();
+        isa::st_global(lse_at(params, piece, row),
+                       has_any ? (largest + isa::lg2_approx_ftz_f32(sum)) * kLn2 : largest);
+      }
+    }
+  }
+
+  static constexpr float kLn2 = 0.69314718056f;
+  HEDDLE_DEVICE static std::int32_t head_of(const Params& params, const Piece& piece, std::int32_t row) {
+    return piece.head * params.heads_per_key_head + row / params.extents.queries;
+  }
+  // To base two.
+  HEDDLE_DEVICE static float sink_of(const Params& params, const Piece& piece, std::int32_t row) {
+    if (params.sinks == nullptr) return -__builtin_huge_valf();
+    return isa::ld_global(&params.sinks[head_of(params, piece, row)]) * 1.44269504089f;
+  }
+  HEDDLE_DEVICE static T* output_at(const Params& params, const Piece& piece, std::int32_t row) {
+    return static_cast<T*>(params.o) + piece.batch * params.o_batch +
+           head_of(params, piece, row) * params.o_head + row % params.extents.queries * params.o_row;
+  }
+  HEDDLE_DEVICE static float* lse_at(const Params& params, const Piece& piece, std::int32_t row) {
+    const std::int64_t heads = std::int64_t{params.extents.key_heads} * params.heads_per_key_head;
+    const std::int64_t head = piece.batch * heads + head_of(params, piece, row);
+    return &params.lse[head * params.extents.queries + row % params.extents.queries];
+  }
+};
+
+}  // namespace heddle::inline HEDDLE_TARGET
