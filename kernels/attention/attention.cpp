@@ -5,6 +5,7 @@
 #include "attention_decode_plan.h"
 #include "attention_decode_sm90_host.h"
 #include "attention_plan.h"
+#include "attention_sm100_host.h"
 #include "attention_sm90_host.h"
 
 #include <heddle/host/error.h>
@@ -16,6 +17,7 @@ namespace heddle {
 namespace {
 
 constexpr bool kHasSm90 = HEDDLE_WITH_SM90 != 0;
+constexpr bool kHasSm100 = HEDDLE_WITH_SM100 != 0;
 
 RunOptions options_for(const DeviceId& device, const RunOptions& options) {
   RunOptions run = options;
@@ -48,6 +50,11 @@ RunOutcome attention(const AttentionProblem& problem, const AttentionTensors& te
                      const RunOptions& options) {
   const RunOptions run = options_for(device, options);
   check_attention_tensors(problem, plan_attention(problem), tensors, true);
+  if (device.arch == Arch::kSm100) {
+    if (!device.is_gpu()) return attention_sm100<Target::kSim>(problem, tensors, run);
+    if constexpr (kHasSm100) return attention_sm100<Target::kCuda>(problem, tensors, run);
+    refuse_gpu(device);
+  }
   require_sm90(device);
   if (!device.is_gpu()) return attention_sm90<Target::kSim>(problem, tensors, run);
   if constexpr (kHasSm90) return attention_sm90<Target::kCuda>(problem, tensors, run);
