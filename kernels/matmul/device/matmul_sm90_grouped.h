@@ -171,7 +171,7 @@ struct MatmulSm90Grouped {
   static constexpr std::uint32_t kPanels = (config.tile_n + 63) / 64;  // of 128 bytes, as 16-bit numbers
   static constexpr std::uint32_t kKept = kRowBlocks * kPanels;         // pieces that are stored later
   static constexpr bool kStoresLater = config.stores_later();
-  using Factors = std::conditional_t<kIsBlockwise, BlockFactors<config.tile_n, kRowBlocks>, TensorFactor>;
+  using Factors = std::conditional_t<kIsBlockwise, BlockFactors<config.tile_n, kRowBlocks>, NoFactors>;
   static constexpr std::uint32_t kLoadRegisters = kIsCrowded ? 24 : 40;
   static constexpr std::uint32_t kMathRegisters = kIsCrowded ? 240 : 232;
 
@@ -334,13 +334,14 @@ struct MatmulSm90Grouped {
     kept.store();
   }
 
-  HEDDLE_DEVICE static Factors factors_of(const Params& params, const Work& work) {
+  HEDDLE_DEVICE static Factors factors_of([[maybe_unused]] const Params& params,
+                                          [[maybe_unused]] const Work& work) {
     if constexpr (kIsBlockwise) {
       const std::uint32_t warp_row = isa::tid_x() / isa::kWarpThreads % 4 * 16;
       return Factors(params.b_scales, work.tile.group, work.tile.n * config.tile_n, params.n, params.k_blocks,
                      work.warpgroup * kRows + warp_row + isa::laneid() / 4);
     } else {
-      return Factors(params.scales, work.tile.group);
+      return {};
     }
   }
 
@@ -476,7 +477,6 @@ struct MatmulSm90Grouped {
                                         [[maybe_unused]] WgmmaAccumulators<kWgmma>& sums,
                                         [[maybe_unused]] std::uint32_t row, [[maybe_unused]] const Corner& at) {
     if constexpr (sizeof(A) == 1 && !kIsBlockwise) {
-      if (kIsPromoted && !params.scales.are_of_rows) return;  // its factor is in the totals
       const std::uint32_t lane = isa::laneid();
       params.scales.template apply<from / 2, cols>(sums, at.group, row + lane / 4, at.end,
                                                    at.col + from + lane % 4 * 2, params.n);
