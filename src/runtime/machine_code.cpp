@@ -15,7 +15,8 @@ namespace heddle::runtime {
 namespace {
 
 constexpr std::size_t kMostKernels = 4;  // named
-constexpr std::size_t kMostText = 200;   // of a name
+constexpr std::size_t kMostText = 8192;  // of a name
+constexpr std::size_t kMostShown = 200;  // of it
 constexpr std::string_view kCode = ".text.";
 
 template <class T>
@@ -99,7 +100,8 @@ std::string describe(const MachineCode& code) {
       result += fmt::format(" and {} more", code.kernels.size() - k);
       break;
     }
-    result += (k == 0 ? "" : ", ") + code.kernels[k];
+    const std::string& name = code.kernels[k];
+    result += (k == 0 ? "" : ", ") + name.substr(0, kMostShown) + (name.size() > kMostShown ? "..." : "");
   }
   if (!code.tool.empty()) result += fmt::format(" (made by {}, {}: {})", code.tool, code.version, code.options);
   return result;
