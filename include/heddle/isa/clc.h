@@ -12,14 +12,11 @@
 //     first = clusterlaunchcontrol_query_cancel_get_first_ctaid(answer);
 #pragma once
 
+#include <heddle/isa/cuda_ptx.h>
 #include <heddle/isa/mbarrier.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
-
-#if HEDDLE_ON_CUDA
-#include <cuda/ptx>
-#endif
 
 namespace heddle::inline HEDDLE_TARGET::isa {
 

@@ -6,13 +6,10 @@
 //   mbarrier_arrive_cluster(peers_empty);
 #pragma once
 
+#include <heddle/isa/cuda_ptx.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/trace.h>
-
-#if HEDDLE_ON_CUDA
-#include <cuda/ptx>
-#endif
 
 namespace heddle::inline HEDDLE_TARGET::isa {
 

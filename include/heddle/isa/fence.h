@@ -4,11 +4,8 @@
 // generic proxy; bulk copies (TMA) and tensor cores read and write shared memory through the async proxy.
 #pragma once
 
+#include <heddle/isa/cuda_ptx.h>
 #include <heddle/isa/target.h>
-
-#if HEDDLE_ON_CUDA
-#include <cuda/ptx>
-#endif
 
 namespace heddle::inline HEDDLE_TARGET::isa {
 

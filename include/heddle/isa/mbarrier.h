@@ -9,12 +9,9 @@
 //   while (!mbarrier_try_wait_parity(full, 0)) {}    // the phase of parity 0 is over: the bytes are here
 #pragma once
 
+#include <heddle/isa/cuda_ptx.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/trace.h>
-
-#if HEDDLE_ON_CUDA
-#include <cuda/ptx>
-#endif
 
 namespace heddle::inline HEDDLE_TARGET {
 

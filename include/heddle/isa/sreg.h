@@ -3,11 +3,8 @@
 // Special registers: where in the grid, the cluster and the block a thread is.
 #pragma once
 
+#include <heddle/isa/cuda_ptx.h>
 #include <heddle/isa/target.h>
-
-#if HEDDLE_ON_CUDA
-#include <cuda/ptx>
-#endif
 
 namespace heddle::inline HEDDLE_TARGET::isa {
 

@@ -24,16 +24,13 @@
 // A function that is instantiated for another architecture than sm_100a does not link.
 #pragma once
 
+#include <heddle/isa/cuda_ptx.h>
 #include <heddle/isa/instruction_descriptor.h>
 #include <heddle/isa/mbarrier.h>
 #include <heddle/isa/smem_descriptor.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/tmem.h>
 #include <heddle/isa/trace.h>
-
-#if HEDDLE_ON_CUDA
-#include <cuda/ptx>
-#endif
 
 namespace heddle::inline HEDDLE_TARGET {
 

@@ -12,14 +12,11 @@
 //   cp_async_bulk_wait_group_read<0>();                          // the tile may be written again
 #pragma once
 
+#include <heddle/isa/cuda_ptx.h>
 #include <heddle/isa/mbarrier.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/tensor_map.h>
 #include <heddle/isa/trace.h>
-
-#if HEDDLE_ON_CUDA
-#include <cuda/ptx>
-#endif
 
 namespace heddle::inline HEDDLE_TARGET::isa {
 

@@ -16,11 +16,8 @@
 // A function that is instantiated for another architecture than sm_100a does not link.
 #pragma once
 
+#include <heddle/isa/cuda_ptx.h>
 #include <heddle/isa/target.h>
-
-#if HEDDLE_ON_CUDA
-#include <cuda/ptx>
-#endif
 
 namespace heddle::inline HEDDLE_TARGET {
 

@@ -8,12 +8,11 @@
 //   while (!mbarrier_try_wait_parity(bar, parity)) watchdog.check(name, "full", stage, parity);
 #pragma once
 
+#include <heddle/isa/cuda_ptx.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
 
 #if HEDDLE_ON_CUDA && HEDDLE_WATCHDOG > 0
-#include <cuda/ptx>
-
 #include <cstdio>
 #endif
 
