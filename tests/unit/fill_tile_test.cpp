@@ -2,7 +2,9 @@
 //
 // From registers to tiles, and back.
 #include <heddle/isa/named_barrier.h>
+#include <heddle/tile/arbitrary_rows.h>
 #include <heddle/tile/fill_tile.h>
+#include <heddle/tile/fill_transposed.h>
 #include <heddle/tile/smem_array.h>
 
 #include <gtest/gtest.h>
@@ -69,6 +71,36 @@ TEST(FillTile, WgmmaSumsLandAtTheirRowAndColumn) {
   expect_filled_from_wgmma<float, 40, 24>();
 }
 
+// Columns `first` and on of a warpgroup's sums, which are 64 x 80, are the rows of a tile.
+template <class T, std::uint32_t first, std::uint32_t rows>
+void expect_filled_transposed() {
+  using Tiles = SMemTileArrayWithLayout<T, k_major_tile<T>(rows, 64, Swizzle::k128B), 1>;
+  std::uint32_t wrong = 0;
+  const auto report = test::run_kernel<Tiles>({.threads = 128}, [&](Tiles& shared) {
+    float sums[40];
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      sums[i] = number_at(isa::warp_idx() * 16 + isa::laneid() / 4 + i / 2 % 2 * 8,
+                          i / 4 * 8 + isa::laneid() % 4 * 2 + i % 2);
+    }
+    fill_transposed_from_wgmma<first>(shared[0], sums);
+    isa::syncthreads();
+    for (std::uint32_t i = isa::tid_x(); i < rows * 64; i += 128) {
+      wrong += plain(shared[0].load(i / 64, i % 64)) != rounded<T>(number_at(i % 64, first + i / 64));
+    }
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST(FillTile, TransposedSumsLandAtTheirRowAndColumn) {
+  expect_filled_transposed<bf16, 0, 64>();
+  expect_filled_transposed<bf16, 64, 16>();
+  expect_filled_transposed<fp16, 8, 24>();
+  expect_filled_transposed<fp16, 72, 8>();
+  expect_filled_transposed<float, 0, 32>();
+  expect_filled_transposed<float, 40, 24>();
+}
+
 // A row for each lane, and what is added to it.
 template <class T>
 void expect_rows() {
@@ -117,6 +149,31 @@ TEST(FillTile, ClearsRowsFromOneOnAndPanelsFromOneOn) {
     count_ones(11, 128);
     clear_panels<64>(shared[0], 1);
     count_ones(11, 64);
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST(FillTile, WhatIsLeftAsItWasIsNoNumberInTheSimulatedSm) {
+  using Tiles = SMemTileArray2D<bf16, TileShape{16, 128}, 1>;
+  std::uint32_t wrong = 0;
+  const auto report = test::run_kernel<Tiles>({.threads = 64}, [&](Tiles& shared) {
+    const auto count_numbers = [&](std::uint32_t rows, std::uint32_t cols) {
+      isa::syncthreads();
+      for (std::uint32_t i = isa::tid_x(); i < 16 * 128; i += 64) {
+        const float value = shared[0].load(i / 128, i % 128).to_float();
+        wrong += (value == 1) != (i / 128 < rows && i % 128 < cols) || (value != 1 && value == value);
+      }
+      isa::syncthreads();
+    };
+    for (std::uint32_t i = isa::tid_x(); i < 16 * 128; i += 64) shared[0].store(bf16{0x3f80}, i / 128, i % 128);
+    isa::syncthreads();
+    leave_rows<64>(shared[0], 16);
+    count_numbers(16, 128);
+    leave_rows<64>(shared[0], 11);
+    count_numbers(11, 128);
+    leave_panels<64>(shared[0], 1);
+    count_numbers(11, 64);
   });
   EXPECT_TRUE(is_silent(report));
   EXPECT_EQ(wrong, 0u);

@@ -9,7 +9,7 @@
 //   for (...) c.tile().store(value, row, col);                                    // or tile/fill_tile.h
 //   std::move(c).release(&params.c, {first_col, first_row});
 //   ...
-//   stores.drain();                                                               // before shared memory ends
+//   stores.drain_reads();                                                         // before shared memory ends
 #pragma once
 
 #include <heddle/isa/fence.h>
@@ -142,7 +142,13 @@ class StoreTilePipeline {
     return StoredTile<Tile, warps>(threads_, Tile(data), index, site);
   }
 
-  // Waits until everything is stored: before the CTA exits, or reads what it has stored.
+  // Waits until the copy engine has read every tile: before their memory ends, with the CTA at the latest. The
+  // end of the kernel is what others see the output by.
+  HEDDLE_DEVICE void drain_reads(CallSite site = HEDDLE_HERE) const {
+    if (threads_.stores()) isa::cp_async_bulk_wait_group_read<0>(site);
+  }
+
+  // Waits until everything is stored: before this kernel reads it, or tells others that they may.
   HEDDLE_DEVICE void drain(CallSite site = HEDDLE_HERE) const {
     if (threads_.stores()) isa::cp_async_bulk_wait_group<0>(site);
   }
