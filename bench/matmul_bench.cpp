@@ -250,8 +250,10 @@ nlohmann::json times_of(const std::vector<Timed>& all) {
 // Times of all configurations, briefly.
 nlohmann::json sweep_shape(const Shape& shape, CublasLt* cublas, Memory& memory, const Options& options) {
   Session session(shape, cublas, memory, {.burst_ms = 0.3, .rest = 1, .table = table});
-  const SearchResult found =
-      search(session, {.rounds = options.search_rounds, .is_dependent = !options.is_alone});
+  const SearchResult found = search(session, {.rounds = options.search_rounds,
+                                              .ordered = options.is_by_model ? std::size_t{0} : std::size_t{2},
+                                              .is_dependent = !options.is_alone,
+                                              .is_by_model = options.is_by_model});
   nlohmann::json report = {{"m", shape.m},
                            {"n", shape.n},
                            {"k", shape.k},

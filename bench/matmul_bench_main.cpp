@@ -25,6 +25,8 @@ int main(int argc, char** argv) {
   app.add_option("--suite", options.suite, "results: the twelve of docs/results; llm: layers of language models");
   app.add_flag("--sweep", options.is_sweeping,
                "time every configuration of each shape briefly, for fit_matmul_sm90.py");
+  app.add_flag("--by-model", options.is_by_model,
+               "with --sweep: leave out what the present cost model puts far behind");
   app.add_option("--seconds", options.sweep_seconds, "with --sweep: begin no shape after so long");
   app.add_option("--once", options.once, "M,N,K: one launch of --config, checked");
   app.add_option("--config", options.config, "a configuration by name instead of the library's choice");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_search.h"
 
+#include "matmul/host/matmul_sm90_cost.h"
 #include "matmul/host/matmul_sm90_plan.h"
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@ namespace {
 
 struct Tile {
   unsigned m = 0, n = 0, k = 0, stages = 0, cluster_m = 0, cluster_n = 0;
+  bool is_swapped = false;
 };
 
 Tile tile_of(const std::string& name) {
@@ -23,6 +25,7 @@ Tile tile_of(const std::string& name) {
       6) {
     throw std::runtime_error(fmt::format("the configuration '{}' does not begin with its tile", name));
   }
+  t.is_swapped = name.find("_swapped") != std::string::npos;
   return t;
 }
 
@@ -46,18 +49,25 @@ double least_us(const Shape& shape, const Tile& t, unsigned splits) {
   const double blocks = along(along(shape.k, t.k), splits);
   const double rows = std::min(t.m, along(shape.m, 8) * 8);
   const double math = t.m * t.n * t.k / 2048.0;
-  const double operands = t.m / 64.0 * (64 + t.n) * t.k * 2 / kSmemBytesPerCycle;
+  const double operands =
+      (t.is_swapped ? t.n / 64.0 * (64 + t.m) : t.m / 64.0 * (64 + t.n)) * t.k * 2 / kSmemBytesPerCycle;
   const double filled = (rows + t.n) * t.k * 2 / kSmemBytesPerCycle;
   const double l2 =
       (rows / t.cluster_n + double(t.n) / t.cluster_m) * t.k * 2 * std::min(tiles, kSms) / kL2BytesPerCycle;
   const double cycles = std::ceil(tiles / kSms) * blocks * std::max({math, operands, filled, l2});
-  const double added = splits == 1 ? 0 : 1 + 8.0 * splits * shape.m * shape.n / 12e6;
+  const double added = splits == 1 ? 0 : 0.3;
   return std::max(cycles / kCyclesPerUs, static_cast<double>(shape.bytes()) / kMemoryBytesPerUs) + added;
 }
 
 // The full name: with the order of tiles that the library takes.
 std::string ordered_name(const Shape& shape, const std::string& name) {
   return name_of(read_matmul_sm90_choice({.m = shape.m, .n = shape.n, .k = shape.k}, {}, name));
+}
+
+double formula_us(const Shape& shape, const std::string& name) {
+  const MatmulProblem problem{.m = shape.m, .n = shape.n, .k = shape.k};
+  const MatmulSm90Choice choice = read_matmul_sm90_choice(problem, {}, name);
+  return matmul_sm90_formula_us(problem, choice.instance, choice.splits);
 }
 
 // "NAME@m8/4" in another order.
@@ -105,7 +115,10 @@ std::vector<Timed> report(std::vector<Contender*> all) {
 
 std::vector<Candidate> candidates(const Shape& shape) {
   std::vector<Candidate> all;
-  for (const std::string& name : matmul_sm90_configs({.m = shape.m, .n = shape.n, .k = shape.k}, false, false)) {
+  const auto configs = [&](unsigned splits) {
+    return matmul_sm90_configs({.m = shape.m, .n = shape.n, .k = shape.k, .splits = splits}, false, false);
+  };
+  for (const std::string& name : configs(1)) {
     // Those with a fused epilogue are slower copies of others.
     if (name.ends_with("_fused")) continue;
     const Tile t = tile_of(name);
@@ -118,8 +131,11 @@ std::vector<Candidate> candidates(const Shape& shape) {
         continue;
       const double rounds = std::ceil(tiles * splits / kSms) / splits;
       if (rounds > 0.9 * least_rounds) continue;
+      const std::vector<std::string> all_of = configs(splits);
+      if (std::find(all_of.begin(), all_of.end(), name) == all_of.end()) continue;
       least_rounds = rounds;
-      all.push_back({splits == 1 ? name : fmt::format("{}/{}", name, splits), least_us(shape, t, splits)});
+      const std::string whole = splits == 1 ? name : fmt::format("{}/{}", name, splits);
+      all.push_back({whole, least_us(shape, t, splits), formula_us(shape, whole)});
     }
   }
   std::sort(all.begin(), all.end(),
@@ -129,8 +145,11 @@ std::vector<Candidate> candidates(const Shape& shape) {
 
 SearchResult search(Session& session, const SearchOptions& options) {
   constexpr double kHopeless = 1.15;
+  constexpr double kUnlikely = 1.3;
   const Shape& shape = session.shape();
   const std::vector<Candidate> all = candidates(shape);
+  double likely_us = 1e30;
+  for (const Candidate& one : all) likely_us = std::min(likely_us, kUnlikely * one.formula_us);
   std::vector<Contender> contenders;
   contenders.reserve(all.size());
   SearchResult result;
@@ -138,7 +157,7 @@ SearchResult search(Session& session, const SearchOptions& options) {
   double least = 1e30;
   for (const Candidate& candidate : all) {
     const std::string name = ordered_name(shape, candidate.name);
-    if (candidate.least_us > kHopeless * least) {
+    if (candidate.least_us > kHopeless * least || (options.is_by_model && candidate.formula_us > likely_us)) {
       result.hopeless.push_back(name);
       continue;
     }

@@ -14,6 +14,7 @@ struct SearchOptions {
   std::size_t ordered = 2;  // how many configurations are tried in other orders of tiles
   std::vector<int> groups = {2, 8, 32};
   bool is_dependent = true;
+  bool is_by_model = false;  // leave out what the cost model puts far behind
 };
 
 struct Timed {
@@ -34,6 +35,7 @@ SearchResult search(Session& session, const SearchOptions& options);
 struct Candidate {
   std::string name;
   double least_us = 0;  // no card is faster
+  double formula_us = 0;
 };
 
 // Every configuration, whole and with K in parts where that fills the SMs better; by least time.

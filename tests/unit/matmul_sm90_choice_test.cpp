@@ -18,27 +18,29 @@ MatmulSm90Choice choice_of(std::int64_t m, std::int64_t n, std::int64_t k) {
                             {.workspace_bytes = kMatmulWorkspaceBytes, .gpu = "NVIDIA H200"});
 }
 
+bool is_chosen(const MatmulSm90Instance& instance) {
+  return instance.config.b_major == Major::kK && instance.group < MatmulGroup::kFused;
+}
+
 // A new instance is timed and fitted before the model can choose it.
 TEST(MatmulSm90Choice, EveryInstanceHasFittedCosts) {
   for (const MatmulSm90Instance& instance : kMatmulSm90Instances) {
     MatmulSm90Config config = instance.config;
-    if (config.b_major != Major::kK || has_fused_epilogue(instance.group)) continue;
+    if (!is_chosen(instance)) continue;
     config.store_tiles = 2;  // which is no part of a name
     EXPECT_EQ(std::ranges::count(kMatmulSm90InstanceCosts, config, &MatmulSm90InstanceCosts::config), 1)
         << config.tile_m << "x" << config.tile_n << "x" << config.tile_k;
   }
   EXPECT_EQ(std::size(kMatmulSm90InstanceCosts),
-            static_cast<std::size_t>(
-                std::ranges::count_if(kMatmulSm90Instances, [](const MatmulSm90Instance& instance) {
-                  return instance.config.b_major == Major::kK && !has_fused_epilogue(instance.group);
-                })));
+            static_cast<std::size_t>(std::ranges::count_if(
+                kMatmulSm90Instances, [](const MatmulSm90Instance& instance) { return is_chosen(instance); })));
 }
 
 std::uint32_t instance_of(const MatmulSm90Config& fitted) {
   for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
     MatmulSm90Config config = kMatmulSm90Instances[i].config;
     config.store_tiles = fitted.store_tiles;
-    if (config == fitted && !has_fused_epilogue(kMatmulSm90Instances[i].group)) return i;
+    if (config == fitted && !has_fused_epilogue(kMatmulSm90Instances[i])) return i;
   }
   return kMatmulSm90InstanceCount;
 }

@@ -54,6 +54,11 @@ TEST(MatmulSm90Plan, PartsOfKTakeAWorkspaceOfTheirSize) {
   problem.config = "64x64x64_13_1x1_single@m1/2";
   EXPECT_EQ(plan_matmul_sm90(problem, tensors, false).partial_bytes,
             2u * 32 * 20 * 4);  // rows in 16s, columns in 4s
+  problem.n = 24;
+  EXPECT_EQ(plan_matmul_sm90(problem, tensors, false).partial_bytes, 0u) << "clusters add them up";
+  problem.config = "64x64x128_6_2x1_single@m1/2";
+  EXPECT_EQ(plan_matmul_sm90(problem, tensors, false).partial_bytes, 2u * 32 * 24 * 4) << "they share B";
+  problem.n = 18;
   problem.config = "64x64x64_13_1x1_single@m1/x";
   EXPECT_EQ(refusal_of(tensors, problem), "matmul: the parts of K '/x' of a configuration; '/4' is an example");
   problem.config = "64x64x64_13_1x1_single@m1/3";

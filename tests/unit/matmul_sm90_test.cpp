@@ -34,6 +34,37 @@ TEST(MatmulSm90, EveryFormIsExactAtRaggedEdges) {
   }
 }
 
+const std::vector<std::string>& swapped_configs() {
+  static const std::vector<std::string> names = {
+      "24x128x64_3_1x1_coop_swapped", "72x64x64_3_1x1_pingpong_swapped", "40x192x64_2_1x1_single_swapped"};
+  return names;
+}
+
+TEST(MatmulSm90, SwappedOperandsAreExactAtRaggedEdges) {
+  for (const std::string& config : swapped_configs()) {
+    for (const MatmulElement output : {MatmulElement::kBf16, MatmulElement::kFp16, MatmulElement::kFp32}) {
+      for (const std::int64_t m : {1, 93, 131}) {
+        const MatmulProblem problem{.m = m, .n = 216, .k = 200, .out_type = output, .config = config};
+        EXPECT_TRUE(runs_right_on_sm90({.problem = problem, .seed = 5, .more = 8}, 4, 0));
+      }
+    }
+  }
+}
+
+// The CTAs of a cluster have a part of K each.
+TEST(MatmulSm90, PartsOfKThatClustersJoinAreExactUnderSchedules) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const std::string& config = swapped_configs()[seed % swapped_configs().size()];
+    const std::uint64_t parts = 2 + seed % 3;
+    const MatmulProblem problem{.m = 60 + static_cast<std::int64_t>(seed),
+                                .n = 200,
+                                .k = 500,
+                                .out_type = static_cast<MatmulElement>(seed % 3),
+                                .config = fmt::format("{}@m2/{}", config, parts)};
+    EXPECT_TRUE(runs_right_on_sm90({.problem = problem, .seed = seed, .more = 8}, 4, seed));
+  }
+}
+
 TEST(MatmulSm90, TilesOfManyRoundsAreExact) {
   test::CaseShare share(2);
   for (const std::string& config : small_configs()) {
@@ -56,7 +87,8 @@ TEST(MatmulSm90, EveryChoiceOfTheLibraryCanBeRun) {
         const std::string choice = matmul_sm90_choice(problem, false, false);
         const std::vector<std::string> all = matmul_sm90_configs(problem, false, false);
         EXPECT_NE(std::find(all.begin(), all.end(), choice.substr(0, choice.find('@'))), all.end()) << choice;
-        EXPECT_EQ(matmul_sm90_choice(problem, false, false, 0).find('/'), std::string::npos) << choice;
+        const MatmulSm90Choice without = choose_matmul_sm90(problem, {.workspace_bytes = 0});
+        EXPECT_EQ(workspace_of(problem, {}, without), 0u) << name_of(without);
       }
     }
   }

@@ -81,12 +81,16 @@ TEST_F(MatmulTuneFile, TheLastLineForAProblemCounts) {
 }
 
 TEST_F(MatmulTuneFile, PartsOfKNeedTheirWorkspace) {
-  write("NVIDIA H200; 300,304,640; bf16; bf16; nk; 64x64x64_13_1x1_single@m1/2\n");
+  write(
+      "NVIDIA H200; 300,304,640; bf16; bf16; nk; 64x64x128_6_2x1_single@m1/2\n"
+      "NVIDIA H200; 300,304,704; bf16; bf16; nk; 64x64x64_13_1x1_single@m1/2\n");
   matmul_use_tune_file(path_);
   const MatmulProblem problem{.m = 300, .n = 304, .k = 640};
   const std::uint64_t needed = 2 * 304 * 304 * 4;  // parts, rows in sixteens, columns, bytes
-  EXPECT_EQ(choice(problem, kCard, needed), "64x64x64_13_1x1_single@m1/2");
-  EXPECT_EQ(choice(problem, kCard, needed - 1).find('/'), std::string::npos);
+  EXPECT_EQ(choice(problem, kCard, needed), "64x64x128_6_2x1_single@m1/2");
+  EXPECT_NE(choice(problem, kCard, needed - 1), "64x64x128_6_2x1_single@m1/2");
+  EXPECT_EQ(choice({.m = 300, .n = 304, .k = 704}, kCard, 0), "64x64x64_13_1x1_single@m1/2")
+      << "clusters need none";
 }
 
 TEST_F(MatmulTuneFile, WhatIsWrittenIsRead) {

@@ -47,7 +47,7 @@ struct MatmulProblem {
   float alpha = 1;
   float beta = 0;
   Activation activation = Activation::kNone;
-  std::int64_t splits = 1;   // parts of K that are added up afterwards; more than one takes a workspace
+  std::int64_t splits = 1;   // parts of K that are added up; more than one may take a workspace
   bool is_dependent = true;  // on a GPU: may start while the kernel before it in the stream still runs
   std::string config = {};   // a name from matmul_configs(); empty: chosen
 };

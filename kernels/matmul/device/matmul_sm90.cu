@@ -17,6 +17,7 @@ const MatmulSm90Launches& all_launches() {
     MatmulSm90Launches launches;
     add_launches<MatmulGroup::kLarge>(launches);
     add_launches<MatmulGroup::kSmall>(launches);
+    add_launches<MatmulGroup::kSwapped>(launches);
     add_launches<MatmulGroup::kFused>(launches);
     add_launches<MatmulGroup::kFusedKn>(launches);
     if constexpr (kIsSimulated) add_launches<MatmulGroup::kSimulated>(launches);
@@ -38,7 +39,7 @@ RunOutcome add_up_parts(Device& device, const MatmulProblem& problem, const Matm
                               .m = static_cast<std::uint32_t>(problem.m),
                               .n = static_cast<std::uint32_t>(problem.n),
                               .batches = 1,
-                              .splits = plan.choice.splits,
+                              .splits = plan.stored_parts(),
                               .epilogue = matmul_epilogue(problem, tensors, plan)};
   return device.enqueue<Reduce>({.grid = {std::min(params.m, 4096u), 1, (params.n - 1) / Reduce::kCols + 1},
                                  .is_dependent = problem.is_dependent},
@@ -50,7 +51,7 @@ RunOutcome enqueue(Device& device, const MatmulProblem& problem, const MatmulTen
   const auto& launches = problem.a_type == MatmulElement::kBf16 ? all_launches().bf16 : all_launches().fp16;
   const RunOutcome outcome = launches[plan.choice.instance](
       device, {.problem = &problem, .tensors = &tensors, .plan = &plan, .stream = stream});
-  if (!outcome.ok() || plan.choice.splits == 1) return outcome;
+  if (!outcome.ok() || plan.stored_parts() == 1) return outcome;
   return add_up_parts(device, problem, tensors, plan, stream);
 }
 
@@ -65,7 +66,7 @@ void enqueue_matmul_sm90<kTarget>(const MatmulProblem& problem, const MatmulTens
   const MatmulSm90Plan plan =
       plan_matmul_sm90(problem, tensors, kIsSimulated, workspace_bytes_of(tensors), current_gpu_name());
   if (plan.out_bytes == 0) return;
-  check_workspace(tensors, plan.choice.splits, plan.partial_bytes);
+  check_workspace(tensors, plan.stored_parts(), plan.partial_bytes);
   enqueue_on_current_gpu(problem, tensors, 9, stream,
                          [&](Device& device) { return enqueue(device, problem, tensors, plan, stream); });
 }

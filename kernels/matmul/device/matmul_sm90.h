@@ -9,10 +9,16 @@
 // stages; with a cluster, the CTAs that need the same rows of A or B load a part each and multicast it. Results
 // go through small tiles of shared memory, which each warp has for itself, to the copy engine, which stores them
 // while the next tile is multiplied.
+//
+// Swapped, A is the caller's B and the other way round: wgmma's rows, 64 at a time, are then columns of the
+// output, and the output's rows come in eights. A warpgroup stores its tiles together, transposed.
+//
+// Joined, the CTAs of a cluster have a part of K each of one tile, and add them up in shared memory.
 #pragma once
 
 #include "matmul/api/matmul_element.h"
 #include "matmul_epilogue.h"
+#include "matmul_sm90_join.h"
 
 #include <heddle/isa/entry.h>
 #include <heddle/isa/fence.h>
@@ -31,7 +37,9 @@
 #include <heddle/pipeline/input_tile_pipeline.h>
 #include <heddle/pipeline/store_tile_pipeline.h>
 #include <heddle/pipeline/wgmma_backend.h>
+#include <heddle/tile/arbitrary_rows.h>
 #include <heddle/tile/fill_tile.h>
+#include <heddle/tile/fill_transposed.h>
 #include <heddle/tile/load_tile.h>
 #include <heddle/tile/wgmma_sums.h>
 
@@ -54,10 +62,14 @@ struct MatmulSm90Config {
   std::uint32_t cluster_n = 1;  // CTAs along N that share rows of A
   MatmulForm form = MatmulForm::kCooperative;
   Major b_major = Major::kK;      // kMN: B is [K, N]
+  bool is_swapped = false;        // the tile is one of the transposed output
   std::uint32_t store_tiles = 2;  // of 16 rows x 128 bytes, for each warp
 
   bool operator==(const MatmulSm90Config&) const = default;
 
+  // Rows and columns of the output that a tile has.
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t output_tile_m() const { return is_swapped ? tile_n : tile_m; }
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t output_tile_n() const { return is_swapped ? tile_m : tile_n; }
   HEDDLE_HOST_DEVICE constexpr std::uint32_t cluster() const { return cluster_m * cluster_n; }
   HEDDLE_HOST_DEVICE constexpr std::uint32_t math_warpgroups() const {
     return form == MatmulForm::kSingle ? 1 : 2;
@@ -65,6 +77,18 @@ struct MatmulSm90Config {
   // Rows of a tile that one warpgroup multiplies.
   HEDDLE_HOST_DEVICE constexpr std::uint32_t warpgroup_rows() const {
     return form == MatmulForm::kCooperative ? tile_m / 2 : tile_m;
+  }
+  // Threads that have the sums of one tile.
+  HEDDLE_HOST_DEVICE constexpr std::uint32_t tile_threads() const {
+    return form == MatmulForm::kCooperative ? 256 : 128;
+  }
+  // Whether a cluster of so many CTAs can have a part of K each: what they send each other goes where stages
+  // were.
+  HEDDLE_HOST_DEVICE constexpr bool joins(std::uint32_t parts) const {
+    const std::uint32_t shares = warpgroup_rows() / 64 * ((tile_n + 63) / 64);
+    const std::uint32_t received = (shares + parts - 1) / parts * (parts - 1);
+    return cluster() == 1 && parts <= isa::kMaxPortableCluster &&
+           received * tile_threads() * 128 <= stages * (tile_m + tile_n) * tile_k * 2;
   }
 };
 
@@ -79,9 +103,9 @@ struct MatmulSm90Params {
   TileSchedulerParams scheduler;
   std::uint32_t k_blocks;    // of a tile: all of K, or of a part of it
   std::uint32_t split_rows;  // of C for each part of K
+  std::uint32_t joined;      // parts of K that a cluster adds up; or 1
   std::uint32_t a_kept;      // rows of A that every tile copies
   std::uint32_t b_kept;      // and of B, which are columns where it is [K, N]
-  bool a_is_short;           // no tile copies more of A
   std::uint32_t m;
   std::uint32_t n;
   MatmulElement output;
@@ -122,16 +146,18 @@ struct MatmulSm90 {
                                                              : TileShape{config.tile_k, config.tile_n}}>;
   using InputBackend = WgmmaInputBackend<config.stages, (config.cluster() > 1)>;
   using Input = InputTilePipeline<Payload, config.stages, 1, InputBackend>;
-  // Of a warp: tiles of its 16 rows and 128 bytes, whatever is stored.
+  // Of a warp: tiles of its 16 rows and 128 bytes, whatever is stored. Transposed, of a warpgroup: four times
+  // that.
+  static constexpr std::uint32_t kStoreWarps = config.is_swapped ? 4 : 1;
   static constexpr std::uint32_t kStoreRows = 16;
-  using StoreTiles = SMemTileArray2D<float, TileShape{kStoreRows, 32}, config.store_tiles>;
-  using Stores = StoreTilePipeline<StoreTiles, 1>;
-  using Barriers = NamedBarriers<BarrierUse<"turns", 2>, BarrierUse<"clear">>;
+  using StoreTiles = SMemTileArray2D<float, TileShape{kStoreRows * kStoreWarps, 32}, config.store_tiles>;
+  using Stores = StoreTilePipeline<StoreTiles, kStoreWarps>;
+  using Barriers = NamedBarriers<BarrierUse<"turns", 2>, BarrierUse<"stores", 2>>;
   using Turns = WarpgroupTurns<kTakesTurns ? 2 : 1, Barriers::first("turns")>;
 
   struct Shared {
     typename Input::Storage input;
-    StoreTiles output[Math::warps];
+    StoreTiles output[Math::warps / kStoreWarps];
   };
   static_assert(check_shared_memory<Shared, Arch::kSm90>());
 
@@ -142,7 +168,7 @@ struct MatmulSm90 {
         [&] { Input::init_barriers(shared.input.barriers.ptr(), 1, kReadersOfStage); },
         [&] {
           if (Roles::template is<Load>() && ctx.elect_one_thread()) prefetch(params);
-          clear_gaps(params, shared.input.payload());
+          prepare_gaps(params, shared.input.payload());
         });
     scope.wait_for_kernel_ahead();
     if (Roles::template enter<Math>()) {
@@ -177,6 +203,8 @@ struct MatmulSm90 {
       .n = config.tile_n, .a = operand_type<In>(), .b = operand_type<In>(), .b_major = config.b_major};
   using Sums = WgmmaSums<kWgmma, kRowBlocks>;
   using Values = WgmmaValues<kWgmma, kRowBlocks>;
+  static constexpr bool kJoins = config.cluster() == 1 && kFolds == 1;
+  using Parts = PartsOfSums<config.tile_n, kRowBlocks, config.tile_threads()>;
 
   static constexpr std::uint32_t kStageBytesOfA = Payload::template Storage<1>::ATileArray::tile_stride_bytes;
   static constexpr std::uint32_t kStageBytesOfB = Payload::template Storage<1>::BTileArray::tile_stride_bytes;
@@ -193,6 +221,9 @@ struct MatmulSm90 {
   static_assert(config.tile_k % 64 == 0, "a stage holds whole rows of the 128-byte swizzle");
   static_assert(config.tile_m % config.cluster_n == 0 && config.tile_n % config.cluster_m == 0,
                 "the CTAs that share a tile load equal parts of it");
+  static_assert(
+      !config.is_swapped || (is_plain_epilogue<Epilogue> && kIsBKMajor && config.cluster() == 1),
+      "a transposed tile is stored as it is, by a CTA without others, and both operands have K contiguous");
 
   HEDDLE_DEVICE static void prefetch(const Params& params) {
     isa::prefetch_tensormap(&params.a);
@@ -208,11 +239,16 @@ struct MatmulSm90 {
       for (std::uint32_t i = 0; i < params.k_blocks; ++i) {
         const auto tiles = input.produce();
         tiles.expect_bytes(block.tx_bytes);
-        load_block(block, tiles, work, (work.split * params.k_blocks + i) * config.tile_k, ctx);
+        load_block(block, tiles, work, (part_of(work) * params.k_blocks + i) * config.tile_k, ctx);
       }
     }
     // Peers signal the barriers of this CTA until they have read all that it sent them.
     if constexpr (config.cluster() > 1) input.drain_producer();
+  }
+
+  // Which part of K: one that the scheduler deals out, or that of this CTA in its cluster.
+  HEDDLE_DEVICE static std::uint32_t part_of(const TileWork& work) {
+    return kJoins ? work.split + isa::ctaid().z : work.split;
   }
 
   // What this CTA copies of every block along K of a tile. The CTAs that need the same rows of A or B copy an
@@ -256,30 +292,27 @@ struct MatmulSm90 {
     }
   }
 
-  // Rows that some tile does not copy are multiplied all the same. They must be something, though. Where no tile
-  // copies them the math warps clear those of A, while the first stages are filled.
-  // Orders: the zeros, through the fence and the barrier behind, before what the copy engine writes and wgmma
-  // reads.
-  HEDDLE_DEVICE static void clear_gaps(const Params& params, const Payload& payload) {
-    const bool clears_a = params.a_kept < config.tile_m && !params.a_is_short;
-    if (!clears_a && params.b_kept == config.tile_n) return;
+  // Rows that some tile does not copy are multiplied all the same. Where sums are stored as they are, they may be
+  // what they happen to be. An epilogue that looks at a whole row of sums must find zeros. Orders: the zeros,
+  // through the fence and the barrier behind, before what the copy engine writes and wgmma reads.
+  HEDDLE_DEVICE static void prepare_gaps(const Params& params, const Payload& payload) {
+    constexpr bool clears = !is_plain_epilogue<Epilogue>;
+    if constexpr (!clears && !kIsSimulated) return;
+    if (params.a_kept == config.tile_m && params.b_kept == config.tile_n) return;
     for (std::uint32_t stage = 0; stage < config.stages; ++stage) {
-      if (clears_a) clear_rows<kThreads>(payload.get_a_tile(stage), params.a_kept);
-      if constexpr (kIsBKMajor) {
-        clear_rows<kThreads>(payload.get_b_tile(stage), params.b_kept);
+      const auto a = payload.get_a_tile(stage);
+      const auto b = payload.get_b_tile(stage);
+      if constexpr (clears) {
+        clear_rows<kThreads>(a, params.a_kept);
+        if constexpr (kIsBKMajor) clear_rows<kThreads>(b, params.b_kept);
+        if constexpr (!kIsBKMajor) clear_panels<kThreads>(b, params.b_kept / 64);
       } else {
-        clear_panels<kThreads>(payload.get_b_tile(stage), params.b_kept / 64);
+        leave_rows<kThreads>(a, params.a_kept);
+        if constexpr (kIsBKMajor) leave_rows<kThreads>(b, params.b_kept);
+        if constexpr (!kIsBKMajor) leave_panels<kThreads>(b, params.b_kept / 64);
       }
     }
-    isa::fence_proxy_async_shared_cta();
-  }
-
-  HEDDLE_DEVICE static void clear_end_of_a(const Params& params, const Payload& payload) {
-    for (std::uint32_t stage = 0; stage < config.stages; ++stage) {
-      clear_rows<Math::threads>(payload.get_a_tile(stage), params.a_kept);
-    }
-    isa::fence_proxy_async_shared_cta();
-    isa::bar_sync(Barriers::first("clear"), Math::threads);
+    if constexpr (clears) isa::fence_proxy_async_shared_cta();
   }
 
   HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx,
@@ -289,7 +322,7 @@ struct MatmulSm90 {
     const std::uint32_t row_slice = config.form == MatmulForm::kCooperative ? warpgroup : 0;
     const Payload payload = shared.input.payload();
     Input input(InputBackend(shared.input.barriers.ptr(), ctx.input_release_mask()), payload);
-    Stores stores(shared.output[warp]);
+    Stores stores(shared.output[warp / kStoreWarps], Barriers::first("stores") + warpgroup);
     Turns turns(warpgroup);
     Sums sums;
     // Of the first stage; those of the others are so many bytes behind.
@@ -297,7 +330,6 @@ struct MatmulSm90 {
     const auto first_b = payload.get_b_tile(0).template operand<config.b_major>();
     const auto a_of = [&](const auto& stage) { return first_a.later(stage.stage() * kStageBytesOfA); };
     const auto b_of = [&](const auto& stage) { return first_b.later(stage.stage() * kStageBytesOfB); };
-    if (params.a_is_short) clear_end_of_a(params, payload);
     if (kTakesTurns && warpgroup == 1) input.pipeline().consumer_skip(params.k_blocks);
     const auto tiles = kTakesTurns ? scheduler.tiles(warpgroup, 2) : scheduler.tiles();
     for (auto tile = tiles.begin(); tile != tiles.end(); ++tile) {
@@ -317,29 +349,33 @@ struct MatmulSm90 {
       auto& values = std::move(pending).wait();
       std::move(stage).release();
       if (kTakesTurns) input.pipeline().consumer_skip(params.k_blocks);
+      const Parts parts(&shared.input.tiles, params.joined, kJoins ? isa::ctaid().z : 0);
+      if (kJoins && params.joined > 1) parts.join(values);
       with_output_of<Epilogue>(params.output, [&]<class Out>() {
-        store<Out>(params, stores, values,
-                   {.row = work.m * config.tile_m + row_slice * kRows + warp % 4 * kStoreRows,
-                    .col = work.n * kOutCols,
-                    .rows_before = work.split * params.split_rows});
+        store<Out>(
+            params, stores, values,
+            {.row = work.m * config.tile_m + row_slice * kRows + (config.is_swapped ? 0 : warp % 4 * kStoreRows),
+             .col = work.n * kOutCols,
+             .rows_before = work.split * params.split_rows},
+            parts);
       });
     }
-    stores.drain();
+    stores.drain_reads();
   }
 
-  // Where the sums of one warp go: 16 rows of each block of 64, from `row` and `col` on.
+  // Where the sums of one warp go: 16 rows of each block of 64, from `row` and `col` on. Transposed, those of a
+  // warpgroup.
   struct Corner {
     std::uint32_t row;
     std::uint32_t col;
     std::uint32_t rows_before;  // in C, for other parts of K
   };
 
-  // Panel by panel: 128 bytes of each of the warp's rows. Their numbers are template arguments, because registers
-  // can only be indexed by constants.
+  // Share by share, and panel by panel: 128 bytes of each of the warp's rows. Their numbers are template
+  // arguments, because registers can only be indexed by constants.
   template <class Out>
-  HEDDLE_DEVICE static void store(const Params& params, Stores& stores, Values& sums, const Corner& at) {
-    constexpr std::uint32_t cols = 128 / sizeof(Out);
-    constexpr std::uint32_t panels = (kOutCols + cols - 1) / cols;
+  HEDDLE_DEVICE static void store(const Params& params, Stores& stores, Values& sums, const Corner& at,
+                                  const Parts& parts) {
     if constexpr (kFolds > 1) {
       HEDDLE_UNROLL
       for (std::uint32_t block = 0; block < kRowBlocks; ++block) {
@@ -347,12 +383,41 @@ struct MatmulSm90 {
         fold_columns<Epilogue, kOutCols / 2, 4>(params.epilogue, folded, folded);
       }
     }
-    [&]<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
-      (store_panel<Out, i % panels * cols>(params, stores, sums.block(i / panels), at.row + i / panels * kWgmmaM,
-                                           at),
-       ...);
+    constexpr std::uint32_t cols = 128 / sizeof(Out);
+    constexpr std::uint32_t panels = (kOutCols + cols - 1) / cols;
+    if constexpr (kJoins && cols <= Parts::kShareCols) {
+      [&]<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
+        (store_share<Out, i>(params, stores, sums, at, parts), ...);
+      }
+      (std::make_integer_sequence<std::uint32_t, Parts::kShares>());
+    } else {
+      [&]<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
+        (store_panel<Out, i % panels * cols>(params, stores, sums.block(i / panels),
+                                             at.row + i / panels * kWgmmaM, at),
+         ...);
+      }
+      (std::make_integer_sequence<std::uint32_t, kRowBlocks * panels>());
     }
-    (std::make_integer_sequence<std::uint32_t, kRowBlocks * panels>());
+  }
+
+  template <class Out, std::uint32_t share>
+  HEDDLE_DEVICE static void store_share(const Params& params, Stores& stores, Values& sums, const Corner& at,
+                                        const Parts& parts) {
+    if (!parts.has(share)) return;
+    constexpr std::uint32_t block = share / Parts::kSharesOfBlock;
+    constexpr std::uint32_t from = share % Parts::kSharesOfBlock * Parts::kShareCols;
+    constexpr std::uint32_t left = config.tile_n - from;
+    constexpr std::uint32_t cols = 128 / sizeof(Out);
+    constexpr std::uint32_t panels = ((left < Parts::kShareCols ? left : Parts::kShareCols) + cols - 1) / cols;
+    const std::uint32_t row = at.row + block * kWgmmaM;
+    [&]<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
+      if constexpr (config.is_swapped) {
+        (store_transposed<Out, from + i * cols>(params, stores, sums.block(block), row, at), ...);
+      } else {
+        (store_panel<Out, from + i * cols>(params, stores, sums.block(block), row, at), ...);
+      }
+    }
+    (std::make_integer_sequence<std::uint32_t, panels>());
   }
 
   // Columns from `from` on, as many as a panel has, or the rest of the tile.
@@ -383,6 +448,20 @@ struct MatmulSm90 {
     }
     std::move(tile).release_if(is_stored, is_tail ? &params.c_tail : &params.c,
                                {static_cast<std::int32_t>(col), static_cast<std::int32_t>(at.rows_before + row)});
+  }
+
+  // The same where they are rows of the output.
+  template <class Out, std::uint32_t from>
+  HEDDLE_DEVICE static void store_transposed(const Params& params, Stores& stores,
+                                             WgmmaAccumulators<kWgmma>& sums, std::uint32_t row,
+                                             const Corner& at) {
+    constexpr bool is_tail = config.tile_n - from < 128 / sizeof(Out);
+    constexpr std::uint32_t cols = is_tail ? config.tile_n - from : 128 / sizeof(Out);
+    const std::uint32_t col = at.col + from;
+    auto tile = stores.template acquire_as<TileTensor<Out, k_major_tile<Out>(cols, kWgmmaM, Swizzle::k128B)>>();
+    fill_transposed_from_wgmma<from>(tile.tile(), sums);
+    std::move(tile).release_if(row < params.m && col < params.n, is_tail ? &params.c_tail : &params.c,
+                               {static_cast<std::int32_t>(row), static_cast<std::int32_t>(col)});
   }
 };
 

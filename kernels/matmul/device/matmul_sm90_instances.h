@@ -9,15 +9,17 @@
 namespace heddle::inline HEDDLE_TARGET {
 
 // Which source file compiles an instance.
-enum class MatmulGroup : std::uint8_t { kLarge, kSmall, kFused, kFusedKn, kSimulated };
-
-constexpr bool has_fused_epilogue(MatmulGroup group) { return group >= MatmulGroup::kFused; }
+enum class MatmulGroup : std::uint8_t { kLarge, kSmall, kSwapped, kFused, kFusedKn, kSimulated };
 
 struct MatmulSm90Instance {
   MatmulSm90Config config;
   MatmulGroup group = MatmulGroup::kLarge;
   bool is_gpu_only = false;  // differs from another one in its numbers only: the simulated SM runs that
 };
+
+constexpr bool has_fused_epilogue(const MatmulSm90Instance& instance) {
+  return instance.group >= MatmulGroup::kFused && !instance.config.is_swapped;
+}
 
 constexpr bool is_compiled(const MatmulSm90Instance& instance, bool is_simulated) {
   return is_simulated ? !instance.is_gpu_only : instance.group != MatmulGroup::kSimulated;
@@ -29,12 +31,14 @@ constexpr bool is_compiled(const MatmulSm90Instance& instance, bool is_simulated
     __VA_ARGS__                                                                                                  \
   }
 
+// The tile of the transposed output, without multicast.
+#define HEDDLE_SWAPPED(m, n, k, s, f, ...) HEDDLE_MATMUL(m, n, k, s, 1, 1, f, .is_swapped = true, __VA_ARGS__)
+
 inline constexpr MatmulSm90Instance kMatmulSm90Instances[] = {
     {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative), MatmulGroup::kLarge},
     {HEDDLE_MATMUL(256, 192, 64, 3, 1, 2, kCooperative), MatmulGroup::kLarge},
     {HEDDLE_MATMUL(256, 176, 64, 3, 1, 2, kCooperative), MatmulGroup::kLarge, true},
     {HEDDLE_MATMUL(128, 192, 64, 5, 2, 1, kPingpong, .store_tiles = 1), MatmulGroup::kLarge, true},
-    {HEDDLE_MATMUL(128, 192, 64, 5, 1, 2, kPingpong, .store_tiles = 1), MatmulGroup::kLarge, true},
     {HEDDLE_MATMUL(128, 176, 64, 5, 2, 1, kPingpong), MatmulGroup::kLarge},
     {HEDDLE_MATMUL(128, 160, 64, 5, 1, 1, kPingpong), MatmulGroup::kLarge, true},
     {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong), MatmulGroup::kLarge},
@@ -45,7 +49,6 @@ inline constexpr MatmulSm90Instance kMatmulSm90Instances[] = {
     {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative, .b_major = Major::kMN), MatmulGroup::kLarge},
     {HEDDLE_MATMUL(128, 128, 64, 6, 2, 1, kPingpong, .b_major = Major::kMN), MatmulGroup::kLarge, true},
 
-    {HEDDLE_MATMUL(128, 64, 64, 8, 2, 1, kCooperative), MatmulGroup::kSmall, true},
     {HEDDLE_MATMUL(64, 192, 64, 6, 2, 1, kSingle), MatmulGroup::kSmall, true},
     {HEDDLE_MATMUL(64, 128, 64, 8, 1, 1, kSingle), MatmulGroup::kSmall, true},
     {HEDDLE_MATMUL(64, 128, 64, 8, 2, 1, kSingle), MatmulGroup::kSmall, true},
@@ -60,6 +63,22 @@ inline constexpr MatmulSm90Instance kMatmulSm90Instances[] = {
     {HEDDLE_MATMUL(64, 32, 128, 9, 1, 1, kSingle, .store_tiles = 1), MatmulGroup::kSmall},
     {HEDDLE_MATMUL(64, 128, 64, 8, 2, 1, kSingle, .b_major = Major::kMN), MatmulGroup::kSmall, true},
 
+    {HEDDLE_SWAPPED(256, 88, 64, 4, kCooperative), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(256, 112, 64, 4, kCooperative), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(256, 128, 64, 4, kCooperative), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(256, 136, 64, 4, kCooperative, .store_tiles = 1), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(256, 152, 64, 4, kCooperative, .store_tiles = 1), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(256, 168, 64, 3, kCooperative), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(256, 184, 64, 3, kCooperative), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(128, 136, 64, 6, kPingpong, .store_tiles = 1), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(128, 168, 64, 5, kPingpong), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(128, 200, 64, 5, kPingpong, .store_tiles = 1), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(192, 136, 64, 5, kSingle, .store_tiles = 1), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(192, 112, 64, 5, kSingle), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(128, 56, 64, 9, kSingle), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(128, 80, 64, 8, kSingle, .store_tiles = 1), MatmulGroup::kSwapped, true},
+    {HEDDLE_SWAPPED(64, 80, 64, 11, kSingle, .store_tiles = 1), MatmulGroup::kSwapped, true},
+
     {HEDDLE_MATMUL(128, 256, 64, 4, 2, 1, kCooperative), MatmulGroup::kFused, true},
     {HEDDLE_MATMUL(128, 128, 64, 6, 1, 1, kPingpong), MatmulGroup::kFused},
     {HEDDLE_MATMUL(64, 128, 64, 8, 2, 1, kSingle), MatmulGroup::kFused, true},
@@ -71,8 +90,12 @@ inline constexpr MatmulSm90Instance kMatmulSm90Instances[] = {
     {HEDDLE_MATMUL(64, 80, 64, 3, 2, 2, kPingpong, .store_tiles = 1), MatmulGroup::kSimulated},
     {HEDDLE_MATMUL(64, 16, 128, 2, 1, 1, kSingle), MatmulGroup::kSimulated},
     {HEDDLE_MATMUL(64, 64, 64, 3, 1, 1, kPingpong, .b_major = Major::kMN), MatmulGroup::kSimulated},
+    {HEDDLE_SWAPPED(128, 24, 64, 3, kCooperative), MatmulGroup::kSimulated},
+    {HEDDLE_SWAPPED(64, 72, 64, 3, kPingpong), MatmulGroup::kSimulated},
+    {HEDDLE_SWAPPED(192, 40, 64, 2, kSingle, .store_tiles = 1), MatmulGroup::kSimulated},
 };
 
+#undef HEDDLE_SWAPPED
 #undef HEDDLE_MATMUL
 
 inline constexpr std::uint32_t kMatmulSm90InstanceCount =

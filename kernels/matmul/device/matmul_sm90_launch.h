@@ -40,6 +40,8 @@ void add_launches<MatmulGroup::kLarge>(MatmulSm90Launches& launches);
 template <>
 void add_launches<MatmulGroup::kSmall>(MatmulSm90Launches& launches);
 template <>
+void add_launches<MatmulGroup::kSwapped>(MatmulSm90Launches& launches);
+template <>
 void add_launches<MatmulGroup::kFused>(MatmulSm90Launches& launches);
 template <>
 void add_launches<MatmulGroup::kFusedKn>(MatmulSm90Launches& launches);
@@ -68,38 +70,40 @@ namespace detail {
 inline MatmulSm90Output output_matrix(const MatmulSm90Call& call) {
   const MatmulProblem& problem = *call.problem;
   const MatmulSm90Plan& plan = *call.plan;
-  if (plan.choice.splits == 1) {
+  if (plan.stored_parts() == 1) {
     return {problem.out_type, call.tensors->out, static_cast<std::uint64_t>(problem.m),
             static_cast<std::uint64_t>(problem.n), plan.out_pitch};
   }
-  return {MatmulElement::kFp32, call.tensors->workspace, std::uint64_t{plan.choice.splits} * plan.partial_rows,
+  return {MatmulElement::kFp32, call.tensors->workspace, std::uint64_t{plan.stored_parts()} * plan.partial_rows,
           plan.partial_pitch, plan.partial_pitch};
 }
 
 template <std::uint32_t instance, Element In>
 RunOutcome launch_instance(Device& device, const MatmulSm90Call& call) {
   constexpr MatmulSm90Config config = kMatmulSm90Instances[instance].config;
-  constexpr MatmulGroup group = kMatmulSm90Instances[instance].group;
-  constexpr bool has_epilogue = has_fused_epilogue(group);
+  constexpr bool has_epilogue = has_fused_epilogue(kMatmulSm90Instances[instance]);
   using Epilogue = std::conditional_t<has_epilogue, FusedEpilogue, PlainEpilogue>;
   using Kernel = MatmulSm90<config, In, Epilogue>;
   const MatmulProblem& problem = *call.problem;
   const MatmulTensors& tensors = *call.tensors;
   const MatmulSm90Plan& plan = *call.plan;
-  auto params = matmul_sm90_params<Kernel>({.m = static_cast<std::uint32_t>(problem.m),
-                                            .n = static_cast<std::uint32_t>(problem.n),
-                                            .k = static_cast<std::uint32_t>(problem.k),
-                                            .a = tensors.a,
-                                            .b = tensors.b,
-                                            .a_pitch = plan.a_pitch,
-                                            .b_pitch = plan.b_pitch,
-                                            .out = output_matrix(call),
-                                            .splits = plan.choice.splits,
-                                            .split_rows = plan.choice.splits == 1 ? 0 : plan.partial_rows,
-                                            .group = plan.choice.group,
-                                            .bands_along_m = plan.choice.bands_along_m});
+  MatmulSm90Operands operands{.m = static_cast<std::uint32_t>(problem.m),
+                              .n = static_cast<std::uint32_t>(problem.n),
+                              .k = static_cast<std::uint32_t>(problem.k),
+                              .a = tensors.a,
+                              .b = tensors.b,
+                              .a_pitch = plan.a_pitch,
+                              .b_pitch = plan.b_pitch,
+                              .out = output_matrix(call),
+                              .splits = plan.choice.splits,
+                              .is_joined = plan.is_joined,
+                              .split_rows = plan.stored_parts() == 1 ? 0 : plan.partial_rows,
+                              .group = plan.choice.group,
+                              .bands_along_m = plan.choice.bands_along_m};
+  if constexpr (config.is_swapped) operands = swapped(operands);
+  auto params = matmul_sm90_params<Kernel>(operands);
   if constexpr (has_epilogue) {
-    if (plan.choice.splits == 1) params.epilogue = matmul_epilogue(problem, tensors, plan);
+    if (plan.stored_parts() == 1) params.epilogue = matmul_epilogue(problem, tensors, plan);
   }
   return launch_matmul_sm90<Kernel>(device, params, problem.is_dependent, call.stream);
 }

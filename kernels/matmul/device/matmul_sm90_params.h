@@ -16,6 +16,8 @@
 #include <heddle/host/tensor_map.h>
 #include <heddle/isa/device.h>
 
+#include <utility>
+
 namespace heddle::inline HEDDLE_TARGET {
 
 // What the kernel stores to, in the memory of the device.
@@ -32,7 +34,7 @@ struct MatmulSm90Output {
                                                                           : 2;
   }
   std::uint32_t panel_cols() const { return 128 / element_bytes(); }
-  isa::TensorMap map(std::uint32_t box_cols) const {
+  isa::TensorMap map(std::uint32_t box_rows, std::uint32_t box_cols) const {
     return tensor_map_2d({.type = type == MatmulElement::kFp32   ? TensorType::kF32
                                   : type == MatmulElement::kBf16 ? TensorType::kBF16
                                   : type == MatmulElement::kFp16 ? TensorType::kF16
@@ -41,7 +43,7 @@ struct MatmulSm90Output {
                           .rows = rows,
                           .cols = cols,
                           .row_bytes = pitch * element_bytes(),
-                          .box_rows = 16,
+                          .box_rows = box_rows,
                           .box_cols = box_cols,
                           .swizzle = Swizzle::k128B});
   }
@@ -59,10 +61,20 @@ struct MatmulSm90Operands {
   std::uint64_t b_pitch = 0;
   MatmulSm90Output out;
   std::uint32_t splits = 1;      // parts of K, each with sums of its own
+  bool is_joined = false;        // which the CTAs of a cluster add up: see MatmulSm90Config::joins
   std::uint32_t split_rows = 0;  // of the output for each of them
   std::uint32_t group = 8;       // clusters' tiles across a band
   bool bands_along_m = true;
 };
+
+// As a kernel with swapped operands has them. What it stores to is as before.
+inline MatmulSm90Operands swapped(MatmulSm90Operands call) {
+  std::swap(call.m, call.n);
+  std::swap(call.a, call.b);
+  std::swap(call.a_pitch, call.b_pitch);
+  call.bands_along_m = !call.bands_along_m;
+  return call;
+}
 
 template <class Kernel>
 typename Kernel::Params matmul_sm90_params(const MatmulSm90Operands& call) {
@@ -90,7 +102,6 @@ typename Kernel::Params matmul_sm90_params(const MatmulSm90Operands& call) {
   // Where clusters reach beyond the last tile, some CTA copies nothing.
   params.a_kept = m_tiles % config.cluster_m != 0 ? 0 : a_left;
   params.b_kept = n_tiles % config.cluster_n != 0 ? 0 : b_left;
-  params.a_is_short = m_tiles == 1 && config.cluster_m == 1 && a_left < config.tile_m;
   const auto map_a = [&](std::uint32_t box_rows) {
     return operand_map(call.a, call.m, call.k, call.a_pitch, box_rows);
   };
@@ -106,18 +117,23 @@ typename Kernel::Params matmul_sm90_params(const MatmulSm90Operands& call) {
     params.b = operand_map(call.b, call.k, call.n, call.b_pitch, config.tile_k);
     params.b_edge = params.b;
   }
-  const std::uint32_t tail_cols = Kernel::kOutCols % call.out.panel_cols();
-  params.c = call.out.map(call.out.panel_cols());
-  params.c_tail = tail_cols == 0 ? params.c : call.out.map(tail_cols);
+  // A box has 128 bytes of 16 rows; transposed, as many rows as it has columns there, of the 64 that a block has.
+  const std::uint32_t tail = Kernel::kOutCols % call.out.panel_cols();
+  const auto map_c = [&](std::uint32_t cols) {
+    return config.is_swapped ? call.out.map(cols, call.out.panel_cols()) : call.out.map(Kernel::kStoreRows, cols);
+  };
+  params.c = map_c(call.out.panel_cols());
+  params.c_tail = tail == 0 ? params.c : map_c(tail);
   params.scheduler = make_tile_scheduler_params<Kernel::kScheduler>(
       {.tiles_m = m_tiles,
        .tiles_n = n_tiles,
-       .splits = call.splits,
+       .splits = call.is_joined ? 1 : call.splits,
        .group = call.group,
        .raster = call.bands_along_m ? Raster::kAlongM : Raster::kAlongN});
   // The parts of a split K are equal: the last one multiplies zeros behind the end of K.
   params.k_blocks = tiles_along(tiles_along(call.k, config.tile_k), call.splits);
   params.split_rows = call.split_rows;
+  params.joined = call.is_joined ? call.splits : 1;
   params.m = call.m;
   params.n = call.n;
   params.output = call.out.type;
@@ -128,6 +144,13 @@ template <class Kernel>
 RunOutcome launch_matmul_sm90(Device& device, const typename Kernel::Params& params, bool is_dependent = false,
                               void* stream = nullptr) {
   constexpr std::uint32_t cluster = Kernel::kConfig.cluster();
+  if (params.joined > 1) {
+    // A cluster for each tile, which exits with it.
+    return device.enqueue<Kernel>({.grid = {params.scheduler.cluster_tiles, 1, params.joined},
+                                   .cluster = {1, 1, params.joined},
+                                   .is_dependent = is_dependent},
+                                  params, stream);
+  }
   const std::uint32_t resident = resident_clusters<Kernel>(device, cluster);
   if (resident == 0) return cannot_run(cluster);
   LaunchShape shape = persistent_launch_shape<Kernel::kScheduler>(params.scheduler, resident * cluster);

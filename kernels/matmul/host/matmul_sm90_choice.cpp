@@ -24,8 +24,8 @@ std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
 
 // Those that clusters add at the edges included.
 double tiles_of(const MatmulProblem& p, const MatmulSm90Config& c) {
-  return double(tiles_along(p.m, c.tile_m * c.cluster_m) * c.cluster_m) *
-         double(tiles_along(p.n, c.tile_n * c.cluster_n) * c.cluster_n);
+  return double(tiles_along(c.is_swapped ? p.n : p.m, c.tile_m * c.cluster_m) * c.cluster_m) *
+         double(tiles_along(c.is_swapped ? p.m : p.n, c.tile_n * c.cluster_n) * c.cluster_n);
 }
 
 // What the search of bench/matmul_bench found on an H200.
@@ -51,7 +51,7 @@ void choose_order(const MatmulProblem& p, MatmulSm90Choice& choice) {
   const MatmulSm90Config& c = kMatmulSm90Instances[choice.instance].config;
   const bool is_one_round = c.cluster() > 1 && tiles_of(p, c) * choice.splits <= kMatmulSm90Sms;
   choice.group = is_one_round ? 32 : 8;
-  choice.bands_along_m = c.cluster() > 1 ? c.cluster_n > 1 : p.n > p.m;
+  choice.bands_along_m = c.cluster() > 1 ? (c.cluster_n > 1) != c.is_swapped : p.n > p.m;
 }
 
 namespace {
@@ -73,7 +73,7 @@ double simulated_us(const MatmulProblem& problem, std::uint32_t instance, std::u
 std::vector<Candidate> candidates(const MatmulProblem& problem, const MatmulSm90Needs& needs) {
   std::vector<Candidate> all;
   const auto add = [&](std::uint32_t instance, std::uint32_t splits) {
-    if (!can_run(instance, problem, needs, splits > 1) || possible_splits(instance, problem, splits) != splits)
+    if (!can_run(instance, problem, needs, splits) || possible_splits(instance, problem, splits) != splits)
       return false;
     all.push_back({instance, splits,
                    needs.is_simulated ? simulated_us(problem, instance, splits)
@@ -94,7 +94,7 @@ std::vector<Candidate> candidates(const MatmulProblem& problem, const MatmulSm90
     for (const std::uint32_t splits : {2u, 3u, 4u, 5u, 6u, 7u, 8u, 10u, 12u, 16u}) {
       const double rounds = std::ceil(tiles * splits / kMatmulSm90Sms) / splits;
       if (rounds > 0.9 * least_rounds || tiles_along(problem.k, config.tile_k) < 2 * splits ||
-          workspace_of(problem, splits) > needs.workspace_bytes) {
+          workspace_of(problem, needs, {.instance = i, .splits = splits}) > needs.workspace_bytes) {
         continue;
       }
       if (add(i, splits)) least_rounds = rounds;
@@ -108,7 +108,7 @@ MatmulSm90Choice choose_anew(const MatmulProblem& problem, const MatmulSm90Needs
   if (!is_split) {
     if (const std::optional<MatmulSm90Choice> tuned = tuned_matmul_choice(problem, needs)) return *tuned;
   }
-  if (!is_split && !needs.is_simulated && can_run(0, problem, needs, false)) {
+  if (!is_split && !needs.is_simulated && can_run(0, problem, needs, 1)) {
     for (const Tuned& tuned : kTuned) {
       if (tuned.m == problem.m && tuned.n == problem.n && tuned.k == problem.k) {
         return read_matmul_sm90_choice(problem, needs, tuned.config);

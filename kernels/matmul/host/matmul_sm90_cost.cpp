@@ -25,36 +25,32 @@ double norm(double p, std::initializer_list<double> terms) {
 
 // What follows from a problem and a tile.
 struct Work {
-  double tiles;   // those that clusters add at the edges included
-  double busy;    // and not
+  double tiles;  // those that clusters add at the edges included
+  double busy;   // and not
+  bool is_joined;
+  double sms;
   double rounds;  // of tiles over the SMs
   double blocks;  // along K
-  double copied;  // rows of A in a stage
-  double clears;  // of 16 bytes, by each thread
+  double copied;  // rows of A and B in a stage, at most
+  double copied_b;
   int alignment;  // of rows of K: 0 for 128 bytes, 1 for 32, 2 for less
 };
 
 Work work_of(const MatmulProblem& p, const MatmulSm90Config& c, std::uint32_t splits) {
-  const auto m = static_cast<double>(p.m);
-  const auto n = static_cast<double>(p.n);
+  const auto m = static_cast<double>(c.is_swapped ? p.n : p.m);
+  const auto n = static_cast<double>(c.is_swapped ? p.m : p.n);
   const double tile_m = c.tile_m;
   const double tile_n = c.tile_n;
   Work w{};
   w.tiles = up(m, tile_m * c.cluster_m) * c.cluster_m * up(n, tile_n * c.cluster_n) * c.cluster_n * splits;
   w.busy = up(m, tile_m) * up(n, tile_n) * splits;
-  w.rounds = std::ceil(w.tiles / kMatmulSm90Sms);
+  w.is_joined = splits > 1 && c.joins(splits);
+  w.sms = kMatmulSm90SmsOfClusters[w.is_joined ? splits : 1];
+  w.rounds = std::ceil(w.tiles / w.sms);
   w.blocks = up(up(static_cast<double>(p.k), c.tile_k), splits);
   w.copied = std::min(tile_m, up(m, 8) * 8);
+  w.copied_b = std::min(tile_n, up(n, 8) * 8);
   w.alignment = p.k % 64 == 0 ? 0 : p.k % 16 == 0 ? 1 : 2;
-  // Rows that every tile fills: see MatmulSm90Params.
-  const auto kept = [](double elems, double tile, double cluster) {
-    if (up(elems, tile * cluster) * cluster > up(elems, tile)) return 0.0;
-    return std::min(tile, up(elems - (up(elems, tile) - 1) * tile, 8) * 8);
-  };
-  const bool is_short = m < tile_m && c.cluster_m == 1;
-  const double rows =
-      (is_short ? 0 : tile_m - kept(m, tile_m, c.cluster_m)) + tile_n - kept(n, tile_n, c.cluster_n);
-  w.clears = c.stages * c.tile_k / 8.0 * rows / (c.form == MatmulForm::kSingle ? 160 : 384);
   return w;
 }
 
@@ -70,12 +66,11 @@ double formula(const MatmulProblem& p, std::uint32_t splits, const MatmulSm90Ins
   const double again = w.alignment == 0 ? 1 : w.alignment == 1 ? all.rows_off_128 : all.rows_off_32;
 
   const double memory_bytes = 2 * (m * k + n * k + m * n);
-  const double l2_bytes =
-      w.busy * w.blocks * 2 * c.tile_k * (w.copied / c.cluster_n + double(c.tile_n) / c.cluster_m);
+  const double l2_bytes = w.busy * w.blocks * 2 * c.tile_k * (w.copied / c.cluster_n + w.copied_b / c.cluster_m);
   const double math = double(c.tile_m) * c.tile_n * c.tile_k / 2048 / kCyclesPerUs;
   const double latency = all.latency_us + all.memory_latency_us * std::min(1.0, memory_bytes / l2_bytes);
   const double block =
-      norm(kFirm, {math / own.efficiency, again * 2 * c.tile_k * (w.copied + c.tile_n) / all.sm_bytes_per_us,
+      norm(kFirm, {math / own.efficiency, again * 2 * c.tile_k * (w.copied + w.copied_b) / all.sm_bytes_per_us,
                    latency / c.stages});
   const double sm = w.rounds * w.blocks * block + (c.form == MatmulForm::kPingpong ? 1 : w.rounds) * own.store_us;
   const double l2 = again * l2_bytes / all.l2_bytes_per_us;
@@ -83,28 +78,30 @@ double formula(const MatmulProblem& p, std::uint32_t splits, const MatmulSm90Ins
   const double run = norm(all.sharpness, {sm, memory_bytes / all.memory_bytes_per_us, l2,
                                           flops / all.flops_per_us + all.l2_bytes_of_power * l2}) *
                      (w.tiles > w.busy ? 1 + all.idle_cluster : 1);
-  const double added = splits == 1 ? 0 : all.add_us + 4.0 * splits * m * n / all.added_bytes_per_us;
-  const double setup = own.setup_us + all.clear_us * w.clears;
-  const double in_flight = std::max(1.0, std::floor(kMatmulSm90Sms / w.tiles));
+  const double sent = 4.0 * c.tile_m * c.tile_n * (splits - 1) / splits;
+  const double added = splits == 1   ? 0
+                       : w.is_joined ? all.join_us + sent / all.joined_bytes_per_us
+                                     : all.add_us + 4.0 * splits * m * n / all.added_bytes_per_us;
+  const double setup = own.setup_us;
+  const double in_flight = std::max(1.0, std::floor(w.sms / w.tiles));
   return norm(kFirm, {own.fixed_us + run, all.launch_us + setup, (own.fixed_us + setup + run) / in_flight}) +
          added;
 }
 
 // Where a problem lies for an instance: near ones are alike.
-using Place = std::array<float, 9>;
+using Place = std::array<float, 8>;
 
 Place place_of(const MatmulProblem& p, const MatmulSm90Config& c, std::uint32_t splits) {
   const Work w = work_of(p, c, splits);
   const double log_m = std::log2(static_cast<double>(p.m));
   const double log_n = std::log2(static_cast<double>(p.n));
   const double log_k = std::log2(static_cast<double>(p.k));
-  const double wave = std::min(w.tiles / kMatmulSm90Sms / w.rounds, 1.0);
+  const double wave = std::min(w.tiles / w.sms / w.rounds, 1.0);
   const double at[] = {0.7 * log_m,
                        0.7 * log_n,
                        0.7 * log_k,
                        std::log2(w.tiles),
                        2 * wave,
-                       2 * std::min(w.clears / 40, 2.0),
                        2.0 * w.alignment,
                        0.5 * std::min(log_m, 6.0),
                        2 * std::log2(double(splits))};
@@ -136,7 +133,7 @@ const std::vector<TimedPlace>& timed_places(std::size_t fitted) {
 // The logarithm of the time over the formula's, by the times nearby.
 double missed_nearby(const MatmulProblem& p, std::size_t fitted, std::uint32_t splits) {
   constexpr double kShrinks = 0.1;
-  constexpr float kFar = 32;  // what lies further weighs nothing
+  constexpr float kFar = 16;  // what lies further weighs nothing
   const Place at = place_of(p, kMatmulSm90InstanceCosts[fitted].config, splits);
   double sum = 0;
   double weights = kShrinks;
@@ -144,7 +141,7 @@ double missed_nearby(const MatmulProblem& p, std::size_t fitted, std::uint32_t s
     float apart = 0;
     for (std::size_t i = 0; i < at.size(); ++i) apart += (at[i] - timed.at[i]) * (at[i] - timed.at[i]);
     if (apart > kFar) continue;
-    const double weight = std::exp(-apart / 2);
+    const double weight = std::exp(-apart);
     sum += weight * timed.missed;
     weights += weight;
   }
@@ -153,8 +150,8 @@ double missed_nearby(const MatmulProblem& p, std::size_t fitted, std::uint32_t s
 
 double distance(const MatmulSm90Config& x, const MatmulSm90Config& y) {
   const auto apart = [](double one, double other) { return std::abs(std::log(one / other)); };
-  return (x.form == y.form ? 0 : 8) + apart(x.tile_m, y.tile_m) + apart(x.tile_n, y.tile_n) +
-         apart(x.tile_k, y.tile_k) / 4 + apart(x.stages, y.stages) / 8 +
+  return (x.form == y.form ? 0 : 8) + (x.is_swapped == y.is_swapped ? 0 : 1) + apart(x.tile_m, y.tile_m) +
+         apart(x.tile_n, y.tile_n) + apart(x.tile_k, y.tile_k) / 4 + apart(x.stages, y.stages) / 8 +
          (x.cluster_m == y.cluster_m && x.cluster_n == y.cluster_n ? 0 : 0.01);
 }
 

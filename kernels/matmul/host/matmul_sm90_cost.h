@@ -32,10 +32,11 @@ struct MatmulSm90Costs {
   double flops_per_us;       // at the power limit
   double l2_bytes_of_power;  // share of L2's time
   double sharpness;          // of the norm
-  double clear_us;           // to clear 16 bytes of stages in each thread, where some tile does not fill them
-  double add_us;             // to add up parts of K
+  double add_us;             // to add up parts of K, by another kernel
   double added_bytes_per_us;
-  double idle_cluster;  // share lost where CTAs of a cluster have nothing to do
+  double join_us;              // and by the clusters themselves
+  double joined_bytes_per_us;  // into one SM
+  double idle_cluster;         // share lost where CTAs of a cluster have nothing to do
 };
 
 // Of one instance.
@@ -76,5 +77,8 @@ double matmul_sm90_formula_us(const MatmulProblem& problem, std::uint32_t instan
 double matmul_sm90_us(const MatmulProblem& problem, std::uint32_t instance, std::uint32_t splits);
 
 inline constexpr double kMatmulSm90Sms = 132;
+
+// How many SMs run clusters of so many CTAs at once, as an H200 answers.
+inline constexpr double kMatmulSm90SmsOfClusters[] = {0, 132, 132, 117, 120, 110, 102, 105, 120};
 
 }  // namespace heddle

@@ -41,9 +41,10 @@ const std::string& instance_name(std::uint32_t instance) {
     std::array<std::string, kMatmulSm90InstanceCount> all;
     for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
       const MatmulSm90Config& c = kMatmulSm90Instances[i].config;
-      all[i] = fmt::format("{}x{}x{}_{}_{}x{}_{}{}{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m,
-                           c.cluster_n, name_of(c.form), c.b_major == Major::kMN ? "_kn" : "",
-                           has_fused_epilogue(kMatmulSm90Instances[i].group) ? "_fused" : "");
+      all[i] = fmt::format("{}x{}x{}_{}_{}x{}_{}{}{}{}", c.output_tile_m(), c.output_tile_n(), c.tile_k, c.stages,
+                           c.is_swapped ? c.cluster_n : c.cluster_m, c.is_swapped ? c.cluster_m : c.cluster_n,
+                           name_of(c.form), c.is_swapped ? "_swapped" : "", c.b_major == Major::kMN ? "_kn" : "",
+                           has_fused_epilogue(kMatmulSm90Instances[i]) ? "_fused" : "");
     }
     return all;
   }();
@@ -72,8 +73,8 @@ std::uint32_t instance_called(std::string_view name, const MatmulProblem& proble
   }
   std::uint32_t nearest = 0;
   for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
-    if (can_run(i, problem, needs, false) &&
-        (!can_run(nearest, problem, needs, false) ||
+    if (can_run(i, problem, needs, 1) &&
+        (!can_run(nearest, problem, needs, 1) ||
          distance(name, instance_name(i)) < distance(name, instance_name(nearest)))) {
       nearest = i;
     }
@@ -100,13 +101,22 @@ std::uint64_t partial_pitch(const MatmulProblem& p) { return static_cast<std::ui
 
 }  // namespace
 
-bool can_run(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs, bool is_split) {
+bool is_joined(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs,
+               std::uint32_t splits) {
+  const MatmulSm90Instance& of = kMatmulSm90Instances[instance];
+  return splits > 1 && of.config.joins(splits) && can_run(instance, problem, needs, 1);
+}
+
+bool can_run(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs,
+             std::uint32_t splits) {
   const MatmulSm90Instance& of = kMatmulSm90Instances[instance];
   const bool is_kn = of.config.b_major == Major::kMN;
-  // With K in parts, the epilogue and the rows' ends are another kernel's business.
-  const bool is_plain = is_split || (!needs.is_fused && !is_ragged(problem));
-  return is_kn == (problem.b_layout == OperandLayout::kMnMajor) && (is_plain || has_fused_epilogue(of.group)) &&
-         is_compiled(of, needs.is_simulated);
+  if (is_kn != (problem.b_layout == OperandLayout::kMnMajor) || !is_compiled(of, needs.is_simulated))
+    return false;
+  // Where another kernel adds parts of K up, the epilogue and the rows' ends are its business. Transposed tiles
+  // are stored in boxes of more rows than a part has behind its end.
+  if (splits > 1) return is_joined(instance, problem, needs, splits) || !of.config.is_swapped;
+  return has_fused_epilogue(of) || (!needs.is_fused && !is_ragged(problem));
 }
 
 std::uint32_t possible_splits(std::uint32_t instance, const MatmulProblem& problem, std::uint32_t wanted) {
@@ -114,8 +124,10 @@ std::uint32_t possible_splits(std::uint32_t instance, const MatmulProblem& probl
   return tiles_along(k_blocks, tiles_along(k_blocks, std::min(wanted, k_blocks)));
 }
 
-std::uint64_t workspace_of(const MatmulProblem& problem, std::uint32_t splits) {
-  return splits == 1 ? 0 : splits * partial_rows(problem) * partial_pitch(problem) * sizeof(float);
+std::uint64_t workspace_of(const MatmulProblem& problem, const MatmulSm90Needs& needs,
+                           const MatmulSm90Choice& choice) {
+  if (choice.splits == 1 || is_joined(choice.instance, problem, needs, choice.splits)) return 0;
+  return choice.splits * partial_rows(problem) * partial_pitch(problem) * sizeof(float);
 }
 
 std::string name_of(const MatmulSm90Choice& choice) {
@@ -143,12 +155,14 @@ MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const Mat
             fmt::format("the parts of K '{}' of a configuration; '/4' is an example", named.substr(slash)));
   }
   const MatmulSm90Instance& instance = kMatmulSm90Instances[choice.instance];
-  require(can_run(choice.instance, problem, needs, choice.splits > 1),
+  require(can_run(choice.instance, problem, needs, choice.splits),
           fmt::format("configuration '{}' cannot run this problem: {}", name,
                       (instance.config.b_major == Major::kMN) != (problem.b_layout == OperandLayout::kMnMajor)
                           ? "it has the other layout of B"
                       : !is_compiled(instance, needs.is_simulated)
                           ? (needs.is_simulated ? "it is for GPUs only" : "it is for the simulated SM only")
+                      : choice.splits > 1 && instance.config.is_swapped
+                          ? "it has no room to add so many parts of K up"
                       : needs.is_fused ? "it stores the sums as they are"
                                        : "its rows of the output end on multiples of 16 bytes"));
   const std::uint32_t possible = possible_splits(choice.instance, problem, choice.splits);
@@ -162,7 +176,8 @@ MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const Mat
 std::vector<std::string> matmul_sm90_configs(const MatmulProblem& problem, bool is_fused, bool is_simulated) {
   std::vector<std::string> names;
   for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
-    if (can_run(i, problem, {.is_fused = is_fused, .is_simulated = is_simulated}, problem.splits > 1)) {
+    if (can_run(i, problem, {.is_fused = is_fused, .is_simulated = is_simulated},
+                static_cast<std::uint32_t>(problem.splits))) {
       names.push_back(instance_name(i));
     }
   }
@@ -178,17 +193,18 @@ std::string matmul_sm90_choice(const MatmulProblem& problem, bool is_fused, bool
 
 MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated,
                                 std::uint64_t workspace_bytes, std::string_view gpu) {
-  MatmulSm90Plan plan{check_matmul(problem, tensors, kRules), {}, 0, 0, 0};
+  MatmulSm90Plan plan{check_matmul(problem, tensors, kRules), {}, false, 0, 0, 0};
   if (plan.out_bytes == 0) return plan;
   const MatmulSm90Needs needs{
       .is_fused = plan.is_fused, .is_simulated = is_simulated, .workspace_bytes = workspace_bytes, .gpu = gpu};
   plan.choice = problem.config.empty() ? choose_matmul_sm90(problem, needs)
                                        : read_matmul_sm90_choice(problem, needs, problem.config);
-  if (plan.choice.splits == 1) return plan;
+  plan.is_joined = is_joined(plan.choice.instance, problem, needs, plan.choice.splits);
+  if (plan.stored_parts() == 1) return plan;
   plan.is_ragged = false;
   plan.partial_rows = static_cast<std::uint32_t>(partial_rows(problem));
   plan.partial_pitch = partial_pitch(problem);
-  plan.partial_bytes = workspace_of(problem, plan.choice.splits);
+  plan.partial_bytes = workspace_of(problem, needs, plan.choice);
   require(plan.partial_bytes <= kMaxTensorBytes,
           fmt::format("K in {} parts takes a workspace of {} bytes; at most {}", plan.choice.splits,
                       plan.partial_bytes, kMaxTensorBytes));

@@ -24,9 +24,13 @@ struct MatmulSm90Choice {
 
 struct MatmulSm90Plan : MatmulExtents {
   MatmulSm90Choice choice;
+  bool is_joined = false;          // clusters add the parts of K up, and nothing of them is stored
   std::uint32_t partial_rows = 0;  // of each part of K in the workspace
   std::uint64_t partial_pitch = 0;
   std::uint64_t partial_bytes = 0;
+
+  // Parts of K that another kernel adds up.
+  std::uint32_t stored_parts() const { return is_joined ? 1 : choice.splits; }
 };
 
 // What a choice must allow for.
@@ -56,14 +60,19 @@ std::string name_of(const MatmulSm90Choice& choice);
 MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs,
                                          std::string_view name);
 
-// Whether the instance can run the problem, as a whole or with K in parts.
-bool can_run(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs, bool is_split);
+// Whether the instance can run the problem with K in so many parts, and whether clusters then add them up.
+// Otherwise another kernel does, which takes a workspace.
+bool can_run(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs,
+             std::uint32_t splits);
+bool is_joined(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs,
+               std::uint32_t splits);
 
 // How many parts of equal length K has, if none may be empty: at most `wanted`.
 std::uint32_t possible_splits(std::uint32_t instance, const MatmulProblem& problem, std::uint32_t wanted);
 
-// Bytes of partial sums.
-std::uint64_t workspace_of(const MatmulProblem& problem, std::uint32_t splits);
+// Bytes of partial sums that another kernel adds up.
+std::uint64_t workspace_of(const MatmulProblem& problem, const MatmulSm90Needs& needs,
+                           const MatmulSm90Choice& choice);
 
 // The order of tiles that moves least between L2 and memory, by what an H200 showed.
 void choose_order(const MatmulProblem& problem, MatmulSm90Choice& choice);

@@ -168,7 +168,7 @@ std::optional<MatmulSm90Choice> tuned_matmul_choice(const MatmulProblem& problem
   for (auto tuned = library().lines.rbegin(); tuned != library().lines.rend(); ++tuned) {
     if (tuned->gpu != needs.gpu || !is_same(tuned->problem, problem)) continue;
     const MatmulSm90Choice choice = read_matmul_sm90_choice(problem, needs, tuned->problem.config);
-    if (workspace_of(problem, choice.splits) <= needs.workspace_bytes) return choice;
+    if (workspace_of(problem, needs, choice) <= needs.workspace_bytes) return choice;
   }
   return std::nullopt;
 }

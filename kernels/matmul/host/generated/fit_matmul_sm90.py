@@ -3,7 +3,7 @@
 """Fits the cost model of the Hopper matmul to times of an H200, and writes its constants as a header.
 
     bench/matmul_shapes.py tuning 1000 > tuning.txt
-    matmul_bench --sweep --shapes tuning.txt --seconds 340 --json sweep.json
+    matmul_bench --sweep --by-model --shapes tuning.txt --seconds 110 --json sweep.json
     gzip -9 -n sweep.json
     kernels/matmul/host/generated/fit_matmul_sm90.py sweep.json.gz kernels/matmul/host/generated/matmul_sm90_model.h
 
@@ -21,7 +21,6 @@ import sys
 import numpy as np
 from scipy.optimize import least_squares
 
-SMS = 132.0
 CYCLES_PER_US = 1980.0
 # Times that are this much over the shape's best count a third as much as the best one's.
 NEAR = 0.12
@@ -38,9 +37,10 @@ GLOBALS = {  # first guess and bounds
     "flops_per_us": (950e6, 500e6, 1100e6),
     "l2_bytes_of_power": (0.02, 0.0, 1.0),
     "sharpness": (5.0, 1.5, 30.0),
-    "clear_us": (0.01, 0.0, 0.2),
     "add_us": (2.0, 0.0, 8.0),
     "added_bytes_per_us": (4e6, 1e6, 2e7),
+    "join_us": (0.8, 0.0, 4.0),
+    "joined_bytes_per_us": (1e5, 1e4, 1e6),
     "idle_cluster": (0.02, 0.0, 0.3),
 }
 PER_INSTANCE = {  # first guess, bounds, and how far an instance may be from the others of its form
@@ -49,12 +49,26 @@ PER_INSTANCE = {  # first guess, bounds, and how far an instance may be from the
     "fixed_us": (2.0, 0.3, 9.0, 0.3),
     "setup_us": (1.0, 0.0, 9.0, 0.3),
 }
-INSTANCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "matmul_sm90_instances.h")
-NAME = re.compile(r"(\d+)x(\d+)x(\d+)_(\d+)_(\d+)x(\d+)_(coop|pingpong|single)@([mn])(\d+)(?:/(\d+))?$")
+INSTANCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "device", "matmul_sm90_instances.h")
+NAME = re.compile(r"(\d+)x(\d+)x(\d+)_(\d+)_(\d+)x(\d+)_(coop|pingpong|single)(_swapped)?@([mn])(\d+)(?:/(\d+))?$")
+# How many SMs run clusters of so many CTAs at once.
+SMS_OF_CLUSTERS = np.array([0, 132, 132, 117, 120, 110, 102, 105, 120.0])
 
 
 def ceil(x, y):
     return np.ceil(x / y)
+
+
+FORMS = ("coop", "pingpong", "single")
+
+
+def joins(tm, tn, tk, stages, cluster, form, splits):
+    """MatmulSm90Config::joins."""
+    is_coop = form == FORMS.index("coop")
+    shares = np.where(is_coop, tm / 2, tm) / 64 * ceil(tn, 64)
+    received = ceil(shares, splits) * (splits - 1)
+    return (splits > 1) & (splits <= 8) & (cluster == 1) & (
+        received * np.where(is_coop, 256, 128) * 128 <= stages * (tm + tn) * tk * 2)
 
 
 class Data:
@@ -64,36 +78,40 @@ class Data:
         rows, times, of_shape, of_instance = [], [], [], []
         for index, shape in enumerate(shapes):
             for name, us in shape["configs"].items():
-                tm, tn, tk, stages, cm, cn, _, _, _, splits = NAME.match(name).groups()
-                rows.append([shape["m"], shape["n"], shape["k"], tm, tn, tk, stages, cm, cn, splits or 1])
+                tm, tn, tk, stages, cm, cn, form, is_swapped, _, _, splits = NAME.match(name).groups()
+                m, n = shape["m"], shape["n"]
+                if is_swapped:  # as the kernel has them
+                    m, n, tm, tn, cm, cn = n, m, tn, tm, cn, cm
+                rows.append([m, n, shape["k"], tm, tn, tk, stages, cm, cn, splits or 1, FORMS.index(form)])
                 times.append(us)
                 of_shape.append(index)
                 of_instance.append(instances.index(name.split("@")[0]))
         self.us = np.array(times)
         self.of_shape = np.array(of_shape)
+        self.problem_m = np.array([shapes[i]["m"] for i in of_shape], dtype=float)
+        self.problem_n = np.array([shapes[i]["n"] for i in of_shape], dtype=float)
         self.of_instance = np.array(of_instance)
         self.is_pingpong = np.array(["pingpong" in name for name in instances])[self.of_instance]
-        m, n, k, tm, tn, tk, stages, cm, cn, splits = np.array(rows, dtype=float).T
+        m, n, k, tm, tn, tk, stages, cm, cn, splits, form = np.array(rows, dtype=float).T
         self.m, self.n, self.k, self.splits, self.stages = m, n, k, splits, stages
         tiles = ceil(m, tm * cm) * cm * ceil(n, tn * cn) * cn * splits
         busy = ceil(m, tm) * ceil(n, tn) * splits
         blocks = ceil(ceil(k, tk), splits)
         copied = np.minimum(tm, ceil(m, 8) * 8)
+        copied_b = np.minimum(tn, ceil(n, 8) * 8)
+        self.is_joined = joins(tm, tn, tk, stages, cm * cn, form, splits)
+        self.sms = SMS_OF_CLUSTERS[np.where(self.is_joined, splits, 1).astype(int)]
+        self.sent = 4 * tm * tn * (splits - 1) / splits
         self.tiles = tiles
-        self.rounds = np.ceil(tiles / SMS)
-        self.in_flight = np.maximum(1, np.floor(SMS / tiles))
+        self.rounds = np.ceil(tiles / self.sms)
+        self.in_flight = np.maximum(1, np.floor(self.sms / tiles))
         self.blocks = blocks
         self.math_us = tm * tn * tk / 2048 / CYCLES_PER_US
-        self.stage_bytes = 2 * tk * (copied + tn)
-        self.l2_bytes = busy * blocks * 2 * tk * (copied / cn + tn / cm)
+        self.stage_bytes = 2 * tk * (copied + copied_b)
+        self.l2_bytes = busy * blocks * 2 * tk * (copied / cn + copied_b / cm)
         self.flops = 2 * busy * blocks * tm * tn * tk
         self.memory_bytes = 2 * (m * k + n * k + m * n)
         self.alignment = np.where(k % 64 == 0, 0, np.where(k % 16 == 0, 1, 2))
-        a_kept = np.where(ceil(m, tm * cm) * cm > ceil(m, tm), 0, np.minimum(tm, ceil(m - (ceil(m, tm) - 1) * tm, 8) * 8))
-        b_kept = np.where(ceil(n, tn * cn) * cn > ceil(n, tn), 0, np.minimum(tn, ceil(n - (ceil(n, tn) - 1) * tn, 8) * 8))
-        is_short = (m < tm) & (cm == 1)
-        threads = np.array([160 if "single" in name else 384 for name in instances])[self.of_instance]
-        self.clears = stages * tk / 8 * (np.where(is_short, 0, tm - a_kept) + tn - b_kept) / threads
         self.has_idle = tiles > busy
         best = np.full(len(shapes), np.inf)
         np.minimum.at(best, self.of_shape, self.us)
@@ -127,17 +145,18 @@ def predict(d, v):
     power = d.flops / v["flops_per_us"] + v["l2_bytes_of_power"] * l2
     run = norm(v["sharpness"], sm, memory, l2, power)
     run = run * (1 + v["idle_cluster"] * d.has_idle)
-    added = np.where(d.splits > 1, v["add_us"] + 4 * d.splits * d.m * d.n / v["added_bytes_per_us"], 0)
-    setup = v["setup_us"][i] + v["clear_us"] * d.clears
+    added = np.where(d.is_joined, v["join_us"] + d.sent / v["joined_bytes_per_us"],
+                     np.where(d.splits > 1, v["add_us"] + 4 * d.splits * d.m * d.n / v["added_bytes_per_us"], 0))
+    setup = v["setup_us"][i]
     whole = v["fixed_us"][i] + setup + run
     return norm(8, v["fixed_us"][i] + run, v["launch_us"] + setup, whole / d.in_flight) + added
 
 
 def form_of(name):
-    return re.search("coop|pingpong|single", name).group()
+    return re.search("(coop|pingpong|single)(_swapped)?", name).group()
 
 
-def fit(d, instances, rounds=40):
+def fit(d, instances, rounds=25):
     first, low, high = [list(column) for column in zip(*GLOBALS.values())]
     for guess, least, most, _ in PER_INSTANCE.values():
         first += [guess] * len(instances)
@@ -147,17 +166,41 @@ def fit(d, instances, rounds=40):
     weight = np.sqrt(np.exp(-(d.over - 1) / NEAR) + 0.01)
     forms = np.array([form_of(name) for name in instances])
 
-    def residuals(x):
-        v = unpack(first * x, instances)
-        parts = [weight * np.log(predict(d, v) / d.us)]
-        for name, (_, _, _, spread) in PER_INSTANCE.items():
-            for form in sorted(set(forms)):
-                values = v[name][forms == form]
-                parts.append((values - values.mean()) / spread * 0.3)
-        return np.concatenate(parts)
+    def misses(x):
+        return weight * np.log(predict(d, unpack(first * x, instances)) / d.us)
 
-    found = least_squares(residuals, np.ones_like(first), bounds=(np.minimum(low / first, 0.999), high / first), max_nfev=rounds,
-                          loss="soft_l1", f_scale=0.1)
+    # How far instances are from the others of their form: linear in x.
+    apart, at = [], len(GLOBALS)
+    for _, _, _, spread in PER_INSTANCE.values():
+        for form in sorted(set(forms)):
+            of = np.nonzero(forms == form)[0]
+            for i in of:
+                row = np.zeros(len(first))
+                row[at + of] = -1 / len(of)
+                row[at + i] += 1
+                apart.append(row * first / spread * 0.3)
+        at += len(instances)
+    apart = np.array(apart)
+
+    def residuals(x):
+        return np.concatenate([misses(x), apart @ x])
+
+    # An instance's own constants show in its own times only: one step for all instances.
+    def slopes(x):
+        step, now = 1e-6, misses(x)
+        jacobian = np.zeros((len(now), len(x)))
+        for i in range(len(GLOBALS)):
+            moved = x.copy()
+            moved[i] += step
+            jacobian[:, i] = (misses(moved) - now) / step
+        for at in range(len(GLOBALS), len(x), len(instances)):
+            moved = x.copy()
+            moved[at:at + len(instances)] += step
+            jacobian[np.arange(len(now)), at + d.of_instance] = (misses(moved) - now) / step
+        return np.vstack([jacobian, apart])
+
+    found = least_squares(residuals, np.ones_like(first), slopes, bounds=(np.minimum(low / first, 0.999), high / first),
+                          max_nfev=rounds, loss="soft_l1", f_scale=0.1)
     return first * found.x
 
 
@@ -175,16 +218,16 @@ def summary(regret):
 
 
 # How far apart two problems are for one instance: how much each coordinate of place() counts.
-SCALES = (0.7, 0.7, 0.7, 1, 2, 2, 2, 0.5, 2)
+SCALES = (0.7, 0.7, 0.7, 1, 2, 2, 0.5, 2)
 SHRINKS = 0.1  # a correction by few and distant times is small
 UNIT = 256  # of a logarithm
 
 
 def place(d):
-    log_m = np.log2(d.m)
-    wave = np.minimum(d.tiles / SMS / d.rounds, 1)
-    return np.stack([log_m, np.log2(d.n), np.log2(d.k), np.log2(d.tiles), wave, np.minimum(d.clears / 40, 2), d.alignment,
-                     np.minimum(log_m, 6), np.log2(d.splits)], 1) * np.array(SCALES)
+    log_m = np.log2(d.problem_m)
+    wave = np.minimum(d.tiles / d.sms / d.rounds, 1)
+    return np.stack([log_m, np.log2(d.problem_n), np.log2(d.k), np.log2(d.tiles), wave, d.alignment, np.minimum(log_m, 6),
+                     np.log2(d.splits)], 1) * np.array(SCALES)
 
 
 def near_the_best(d, predicted):
@@ -205,7 +248,7 @@ def corrected(d, predicted, is_kept, may_see):
         of = np.nonzero(d.of_instance == instance)[0]
         by = of[is_kept[of]]
         apart = ((places[of][:, None] - places[by][None]) ** 2).sum(-1)
-        weight = np.exp(-apart / 2) * may_see(d.of_shape[of][:, None], d.of_shape[by][None])
+        weight = np.exp(-apart) * may_see(d.of_shape[of][:, None], d.of_shape[by][None])
         out[of] = predicted[of] * np.exp(weight @ errors[by] / (weight.sum(1) + SHRINKS))
     return out
 
@@ -240,8 +283,10 @@ def instances_in(header):
     """The names of those with B as [N, K] and a plain epilogue."""
     forms = {"kCooperative": "coop", "kPingpong": "pingpong", "kSingle": "single"}
     found = re.findall(r"HEDDLE_MATMUL\((\d+), (\d+), (\d+), (\d+), (\d+), (\d+), (k\w+)([^)]*)\), MatmulGroup::(\w+)", header)
+    swapped = re.findall(r"HEDDLE_SWAPPED\((\d+), (\d+), (\d+), (\d+), (k\w+)[^)]*\), MatmulGroup::kSwapped", header)
     return {f"{m}x{n}x{k}_{s}_{cm}x{cn}_{forms[form]}"
-            for m, n, k, s, cm, cn, form, more, group in found if "kMN" not in more and group in ("kLarge", "kSmall")}
+            for m, n, k, s, cm, cn, form, more, group in found if "kMN" not in more and group in ("kLarge", "kSmall")
+            } | {f"{n}x{m}x{k}_{s}_1x1_{forms[form]}_swapped" for m, n, k, s, form in swapped}
 
 
 def write(path, report, x, instances, data, errors, is_kept, final):
@@ -256,9 +301,13 @@ def write(path, report, x, instances, data, errors, is_kept, final):
     lines += ["};", "", "inline constexpr MatmulSm90InstanceCosts kMatmulSm90InstanceCosts[] = {"]
     for i, name in enumerate(instances):
         values = ", ".join(f".{key} = {v[key][i]:.4g}" for key in PER_INSTANCE)
-        tile = ", ".join(re.findall(r"\d+", name))
-        form = {"coop": "Cooperative", "pingpong": "Pingpong", "single": "Single"}[form_of(name)]
-        lines.append(f"    {{.config = {{{tile}, MatmulForm::k{form}}}, {values}}},")
+        tile = re.findall(r"\d+", name)
+        more = ""
+        if name.endswith("_swapped"):
+            tile = [tile[i] for i in (1, 0, 2, 3, 5, 4)]
+            more = ", Major::kK, true"
+        form = {"coop": "Cooperative", "pingpong": "Pingpong", "single": "Single"}[form_of(name).split("_")[0]]
+        lines.append(f"    {{.config = {{{', '.join(tile)}, MatmulForm::k{form}{more}}}, {values}}},")
     lines += ["};", "", "inline constexpr MatmulSm90TimedShape kMatmulSm90TimedShapes[] = {"]
     lines += rows([f"{{{s['m']}, {s['n']}, {s['k']}}}" for s in shapes])
     lines += ["};", "", "// Instance, shape, parts of K, and what the formula missed.",
