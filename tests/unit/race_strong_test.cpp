@@ -11,7 +11,8 @@
 namespace heddle::test {
 namespace {
 
-const char* const kShared = ".shared .align 16 .b32 flag; .shared .align 16 .b32 data[64];";
+const char* const kShared =
+    ".shared .align 16 .b32 flag; .shared .align 16 .b32 data[64]; .shared .align 8 .b64 bar;";
 const std::vector<const char*> kSchedules = {"rr", "1", "2", "3", "4", "5", "6", "7"};
 
 struct Case {
@@ -74,6 +75,16 @@ const std::string kFlag =
     "READER: @%p4 bra END;\n"
     "SPIN: ld.relaxed.cta.shared.u32 %r3, [flag]; setp.eq.u32 %p5, %r3, 0; @%p5 bra SPIN;\n"
     "fence.acq_rel.cta ; ld.shared.u32 %r4, [data]; st.global.u32 [%rd1], %r4;\n"
+    "END:";
+
+// Two warps and a barrier, which the reader first asks without acquiring.
+const std::string kPeek =
+    "@!%p1 mbarrier.init.shared.b64 [bar], 1; bar.sync 0; @%p2 bra READER; @%p1 bra END;\n"
+    "st.shared.u32 [data], 7; mbarrier.arrive.shared.b64 _, [bar]; bra END;\n"
+    "READER: @%p4 bra END;\n"
+    "PEEK: mbarrier.test_wait.parity.relaxed.cta.shared::cta.b64 %p5, [bar], 0; @!%p5 bra PEEK;\n"
+    "WAIT: mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 %p5, [bar], 0; @!%p5 bra WAIT;\n"
+    "ld.shared.u32 %r4, [data]; st.global.u32 [%rd1], %r4;\n"
     "END:";
 
 // Two blocks: block 0 hands data over to block 1 through a flag in global memory; all threads write and read.
@@ -161,6 +172,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"a flag that is read weakly", replace(kFlag, "ld.relaxed.cta", "ld"), "race", kTwoWarps},
         Case{"a flag that is set weakly",
              replace(kFlag, "st.relaxed.cta.shared.u32 [flag], 1", "st.shared.u32 [flag], 1"), "race", kTwoWarps},
+        Case{"a barrier, asked before it is waited for", kPeek, "", kTwoWarps},
+        Case{"a barrier, asked and not waited for", replace(kPeek, "acquire.cta", "relaxed.cta"), "race",
+             kTwoWarps},
         Case{"two blocks", kBlocks, "", kTwoBlocks},
         Case{"two blocks of a cluster, and the scope of the GPU",
              kBlocks,

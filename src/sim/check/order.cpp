@@ -304,6 +304,7 @@ void Order::init(const Event& event) {
 
 // What the clock says of copies that have landed and of operations that tensor cores have completed.
 void Order::give_engines(const ClusterOrder& cluster, const Clock& known, Gather& gather) {
+  has_told_engines_apart_ = true;
   for (const Component engine : cluster.engines) {
     if (const Epoch epoch = known[engine]; epoch != 0) gather.add(engine, epoch);
   }
@@ -374,7 +375,7 @@ void Order::pass(const Event& event) {
     acquire(to, meeting_.finish(pool_));
   } else if (event.scope != EventScope::kCta) {
     acquire(to, barrier.passed_all);
-  } else if (to.known[barrier.time->component] < barrier.time->reached) {
+  } else if (has_told_engines_apart_ || to.known[barrier.time->component] < barrier.time->reached) {
     acquire(to, barrier.passed_own);
   }
 }

@@ -377,6 +377,9 @@ class Order {
   std::unordered_map<std::uint64_t, std::vector<Departed>> departed_;  // by cluster, by warp
   std::vector<CtaOrder*> ctas_;                                        // by linear index
   std::deque<BarrierOrder> barriers_;
+  // Somebody was told what engines have done, and not what threads have: from then on, knowing that a barrier has
+  // ended a phase is not knowing what was released to it.
+  bool has_told_engines_apart_ = false;
   std::deque<IssuedCopy> copies_;
   std::deque<IssuedMma> mmas_;
   std::deque<std::uint64_t> done_tcgen05_;  // operations whose clocks are still kept
