@@ -6,14 +6,14 @@
 namespace heddle::test {
 namespace {
 
-// Three warpgroups; the first gives back, the others take.
+// The first warpgroup gives back, the others take.
 sim::Report run(const std::string& directives, const std::string& dec, const std::string& inc,
-                const char* schedule) {
+                const char* schedule, std::uint32_t threads = 384) {
   std::string text = ptx_module("mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 127; @%p1 bra TAKE;\n" + dec +
                                 "ret;\nTAKE: setmaxnreg.inc.sync.aligned.u32 " + inc + ";\nret;");
   text.insert(text.find("\n{\n"), "\n" + directives);
   std::vector<std::uint32_t> out(4, 0);
-  return run_ptx(text, out, {0}, {.threads = 384, .schedule = sim::Schedule::parse(schedule)});
+  return run_ptx(text, out, {0}, {.threads = threads, .schedule = sim::Schedule::parse(schedule)});
 }
 
 const char* const kDec = "setmaxnreg.dec.sync.aligned.u32 40;\n";
@@ -31,6 +31,18 @@ TEST(PtxRegisters, ThePoolFollowsFromTheDirectives) {
     }
     // Nobody knows how many there are.
     EXPECT_TRUE(run(".maxntid 384", kDec, "240", schedule).ok());
+  }
+}
+
+// 256 threads with an SM to themselves may have 255 each: an increase to less than that takes from nobody.
+TEST(PtxRegisters, AnEntryBeginsWithNoMoreThanItEverAsksFor) {
+  for (const char* schedule : {"rr", "1", "2", "3"}) {
+    for (const char* directives : {".maxntid 256\n.minnctapersm 1", ".maxnreg 255"}) {
+      const sim::Report report = run(directives, kDec, "232", schedule, 256);
+      EXPECT_TRUE(report.ok()) << directives << report.text();
+    }
+    // Nothing is free for those who take, since nobody gives back.
+    EXPECT_TRUE(run(".maxnreg 128", "", "136", schedule, 256).has("register_budget"));
   }
 }
 

@@ -24,14 +24,22 @@ LaunchShape shape_of(const PtxLaunch& launch, std::uint32_t threads) {
   return {.grid = launch.grid, .cluster = launch.cluster, .threads = threads};
 }
 
-// Registers of each thread at the start. The assembler knows them, which setmaxnreg needs, from .maxnreg or from
-// the launch bounds, and gives a kernel that changes them all that fit.
-std::uint32_t registers_of(const PtxLaunch& launch, const FunctionText& entry) {
-  if (launch.registers != 0 || entry.max_registers != 0) return std::max(launch.registers, entry.max_registers);
+// What the directives of an entry allow each thread to have, or 0 where they do not say.
+std::uint32_t allowed_registers(const FunctionText& entry) {
+  if (entry.max_registers != 0) return entry.max_registers;
   const isa::Dim3 required = entry.required_threads;
   const std::uint32_t threads = std::max(entry.max_threads, required.x * required.y * required.z);
   if (threads == 0 || entry.min_ctas == 0) return 0;
   return isa::entry_registers((threads + 31) / 32 * 32 * entry.min_ctas);
+}
+
+// Registers of each thread at the start, which setmaxnreg needs. The assembler gives a kernel that changes them
+// all that it may have, but no more than the largest setmaxnreg.inc asks for (ptxas 13.0: 256 threads that are
+// allowed 255, one of whose warpgroups asks for 232, begin with 232).
+std::uint32_t registers_of(const PtxLaunch& launch, const Function& entry) {
+  if (launch.registers != 0) return launch.registers;
+  const std::uint32_t allowed = allowed_registers(*entry.text);
+  return entry.most_registers == 0 ? allowed : std::min(allowed, entry.most_registers);
 }
 
 // Who goes first in a warp that has diverged: those deepest in calls, then those furthest behind.
@@ -43,7 +51,7 @@ std::uint64_t place_of(const Frame& frame, std::uint32_t pc) {
 
 Interpreter::Interpreter(const LaunchOptions& options, const PtxLaunch& launch, const Program& program,
                          std::uint32_t threads, std::size_t shared_bytes, const std::byte* params)
-    : Run(options, shape_of(launch, threads), threads, shared_bytes, registers_of(launch, *program.entry->text)),
+    : Run(options, shape_of(launch, threads), threads, shared_bytes, registers_of(launch, *program.entry)),
       launch_(launch),
       program_(program),
       params_(params),

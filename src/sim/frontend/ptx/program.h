@@ -135,7 +135,8 @@ struct Function {
   std::vector<std::uint32_t> module_variables;  // that it names
   std::vector<std::uint32_t> shared_variables;  // of its own
   std::vector<std::uint32_t> callees;
-  std::size_t branch_labels = 0;  // of all its uses of .branchtargets
+  std::uint32_t most_registers = 0;  // that one of its setmaxnreg.inc asks for
+  std::size_t branch_labels = 0;     // of all its uses of .branchtargets
   bool calls_indirectly = false;
   std::string unsupported;  // why it cannot run: the first instruction that is not there. Empty if it can
 };

@@ -471,7 +471,12 @@ void add_warp_forms(FormTable& table) {
   table.add("setmaxnreg{.inc,.dec}.sync.aligned.u32", [](Build& b) {
     b.want(1);
     b.out().value = b.constant(0);
-    b.out().flags = b.mod(0) == ".inc" ? 1 : 0;
+    const bool increases = b.mod(0) == ".inc";
+    b.out().flags = increases ? 1 : 0;
+    if (increases) {
+      std::uint32_t& most = b.function().most_registers;
+      most = std::max(most, static_cast<std::uint32_t>(b.out().value));
+    }
     b.machine(setmaxnreg);
   });
 }
