@@ -92,17 +92,19 @@ HEDDLE_DEVICE void tcgen05_mma_block_scale(const TmemTensor<float, shape>& d, co
   using namespace detail::instruction_bits;
   static_assert(A::k == B::k, "the operands differ in K: give both the same");
   constexpr std::uint32_t step = 32 / sizeof(typename A::value_type);
+  // Copies: nvcc has no address for a static member in device code.
+  constexpr auto shape_of_a = ScalesOfA::shape;
+  constexpr auto shape_of_b = ScalesOfB::shape;
   HEDDLE_UNROLL
   for (std::uint32_t k = 0; k < A::k; k += step) {
     const std::uint32_t i = k / step;
     // Which byte of a column holds the first scale is part of the instruction; it is 0 before.
-    const auto ids = static_cast<std::uint32_t>(SfaIdField::put(ScalesOfA::shape.id_of(i, scales_per_mma)) |
-                                                SfbIdField::put(ScalesOfB::shape.id_of(i, scales_per_mma)));
+    const auto ids = static_cast<std::uint32_t>(SfaIdField::put(shape_of_a.id_of(i, scales_per_mma)) |
+                                                SfbIdField::put(shape_of_b.id_of(i, scales_per_mma)));
     isa::tcgen05_mma_block_scale<kind, shape.cta_group, scales_per_mma>(
         d.address().bits(), a.tcgen05_descriptor(k), b.tcgen05_descriptor(k), instruction | ids,
-        a_scales.address().plus_cols(ScalesOfA::shape.col_of(i, scales_per_mma)).bits(),
-        b_scales.address().plus_cols(ScalesOfB::shape.col_of(i, scales_per_mma)).bits(), accumulate || k != 0,
-        site);
+        a_scales.address().plus_cols(shape_of_a.col_of(i, scales_per_mma)).bits(),
+        b_scales.address().plus_cols(shape_of_b.col_of(i, scales_per_mma)).bits(), accumulate || k != 0, site);
   }
 }
 
