@@ -42,7 +42,9 @@ PROGRAMS = [
     ("CUTLASS 54", "sm90", "{cutlass}/54 --m=256 --n=256 --k=128 --iterations=0"),
     ("CUTLASS 70, fp16", "sm100", "{cutlass}/70fp16 --m=512 --n=512 --k=128 --iterations=0"),
     ("CUTLASS 72a", "sm100", "{cutlass}/72a --m=512 --n=512 --k=256 --iterations=0"),
-    ("CuTe tutorial wgmma_tma_sm90", "sm90", "{cutlass}/wgmma_tma 256 256 128"),
+    ("CuTe tutorial wgmma_tma_sm90", "sm90", "{cutlass}/wgmma_tma 256 256 256"),
+    # Two tiles along K where its ring has three stages: it loads a third that nobody waits for.
+    ("CuTe tutorial wgmma_tma_sm90, K of 128", "sm90", "{cutlass}/wgmma_tma 256 256 128"),
     ("CuTe tutorial Blackwell 05", "sm100", "{cutlass}/c05"),
 ]
 
