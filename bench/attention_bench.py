@@ -13,11 +13,12 @@ import ctypes
 import math
 import random
 import sys
-import time
 
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from bursts import graph_of, measure
 
 TOKENS = 16384
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
@@ -208,34 +209,6 @@ def errors_of_rows(attention, count):
             expected, _ = reference(*one, is_causal)
             worst = max(worst, (o[rows].transpose(0, 1).double() - expected[0]).abs().max().item())
     print(f"batches in rows, bfloat16, {count} shapes: largest error of o {worst:.5f}", flush=True)
-
-
-def graph_of(work, count):
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        work(0)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for i in range(count):
-            work(i)
-    return graph
-
-
-def measure(graphs, count, rounds):
-    times = {name: [] for name in graphs}
-    for _ in range(rounds):
-        names = list(graphs)
-        random.shuffle(names)
-        for name in names:
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            graphs[name].replay()
-            end.record()
-            torch.cuda.synchronize()
-            times[name].append(begin.elapsed_time(end) / count)
-            time.sleep(0.012)
-    return {name: sorted(values)[len(values) // 2] for name, values in times.items()}
 
 
 def point(attention, length, rounds, heads, head_dim, key_heads=None, value_dim=None, **options):

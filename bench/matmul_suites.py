@@ -14,9 +14,10 @@ import ctypes
 import math
 import random
 import sys
-import time
 
 import torch
+
+from bursts import graph_of, measure
 
 MOE = {
     "8 x 1024": ([1024] * 8, 14336, 4096),
@@ -81,34 +82,6 @@ def worst_error(out, a, b, rows, places=None):
             largest = max(largest, wanted.abs().max().item())
         first += count
     return worst / max(largest, 1e-30)
-
-
-def graph_of(work, count):
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        work(0)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for i in range(count):
-            work(i)
-    return graph
-
-
-def measure(graphs, count, rounds):
-    times = {name: [] for name in graphs}
-    for _ in range(rounds):
-        names = list(graphs)
-        random.shuffle(names)
-        for name in names:
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            graphs[name].replay()
-            end.record()
-            torch.cuda.synchronize()
-            times[name].append(begin.elapsed_time(end) / count)
-            time.sleep(0.012)
-    return {name: sorted(values)[len(values) // 2] for name, values in times.items()}
 
 
 def compare(kernels, count, rounds, flops):

@@ -52,6 +52,7 @@ constexpr ClusterConfig kCluster{};
 struct Attention {
   using Queries = QTiles::Tile;
   using Keys = KvTiles::Tile;
+  using Values = KvTiles::Tile;
   struct Params {
     isa::TensorMap q;
     isa::TensorMap k;
