@@ -40,6 +40,8 @@ def is_late(kind, snippet):
 def write_source(path, kind, snippets, is_misuse):
     lines = ["#define MISUSE"] if is_misuse else []
     lines += ["#define MANY_SNIPPETS", '#include "tile_snippet.h"']
+    # What a snippet includes must not be read inside its namespace; here it is read before.
+    lines += sorted({line for snippet in snippets for line in re.findall(r"^#include <.*>", snippet.read_text(), re.M)})
     for snippet in snippets:
         lines += [f"namespace {snippet.stem} {{", f'#include "{snippet}"']
         if kind == "nvcc":
