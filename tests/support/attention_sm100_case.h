@@ -1,63 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors for Blackwell's attention, and its kernel by itself with small tiles.
+// Blackwell's attention, and its kernel by itself with small tiles.
 #pragma once
 
-#include "attention/attention_plan.h"
 #include "attention/attention_sm100.h"
 #include "attention/attention_sm100_host.h"
 
 #include <heddle/host/tensor_map.h>
 #include <heddle/sim/launch.h>
 
-#include <cmath>
-#include <random>
 #include <string>
-#include <vector>
+
+#include "attention_case.h"
 
 namespace heddle::test {
 
-struct AttentionCase {
-  AttentionProblem problem;
-  std::vector<std::uint16_t> q, k, v, o;
-  std::vector<float> lse;
-  std::vector<float> sinks;
+struct AttentionSm100Case : AttentionCase {
+  using AttentionCase::AttentionCase;
 
-  // Normal numbers, and outputs of NaNs.
-  explicit AttentionCase(const AttentionProblem& p) : problem(p) {
-    const AttentionPlan plan = plan_attention(p);
-    std::mt19937 engine(7);
-    std::normal_distribution<float> normal;
-    const auto numbers = [&](std::size_t bytes) {
-      std::vector<std::uint16_t> made(bytes / 2);
-      for (std::uint16_t& bits : made) {
-        const float number = normal(engine);
-        bits = p.type == AttentionElement::kBf16 ? bf16::from_float(number).bits : fp16::from_float(number).bits;
-      }
-      return made;
-    };
-    q = numbers(plan.q.bytes);
-    k = numbers(plan.k.bytes);
-    v = numbers(plan.v.bytes);
-    o.assign(plan.o.bytes / 2, 0x7fff);
-    lse.assign(plan.lse_bytes / 4, std::nanf(""));
-  }
-
-  AttentionTensors tensors() {
-    return {.q = q.data(),
-            .k = k.data(),
-            .v = v.data(),
-            .o = o.data(),
-            .lse = lse.data(),
-            .sinks = sinks.empty() ? nullptr : sinks.data()};
-  }
   RunOutcome run() {
     return attention_sm100<Target::kSim>(problem, tensors(),
                                          {.kernel = "attention", .sms = 2, .arch = Arch::kSm100});
-  }
-  double value(std::uint16_t bits) const {
-    return problem.type == AttentionElement::kBf16 ? double{bf16{bits}.to_float()}
-                                                   : double{fp16{bits}.to_float()};
   }
 };
 
@@ -66,7 +29,7 @@ struct AttentionCase {
 inline constexpr AttentionSm100Config kSmall{.head_dim = 64, .value_dim = 64, .keys = 32};
 
 template <class Kernel>
-sim::Report run_small(AttentionCase& c, const sim::Schedule& schedule) {
+sim::Report run_small(AttentionSm100Case& c, const sim::Schedule& schedule) {
   sim::GlobalMemory memory;
   memory.add("q", c.q.data(), c.q.size() * 2);
   memory.add("k", c.k.data(), c.k.size() * 2);
@@ -109,19 +72,19 @@ sim::Report run_small(AttentionCase& c, const sim::Schedule& schedule) {
       params);
 }
 
-inline AttentionCase small_case() {
-  return AttentionCase({.heads = 2, .queries = 256, .keys = 96, .head_dim = 64});
+inline AttentionSm100Case small_case() {
+  return AttentionSm100Case({.heads = 2, .queries = 256, .keys = 96, .head_dim = 64});
 }
 
 // The same bits as round robin gives, under schedules of seeds 1 to `count`; the first seed that does not, or 0.
 inline std::uint64_t first_other_seed(std::uint64_t count, std::string& report) {
   using Kernel = AttentionSm100<bf16, kSmall>;
-  AttentionCase first = small_case();
+  AttentionSm100Case first = small_case();
   const sim::Report of_first = run_small<Kernel>(first, sim::Schedule::round_robin());
   report = of_first.text();
   if (!of_first.ok()) return count + 1;
   for (std::uint64_t seed = 1; seed <= count; ++seed) {
-    AttentionCase other = small_case();
+    AttentionSm100Case other = small_case();
     const sim::Report of_seed = run_small<Kernel>(other, sim::Schedule::random(seed));
     report = of_seed.text();
     if (!of_seed.ok() || other.o != first.o) return seed;

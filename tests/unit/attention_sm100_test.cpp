@@ -17,7 +17,7 @@
 namespace heddle {
 namespace {
 
-using Case = test::AttentionCase;
+using Case = test::AttentionSm100Case;
 using test::kSmall;
 using test::run_small;
 using test::small_case;

@@ -18,60 +18,23 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "../support/attention_case.h"
 #include "../support/schedule_share.h"
 
 namespace heddle {
 namespace {
 
-struct Case {
-  AttentionProblem problem;
-  std::vector<std::uint16_t> q, k, v, o;
-  std::vector<float> lse;
-  std::vector<float> sinks;
-  std::vector<std::int32_t> query_offsets, key_offsets;
+struct Case : test::AttentionCase {
+  using AttentionCase::AttentionCase;
 
-  // Normal numbers, and outputs of NaNs.
-  explicit Case(const AttentionProblem& p) : problem(p) {
-    const AttentionPlan plan = plan_attention(p);
-    std::mt19937 engine(7);
-    std::normal_distribution<float> normal;
-    const auto numbers = [&](std::size_t bytes) {
-      std::vector<std::uint16_t> made(bytes / 2);
-      for (std::uint16_t& bits : made) {
-        const float number = normal(engine);
-        bits = p.type == AttentionElement::kBf16 ? bf16::from_float(number).bits : fp16::from_float(number).bits;
-      }
-      return made;
-    };
-    q = numbers(plan.q.bytes);
-    k = numbers(plan.k.bytes);
-    v = numbers(plan.v.bytes);
-    o.assign(plan.o.bytes / 2, 0x7fff);
-    lse.assign(plan.lse_bytes / 4, std::nanf(""));
-  }
-
-  AttentionTensors tensors() {
-    return {.q = q.data(),
-            .k = k.data(),
-            .v = v.data(),
-            .o = o.data(),
-            .lse = lse.data(),
-            .sinks = sinks.empty() ? nullptr : sinks.data(),
-            .query_offsets = query_offsets.empty() ? nullptr : query_offsets.data(),
-            .key_offsets = key_offsets.empty() ? nullptr : key_offsets.data()};
-  }
   RunOutcome run(const std::string& schedule = "rr") {
     return attention_sm90<Target::kSim>(problem, tensors(),
                                         {.kernel = "attention", .schedule = schedule, .sms = 2});
   }
-  double o_at(std::uint64_t at) const {
-    return problem.type == AttentionElement::kBf16 ? double{bf16{o[at]}.to_float()}
-                                                   : double{fp16{o[at]}.to_float()};
-  }
+  double o_at(std::uint64_t at) const { return value(o[at]); }
 };
 
 // How far outputs may be from the reference. With u the rounding of the type, 2^-9 or 2^-12: each weight is
@@ -83,9 +46,7 @@ void expect_right(Case& c) {
   const double u = c.problem.type == AttentionElement::kBf16 ? 1.0 / 512 : 1.0 / 4096;
   double largest_v = 0;
   for (const std::uint16_t bits : c.v) {
-    largest_v = std::fmax(largest_v,
-                          std::fabs(c.problem.type == AttentionElement::kBf16 ? double{bf16{bits}.to_float()}
-                                                                              : double{fp16{bits}.to_float()}));
+    largest_v = std::fmax(largest_v, std::fabs(c.value(bits)));
   }
   std::size_t wrong = 0;
   for (std::uint64_t row = 0; row < expected.lse.size(); ++row) {
