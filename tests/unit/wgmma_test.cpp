@@ -686,7 +686,7 @@ TEST(Wgmma, ShapesThatDoNotExistAreFaultsOfTheMachine) {
     const std::vector<sim::machine::Thread*> threads = machine.start_clusters();
     const sim::machine::WgmmaOperands operands{.shape = shape, .a_in_registers = a_in_registers};
     try {
-      machine.wgmma_mma_async(*threads.front(), operands, {});
+      machine.wgmma.mma_async(*threads.front(), operands, {});
     } catch (const sim::machine::Fault& fault) {
       return std::string(sim::name_of(fault.code));
     }

@@ -282,7 +282,7 @@ class Explainer {
     for (const NamedRange& range : barrier.cta->names) {
       if (range.role != name.role && range.role != isa::BarrierRole::kOther &&
           std::strcmp(range.pipeline, name.pipeline) == 0) {
-        return machine_.find_barrier(*barrier.cta, range.first + 8 * name.stage);
+        return machine_.mbarriers.find(*barrier.cta, range.first + 8 * name.stage);
       }
     }
     return nullptr;

@@ -108,13 +108,13 @@ Access RaceReport::fill_in_flight(const CtaOrder& cta, std::uint32_t offset, std
                   .by = By::kCopy,
                   .is_write = true};
   };
-  for (const std::unique_ptr<machine::Copy>& copy : machine_.tma().copies()) {
+  for (const std::unique_ptr<machine::Copy>& copy : machine_.tma.copies()) {
     if (copy->pieces.empty() || copy->pieces.front().target == nullptr) continue;
     const machine::Cta& target = *copy->pieces.front().target->cluster->ctas[cta.rank];
-    if (target.linear != cta.linear || machine_.tma().filling(target, first) != copy.get()) continue;
+    if (target.linear != cta.linear || machine_.tma.filling(target, first) != copy.get()) continue;
     return fill(copy->id, copy->barrier, copy->pair ? (cta.rank & ~1u) | *copy->pair : cta.rank);
   }
-  for (const std::unique_ptr<machine::ClcRequest>& request : machine_.clc().requests()) {
+  for (const std::unique_ptr<machine::ClcRequest>& request : machine_.clc.requests()) {
     const bool is_there = first >= request->response && first < request->response + isa::kClcResponseBytes;
     const bool is_target = std::any_of(request->targets.begin(), request->targets.end(),
                                        [&](const machine::Cta* target) { return target->linear == cta.linear; });
@@ -136,7 +136,7 @@ std::string RaceReport::name_of(const ThreadOrder& thread) const {
 }
 
 std::string RaceReport::name_of(const BarrierOrder& barrier) const {
-  return machine_.describe(machine_.barriers()[barrier.id]);
+  return machine_.describe(machine_.mbarriers.all()[barrier.id]);
 }
 
 std::string RaceReport::bytes_at(const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes) const {
@@ -152,7 +152,7 @@ std::string RaceReport::bytes_at(const CtaOrder& cta, std::uint32_t offset, std:
 // The stage that the copy fills, by the name of its barrier.
 std::string RaceReport::stage_of(const Side& copy, const CtaOrder& cta, std::uint32_t offset) const {
   if (const BarrierOrder* barrier = barrier_of(copy, cta); barrier != nullptr) {
-    const machine::Barrier& state = machine_.barriers()[barrier->id];
+    const machine::Barrier& state = machine_.mbarriers.all()[barrier->id];
     const machine::BarrierName name = machine_.name_of(*state.cta, state.offset);
     if (*name.pipeline != '\0') {
       return fmt::format("{}[{}]{}", name.pipeline, name.stage,

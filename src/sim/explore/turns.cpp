@@ -21,7 +21,7 @@ void Candidates::list(const machine::Machine& machine) {
     choices_.try_emplace(std::uint64_t{thread.cta->linear} << 10 | tid, Choice{false, r, 0});
   }
   // Copies have numbers; what else is in flight goes by its place, and in that order.
-  const auto& copies = machine.tma().copies();
+  const auto& copies = machine.tma.copies();
   for (std::size_t c = 0; c < copies.size(); ++c) {
     choices_.try_emplace(kCopy | copies[c]->id, Choice{true, c, 0});
   }

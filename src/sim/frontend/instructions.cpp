@@ -73,24 +73,24 @@ void* mapa_address(void* shared, std::uint32_t rank, CallSite site) {
 
 void clusterlaunchcontrol_try_cancel(Bytes16* response, MbarPtr bar, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.clc_try_cancel(t, e.address_of(response, site), e.address_of(bar, site), false, site);
+    m.clc.try_cancel(t, e.address_of(response, site), e.address_of(bar, site), false, site);
   });
 }
 
 void clusterlaunchcontrol_try_cancel_multicast(Bytes16* response, MbarPtr bar, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.clc_try_cancel(t, e.address_of(response, site), e.address_of(bar, site), true, site);
+    m.clc.try_cancel(t, e.address_of(response, site), e.address_of(bar, site), true, site);
   });
 }
 
 bool clusterlaunchcontrol_query_cancel_is_canceled(Bytes16 response, CallSite site) {
   return instruct(false, site,
-                  [&](Executor&, Machine& m, Thread& t) { return m.clc_is_canceled(t, response, site); });
+                  [&](Executor&, Machine& m, Thread& t) { return m.clc.is_canceled(t, response, site); });
 }
 
 Dim3 clusterlaunchcontrol_query_cancel_get_first_ctaid(Bytes16 response, CallSite site) {
   return instruct(false, site,
-                  [&](Executor&, Machine& m, Thread& t) { return m.clc_first_ctaid(t, response, site); });
+                  [&](Executor&, Machine& m, Thread& t) { return m.clc.first_ctaid(t, response, site); });
 }
 
 // mbarrier.
@@ -115,74 +115,75 @@ SharedAddress own_barrier(Executor& e, const Machine& m, const Thread& t, MbarPt
 }  // namespace
 
 void mbarrier_init(MbarPtr bar, std::uint32_t count, CallSite site) {
-  instruct(true, site,
-           [&](Executor& e, Machine& m, Thread& t) { m.mbarrier_init(t, e.address_of(bar, site), count, site); });
+  instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
+    m.mbarriers.init(t, e.address_of(bar, site), count, site);
+  });
 }
 
 void mbarrier_inval(MbarPtr bar, CallSite site) {
   instruct(true, site,
-           [&](Executor& e, Machine& m, Thread& t) { m.mbarrier_inval(t, e.address_of(bar, site), site); });
+           [&](Executor& e, Machine& m, Thread& t) { m.mbarriers.inval(t, e.address_of(bar, site), site); });
 }
 
 MbarrierState mbarrier_arrive(MbarPtr bar, std::uint32_t count, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive(t, own_barrier(e, m, t, bar, "mbarrier.arrive", site), count, EventScope::kCta,
-                             site);
+    return m.mbarriers.arrive(t, own_barrier(e, m, t, bar, "mbarrier.arrive", site), count, EventScope::kCta,
+                              site);
   });
 }
 
 void mbarrier_arrive_cluster(MbarPtr bar, std::uint32_t count, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.mbarrier_arrive(t, e.address_of(bar, site), count, EventScope::kCluster, site);
+    m.mbarriers.arrive(t, e.address_of(bar, site), count, EventScope::kCluster, site);
   });
 }
 
 void mbarrier_arrive_cluster_relaxed(MbarPtr bar, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.mbarrier_arrive(t, e.address_of(bar, site), 1, EventScope::kRelaxed, site);
+    m.mbarriers.arrive(t, e.address_of(bar, site), 1, EventScope::kRelaxed, site);
   });
 }
 
 MbarrierState mbarrier_arrive_no_complete(MbarPtr bar, std::uint32_t count, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive_no_complete(t, e.address_of(bar, site), count, site);
+    return m.mbarriers.arrive_no_complete(t, e.address_of(bar, site), count, site);
   });
 }
 
 MbarrierState mbarrier_arrive_drop(MbarPtr bar, std::uint32_t count, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive_drop(t, own_barrier(e, m, t, bar, "mbarrier.arrive_drop", site), count, site);
+    return m.mbarriers.arrive_drop(t, own_barrier(e, m, t, bar, "mbarrier.arrive_drop", site), count, site);
   });
 }
 
 MbarrierState mbarrier_arrive_expect_tx(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarrier_arrive_expect_tx(t, own_barrier(e, m, t, bar, "mbarrier.arrive.expect_tx", site), tx_bytes,
-                                       EventScope::kCta, site);
+    return m.mbarriers.arrive_expect_tx(t, own_barrier(e, m, t, bar, "mbarrier.arrive.expect_tx", site), tx_bytes,
+                                        EventScope::kCta, site);
   });
 }
 
 void mbarrier_arrive_expect_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.mbarrier_arrive_expect_tx(t, e.address_of(bar, site), tx_bytes, EventScope::kCluster, site);
+    m.mbarriers.arrive_expect_tx(t, e.address_of(bar, site), tx_bytes, EventScope::kCluster, site);
   });
 }
 
 void mbarrier_expect_tx(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.mbarrier_expect_tx(t, own_barrier(e, m, t, bar, "mbarrier.expect_tx", site), tx_bytes, site);
+    m.mbarriers.expect_tx(t, own_barrier(e, m, t, bar, "mbarrier.expect_tx", site), tx_bytes, site);
   });
 }
 
 void mbarrier_expect_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.mbarrier_expect_tx(t, e.address_of(bar, site), tx_bytes, site);
+    m.mbarriers.expect_tx(t, e.address_of(bar, site), tx_bytes, site);
   });
 }
 
 void mbarrier_complete_tx_cluster(MbarPtr bar, std::uint32_t tx_bytes, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.mbarrier_complete_tx(t, e.address_of(bar, site), tx_bytes, site);
+    m.mbarriers.complete_tx(t, e.address_of(bar, site), tx_bytes, site);
   });
 }
 
@@ -199,12 +200,12 @@ bool poll(Executor& e, bool over) {
 bool wait_parity(MbarPtr bar, std::uint32_t parity, EventScope scope, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     const SharedAddress address = e.address_of(bar, site);
-    if (m.mbarrier_test_wait_parity(t, address, parity, scope, site)) return true;
+    if (m.mbarriers.test_wait_parity(t, address, parity, scope, site)) return true;
     if (e.wakes_early()) return poll(e, false);
-    m.mbarrier_suspend_parity(t, address, parity, site);
+    m.mbarriers.suspend_parity(t, address, parity, site);
     e.suspend();
     // By the time the thread runs again a fast ring may have ended the next phase too: ask once more.
-    return m.mbarrier_test_wait_parity(t, address, parity, scope, site);
+    return m.mbarriers.test_wait_parity(t, address, parity, scope, site);
   });
 }
 
@@ -212,24 +213,24 @@ bool wait_parity(MbarPtr bar, std::uint32_t parity, EventScope scope, CallSite s
 
 bool mbarrier_test_wait(MbarPtr bar, MbarrierState state, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return poll(e, m.mbarrier_test_wait(t, e.address_of(bar, site), state, EventScope::kCta, site));
+    return poll(e, m.mbarriers.test_wait(t, e.address_of(bar, site), state, EventScope::kCta, site));
   });
 }
 
 bool mbarrier_test_wait_parity(MbarPtr bar, std::uint32_t parity, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return poll(e, m.mbarrier_test_wait_parity(t, e.address_of(bar, site), parity, EventScope::kCta, site));
+    return poll(e, m.mbarriers.test_wait_parity(t, e.address_of(bar, site), parity, EventScope::kCta, site));
   });
 }
 
 bool mbarrier_try_wait(MbarPtr bar, MbarrierState state, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     const SharedAddress address = e.address_of(bar, site);
-    if (m.mbarrier_test_wait(t, address, state, EventScope::kCta, site)) return true;
+    if (m.mbarriers.test_wait(t, address, state, EventScope::kCta, site)) return true;
     if (e.wakes_early()) return poll(e, false);
-    m.mbarrier_suspend(t, address, state, site);
+    m.mbarriers.suspend(t, address, state, site);
     e.suspend();
-    return m.mbarrier_test_wait(t, address, state, EventScope::kCta, site);
+    return m.mbarriers.test_wait(t, address, state, EventScope::kCta, site);
   });
 }
 
@@ -255,7 +256,7 @@ bool mbarrier_try_wait_parity_cluster_relaxed(MbarPtr bar, std::uint32_t parity,
 namespace {
 
 void fence(FenceKind kind, CallSite site) {
-  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.fence(t, kind, site); });
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.memory.fence(t, kind, site); });
 }
 
 }  // namespace
@@ -272,31 +273,31 @@ void fence_acq_rel_gpu(CallSite site) { fence(FenceKind::kAcqRelGpu, site); }
 
 void bar_sync(std::uint32_t id, std::uint32_t threads, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.bar_sync(t, id, threads, site)) e.suspend();
+    if (!m.named_barriers.sync(t, id, threads, site)) e.suspend();
   });
 }
 
 void bar_arrive(std::uint32_t id, std::uint32_t threads, CallSite site) {
-  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.bar_arrive(t, id, threads, site); });
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.named_barriers.arrive(t, id, threads, site); });
 }
 
 void syncthreads(CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.bar_sync_all(t, 0, site)) e.suspend();
+    if (!m.named_barriers.sync_all(t, 0, site)) e.suspend();
   });
 }
 
 void barrier_cluster_arrive(CallSite site) {
-  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.cluster_arrive(t, true, site); });
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.cluster_barrier.arrive(t, true, site); });
 }
 
 void barrier_cluster_arrive_relaxed(CallSite site) {
-  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.cluster_arrive(t, false, site); });
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.cluster_barrier.arrive(t, false, site); });
 }
 
 void barrier_cluster_wait(CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    while (!m.cluster_wait(t, site)) e.suspend();
+    while (!m.cluster_barrier.wait(t, site)) e.suspend();
   });
 }
 
@@ -306,7 +307,7 @@ namespace {
 
 std::uint32_t meet(WarpOp op, std::uint32_t mask, std::uint32_t value, std::uint32_t operand, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.warp_meet(t, op, mask, value, operand, site)) e.suspend();
+    if (!m.warps.meet(t, op, mask, value, operand, site)) e.suspend();
     return t.result;
   });
 }
@@ -340,25 +341,25 @@ std::uint32_t vote_sync_ballot(bool predicate, std::uint32_t mask, CallSite site
 
 void ld_shared_bytes(void* registers, const void* shared, std::uint32_t bytes, CallSite site) {
   instruct(false, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.ld_shared(t, e.address_of(shared, site), registers, bytes, site);
+    m.memory.ld_shared(t, e.address_of(shared, site), registers, bytes, site);
   });
 }
 
 void st_shared_bytes(void* shared, const void* registers, std::uint32_t bytes, CallSite site) {
   instruct(false, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.st_shared(t, e.address_of(shared, site), registers, bytes, site);
+    m.memory.st_shared(t, e.address_of(shared, site), registers, bytes, site);
   });
 }
 
 void ld_global_bytes(void* registers, const void* global, std::uint32_t bytes, CallSite site) {
   instruct(false, site, [&](Executor&, Machine& m, Thread& t) {
-    m.ld_global(t, reinterpret_cast<std::uint64_t>(global), registers, bytes, site);
+    m.memory.ld_global(t, reinterpret_cast<std::uint64_t>(global), registers, bytes, site);
   });
 }
 
 void st_global_bytes(void* global, const void* registers, std::uint32_t bytes, CallSite site) {
   instruct(false, site, [&](Executor&, Machine& m, Thread& t) {
-    m.st_global(t, reinterpret_cast<std::uint64_t>(global), registers, bytes, site);
+    m.memory.st_global(t, reinterpret_cast<std::uint64_t>(global), registers, bytes, site);
   });
 }
 
@@ -371,13 +372,13 @@ std::uint32_t atom_add_acq_rel_gpu(std::uint32_t* global, std::uint32_t value, C
                           .acquires = true,
                           .releases = true};
     std::uint32_t before = 0;
-    m.atom_global(t, reinterpret_cast<std::uint64_t>(global), sizeof(before), "atom.global", how, site,
-                  [&](std::byte* bytes) {
-                    std::memcpy(&before, bytes, sizeof(before));
-                    const std::uint32_t after = before + value;
-                    std::memcpy(bytes, &after, sizeof(after));
-                    return true;
-                  });
+    m.memory.atom_global(t, reinterpret_cast<std::uint64_t>(global), sizeof(before), "atom.global", how, site,
+                         [&](std::byte* bytes) {
+                           std::memcpy(&before, bytes, sizeof(before));
+                           const std::uint32_t after = before + value;
+                           std::memcpy(bytes, &after, sizeof(after));
+                           return true;
+                         });
     return before;
   });
 }
@@ -450,7 +451,7 @@ void tensor_load(int cta_group, void* destination, const TensorMap* map, const s
     check_map_pointer(m, t, map, site);
     const SharedAddress to = e.address_of(destination, site);
     const auto target = static_cast<std::uint16_t>(1u << (to >> sim::machine::kRankShift));
-    m.tensor_load(t, cta_group, to, map_operand(m, map), coords, rank, e.address_of(bar, site), target, site);
+    m.tma.tensor_load(t, cta_group, to, map_operand(m, map), coords, rank, e.address_of(bar, site), target, site);
   });
 }
 
@@ -458,15 +459,15 @@ void tensor_load_multicast(int cta_group, void* destination, const TensorMap* ma
                            int rank, MbarPtr bar, std::uint16_t mask, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
-    m.tensor_load(t, cta_group, e.address_of(destination, site), map_operand(m, map), coords, rank,
-                  e.address_of(bar, site), mask, site);
+    m.tma.tensor_load(t, cta_group, e.address_of(destination, site), map_operand(m, map), coords, rank,
+                      e.address_of(bar, site), mask, site);
   });
 }
 
 void tensor_store(const TensorMap* map, const std::int32_t* coords, int rank, const void* source, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
-    m.tensor_store(t, map_operand(m, map), coords, rank, e.address_of(source, site), site);
+    m.tma.tensor_store(t, map_operand(m, map), coords, rank, e.address_of(source, site), site);
   });
 }
 
@@ -474,14 +475,14 @@ void tensor_reduce(ReduceOp op, const TensorMap* map, const std::int32_t* coords
                    CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
-    m.tensor_reduce(t, op, map_operand(m, map), coords, rank, e.address_of(source, site), site);
+    m.tma.tensor_reduce(t, op, map_operand(m, map), coords, rank, e.address_of(source, site), site);
   });
 }
 
 void tensor_prefetch(const TensorMap* map, const std::int32_t* coords, int rank, CallSite site) {
   instruct(true, site, [&](Executor&, Machine& m, Thread& t) {
     check_map_pointer(m, t, map, site);
-    m.tensor_prefetch(t, map_operand(m, map), coords, rank, site);
+    m.tma.tensor_prefetch(t, map_operand(m, map), coords, rank, site);
   });
 }
 
@@ -491,32 +492,32 @@ void prefetch_tensormap(const TensorMap* map, CallSite site) {
 
 void cp_async_bulk_load(void* destination, const void* global, std::uint32_t bytes, MbarPtr bar, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.bulk_load(t, e.address_of(destination, site), reinterpret_cast<std::uint64_t>(global), bytes,
-                e.address_of(bar, site), site);
+    m.tma.bulk_load(t, e.address_of(destination, site), reinterpret_cast<std::uint64_t>(global), bytes,
+                    e.address_of(bar, site), site);
   });
 }
 
 void cp_async_bulk_store(void* global, const void* source, std::uint32_t bytes, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.bulk_store(t, reinterpret_cast<std::uint64_t>(global), e.address_of(source, site), bytes, site);
+    m.tma.bulk_store(t, reinterpret_cast<std::uint64_t>(global), e.address_of(source, site), bytes, site);
   });
 }
 
 void cp_async_bulk_cluster(void* peer_destination, const void* source, std::uint32_t bytes, MbarPtr peer_bar,
                            CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.bulk_to_peer(t, e.address_of(peer_destination, site), e.address_of(source, site), bytes,
-                   e.address_of(peer_bar, site), site);
+    m.tma.bulk_to_peer(t, e.address_of(peer_destination, site), e.address_of(source, site), bytes,
+                       e.address_of(peer_bar, site), site);
   });
 }
 
 void cp_async_bulk_commit_group(CallSite site) {
-  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.bulk_commit_group(t, site); });
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.tma.commit_group(t, site); });
 }
 
 void bulk_wait_group(std::uint32_t pending, bool read_only, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    while (!m.bulk_wait_group(t, pending, read_only, site)) e.suspend();
+    while (!m.tma.wait_group(t, pending, read_only, site)) e.suspend();
   });
 }
 

@@ -58,13 +58,13 @@ Thread* Run::next_thread() {
       quiet_ = 0;
     }
     if (copies == 0) {
-      if (ready == 0 && machine_.end_tries()) continue;
+      if (ready == 0 && machine_.mbarriers.end_tries()) continue;
       if (ready == 0 || ++quiet_ > kQuietDecisions + kWatchedDecisions) {
         explain_stop();
         return nullptr;
       }
       if (quiet_ > kQuietDecisions && !polls_) machine_.add_observer(polls_.emplace());
-      if (quiet_ % kQuietTry == 0) machine_.end_tries();
+      if (quiet_ % kQuietTry == 0) machine_.mbarriers.end_tries();
     }
     const explore::Choice choice = strategy_->choose(machine_);
     if (choice.is_copy) {
@@ -106,7 +106,7 @@ bool Run::take_last_finding() {
 void Run::explain_stop() {
   if (take_last_finding()) return;
   try {
-    machine_.check_register_waits();
+    machine_.registers.check_waits();
     diagnosis_ = check::explain_deadlock(machine_, history_, options_, polls_ ? &*polls_ : nullptr);
   } catch (const Fault& fault) {
     record(fault);

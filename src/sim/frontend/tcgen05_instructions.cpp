@@ -25,23 +25,23 @@ void detail::tcgen05_alloc(int cta_group, std::uint32_t* smem_address, std::uint
   TmemOperands operands{.cta_group = cta_group, .cols = cols};
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     operands.slot = e.address_of(smem_address, site);
-    if (!m.tcgen05_alloc(t, operands, site)) e.suspend();
-    while (!m.tcgen05_request_wait(t, site)) e.suspend();
+    if (!m.tmem.alloc(t, operands, site)) e.suspend();
+    while (!m.tmem.request_wait(t, site)) e.suspend();
   });
 }
 
 void detail::tcgen05_dealloc(int cta_group, std::uint32_t taddr, std::uint32_t cols, CallSite site) {
   const TmemOperands operands{.cta_group = cta_group, .cols = cols, .taddr = taddr};
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.tcgen05_dealloc(t, operands, site)) e.suspend();
-    while (!m.tcgen05_request_wait(t, site)) e.suspend();
+    if (!m.tmem.dealloc(t, operands, site)) e.suspend();
+    while (!m.tmem.request_wait(t, site)) e.suspend();
   });
 }
 
 void detail::tcgen05_relinquish_alloc_permit(int cta_group, CallSite site) {
   const TmemOperands operands{.cta_group = cta_group};
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.tcgen05_relinquish_alloc_permit(t, operands, site)) e.suspend();
+    if (!m.tmem.relinquish_alloc_permit(t, operands, site)) e.suspend();
   });
 }
 
@@ -50,7 +50,7 @@ void detail::tcgen05_ld(TmemShape shape, std::uint32_t* registers, std::uint32_t
   const TmemOperands operands{
       .taddr = taddr, .shape = shape, .count = count, .offset = offset, .registers = registers};
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.tcgen05_ld(t, operands, site)) e.suspend();
+    if (!m.tmem.ld(t, operands, site)) e.suspend();
   });
 }
 
@@ -61,7 +61,7 @@ void detail::tcgen05_st(TmemShape shape, const std::uint32_t* registers, std::ui
   const TmemOperands operands{
       .taddr = taddr, .shape = shape, .count = count, .offset = offset, .registers = values};
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.tcgen05_st(t, operands, site)) e.suspend();
+    if (!m.tmem.st(t, operands, site)) e.suspend();
   });
 }
 
@@ -69,8 +69,8 @@ namespace {
 
 void wait_tmem(bool for_stores, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.tcgen05_wait_arrive(t, for_stores, site)) e.suspend();
-    while (!m.tcgen05_wait(t, for_stores, site)) e.suspend();
+    if (!m.tmem.wait_arrive(t, for_stores, site)) e.suspend();
+    while (!m.tmem.wait(t, for_stores, site)) e.suspend();
   });
 }
 
@@ -83,23 +83,23 @@ void tcgen05_wait_st(CallSite site) { wait_tmem(true, site); }
 
 void tcgen05_fence_before_thread_sync(CallSite site) {
   instruct(false, site,
-           [&](Executor&, Machine& m, Thread& t) { m.tcgen05_fence(t, FenceKind::kTcgen05Before, site); });
+           [&](Executor&, Machine& m, Thread& t) { m.tcgen05.fence(t, FenceKind::kTcgen05Before, site); });
 }
 
 void tcgen05_fence_after_thread_sync(CallSite site) {
   instruct(false, site,
-           [&](Executor&, Machine& m, Thread& t) { m.tcgen05_fence(t, FenceKind::kTcgen05After, site); });
+           [&](Executor&, Machine& m, Thread& t) { m.tcgen05.fence(t, FenceKind::kTcgen05After, site); });
 }
 
 void detail::tcgen05_commit(int cta_group, MbarPtr bar, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.tcgen05_commit(t, cta_group, e.address_of(bar, site), site);
+    m.tcgen05.commit(t, cta_group, e.address_of(bar, site), site);
   });
 }
 
 void detail::tcgen05_commit_multicast(int cta_group, MbarPtr bar, std::uint16_t mask, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    m.tcgen05_commit_multicast(t, cta_group, e.address_of(bar, site), mask, site);
+    m.tcgen05.commit_multicast(t, cta_group, e.address_of(bar, site), mask, site);
   });
 }
 
@@ -116,13 +116,13 @@ void detail::tcgen05_mma(const Tcgen05Mma& mma, CallSite site) {
                                  .scale_vec = mma.scale_vec,
                                  .sfa = mma.sfa_taddr,
                                  .sfb = mma.sfb_taddr};
-  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.tcgen05_mma(t, operands, site); });
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.tcgen05.mma(t, operands, site); });
 }
 
 void detail::tcgen05_cp(TmemCopyShape shape, int cta_group, std::uint32_t taddr, std::uint64_t descriptor,
                         CallSite site) {
   const Tcgen05Copy copy{.shape = shape, .cta_group = cta_group, .taddr = taddr, .descriptor = descriptor};
-  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.tcgen05_cp(t, copy, site); });
+  instruct(true, site, [&](Executor&, Machine& m, Thread& t) { m.tcgen05.cp(t, copy, site); });
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET::isa

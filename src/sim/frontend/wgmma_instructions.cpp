@@ -22,20 +22,20 @@ using sim::machine::WgmmaOperands;
 
 void wgmma_fence(CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.wgmma_fence(t, site)) e.suspend();
+    if (!m.wgmma.fence(t, site)) e.suspend();
   });
 }
 
 void wgmma_commit_group(CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.wgmma_commit_group(t, site)) e.suspend();
+    if (!m.wgmma.commit_group(t, site)) e.suspend();
   });
 }
 
 void detail::wgmma_wait_group(std::uint32_t pending, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.wgmma_wait_arrive(t, pending, site)) e.suspend();
-    while (!m.wgmma_wait_group(t, pending, site)) e.suspend();
+    if (!m.wgmma.wait_arrive(t, pending, site)) e.suspend();
+    while (!m.wgmma.wait_group(t, pending, site)) e.suspend();
   });
 }
 
@@ -49,7 +49,7 @@ void detail::wgmma_mma_async(const WgmmaShape& shape, void* d, const std::uint64
                          .d = static_cast<std::byte*>(d)};
   if (a != nullptr) std::copy_n(a, operands.a.size(), operands.a.begin());
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.wgmma_mma_async(t, operands, site)) e.suspend();
+    if (!m.wgmma.mma_async(t, operands, site)) e.suspend();
   });
 }
 
@@ -66,7 +66,7 @@ void store_matrices(void* row, const std::uint32_t (&r)[count], bool transposed,
                                   .registers = registers,
                                   .count = count,
                                   .transposed = transposed};
-    if (!m.stmatrix(t, operands, site)) e.suspend();
+    if (!m.matrices.stmatrix(t, operands, site)) e.suspend();
   });
 }
 
@@ -77,7 +77,7 @@ void load_matrices(std::uint32_t (&r)[count], const void* row, bool transposed, 
                                   .registers = r,
                                   .count = count,
                                   .transposed = transposed};
-    if (!m.ldmatrix(t, operands, site)) e.suspend();
+    if (!m.matrices.ldmatrix(t, operands, site)) e.suspend();
   });
 }
 
@@ -112,8 +112,8 @@ void ldmatrix_x4_trans(std::uint32_t (&r)[4], const void* row, CallSite site) {
 
 void detail::setmaxnreg(bool increases, std::uint32_t count, CallSite site) {
   instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    if (!m.setmaxnreg(t, increases, count, site)) e.suspend();
-    while (!m.setmaxnreg_wait(t, site)) e.suspend();
+    if (!m.registers.setmaxnreg(t, increases, count, site)) e.suspend();
+    while (!m.registers.setmaxnreg_wait(t, site)) e.suspend();
   });
 }
 

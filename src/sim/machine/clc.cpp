@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/clc.h"
 
-#include "sim/machine/machine.h"
+#include "sim/machine/core.h"
+#include "sim/machine/mbarrier_unit.h"
 
 #include <fmt/format.h>
 
@@ -53,20 +54,20 @@ ClcResponse decode_clc_response(const isa::Bytes16& bytes) {
 }
 
 void ClcUnit::issue(std::unique_ptr<ClcRequest> request) {
-  request->id = machine_.tma().take_id();
+  request->id = core_.take_copy_id();
   const Cta& cta = *request->issuer->cta;
   request->cta_linear = cta.linear;
-  if (machine_.wants(EventKind::kCopyIssue)) {
-    const Barrier* barrier = machine_.find_barrier(cta, request->barrier);
-    machine_.emit({.kind = EventKind::kCopyIssue,
-                   .cta = request->cta_linear,
-                   .thread = request->issuer->tid,
-                   .barrier = barrier == nullptr ? 0 : barrier->id,
-                   .address = request->response | cta.rank << kRankShift,
-                   .bytes = isa::kClcResponseBytes,
-                   .value = static_cast<std::uint64_t>(CopyKind::kClcResponse),
-                   .copy = request->id,
-                   .site = request->site});
+  if (core_.wants(EventKind::kCopyIssue)) {
+    const Barrier* barrier = mbarriers_.find(cta, request->barrier);
+    core_.emit({.kind = EventKind::kCopyIssue,
+                .cta = request->cta_linear,
+                .thread = request->issuer->tid,
+                .barrier = barrier == nullptr ? 0 : barrier->id,
+                .address = request->response | cta.rank << kRankShift,
+                .bytes = isa::kClcResponseBytes,
+                .value = static_cast<std::uint64_t>(CopyKind::kClcResponse),
+                .copy = request->id,
+                .site = request->site});
   }
   requests_.push_back(std::move(request));
 }
@@ -76,14 +77,14 @@ void ClcUnit::step(std::size_t index, std::uint64_t entropy) {
   ClcRequest& request = *requests_[index];
   if (!request.answer) {
     const bool is_lucky = entropy % kRefusals != kRefusals - 1;
-    const std::optional<isa::Dim3> first = is_lucky ? machine_.cancel_cluster(entropy / kRefusals) : std::nullopt;
+    const std::optional<isa::Dim3> first = is_lucky ? core_.cancel_cluster(entropy / kRefusals) : std::nullopt;
     request.answer = encode_clc_response(first);
-    if (machine_.wants(EventKind::kClusterCancel)) {
-      machine_.emit({.kind = EventKind::kClusterCancel,
-                     .cta = request.cta_linear,
-                     .value = first ? machine_.linear_of(*first) : ~std::uint64_t{0},
-                     .copy = request.id,
-                     .site = request.site});
+    if (core_.wants(EventKind::kClusterCancel)) {
+      core_.emit({.kind = EventKind::kClusterCancel,
+                  .cta = request.cta_linear,
+                  .value = first ? core_.linear_of(*first) : ~std::uint64_t{0},
+                  .copy = request.id,
+                  .site = request.site});
     }
     return;
   }
@@ -94,24 +95,24 @@ void ClcUnit::step(std::size_t index, std::uint64_t entropy) {
   if (!request.targets.empty()) return;
   const std::unique_ptr<ClcRequest> done = std::move(requests_[index]);
   requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(index));
-  if (machine_.wants(EventKind::kCopyDone)) {
-    machine_.emit({.kind = EventKind::kCopyDone, .cta = done->cta_linear, .copy = done->id, .site = done->site});
+  if (core_.wants(EventKind::kCopyDone)) {
+    core_.emit({.kind = EventKind::kCopyDone, .cta = done->cta_linear, .copy = done->id, .site = done->site});
   }
 }
 
 void ClcUnit::answer(ClcRequest& request, Cta& target) {
   std::memcpy(target.shared + request.response, &*request.answer, isa::kClcResponseBytes);
-  const Barrier* barrier = machine_.find_barrier(target, request.barrier);
-  if (machine_.wants(EventKind::kCopyWriteShared) && barrier != nullptr) {
-    machine_.emit({.kind = EventKind::kCopyWriteShared,
-                   .cta = target.linear,
-                   .barrier = barrier->id,
-                   .address = request.response | target.rank << kRankShift,
-                   .bytes = isa::kClcResponseBytes,
-                   .copy = request.id,
-                   .site = request.site});
+  const Barrier* barrier = mbarriers_.find(target, request.barrier);
+  if (core_.wants(EventKind::kCopyWriteShared) && barrier != nullptr) {
+    core_.emit({.kind = EventKind::kCopyWriteShared,
+                .cta = target.linear,
+                .barrier = barrier->id,
+                .address = request.response | target.rank << kRankShift,
+                .bytes = isa::kClcResponseBytes,
+                .copy = request.id,
+                .site = request.site});
   }
-  machine_.complete_tx(target, request.barrier, isa::kClcResponseBytes, request.id, request.site);
+  mbarriers_.complete_tx(target, request.barrier, isa::kClcResponseBytes, request.id, request.site);
 }
 
 const ClcRequest* ClcUnit::touching(const Cta& cta) const {
@@ -123,90 +124,95 @@ const ClcRequest* ClcUnit::touching(const Cta& cta) const {
   return nullptr;
 }
 
-std::optional<isa::Dim3> Machine::cancel_cluster(std::uint64_t entropy) {
-  if (pending_.is_empty()) return std::nullopt;
-  ++stats_.cancelled_clusters;
-  const isa::Dim3 at = cluster_at(pending_.cancel(entropy));
-  return isa::Dim3{at.x * shape_.cluster.x, at.y * shape_.cluster.y, at.z * shape_.cluster.z};
-}
-
-void Machine::clc_try_cancel(Thread& thread, SharedAddress response, SharedAddress barrier, bool is_multicast,
-                             CallSite site) {
-  if (options_.arch != Arch::kSm100) {
-    fault(&thread, site, FaultCode::kUnsupported,
-          fmt::format("{} on sm_90; cluster launch control exists from sm_100 on", kTryCancel));
+void ClcUnit::try_cancel(Thread& thread, SharedAddress response, SharedAddress barrier, bool is_multicast,
+                         CallSite site) {
+  if (core_.options().arch != Arch::kSm100) {
+    core_.fault(&thread, site, FaultCode::kUnsupported,
+                fmt::format("{} on sm_90; cluster launch control exists from sm_100 on", kTryCancel));
   }
   const std::uint32_t offset = response & kOffsetMask;
   for (const SharedAddress address : {response, barrier}) {
     if (address >> kRankShift != thread.cta->rank) {
-      fault(&thread, site, FaultCode::kBadRank,
-            fmt::format("{} with {} in rank {}; both its operands lie in the CTA's own shared memory (rank {})",
-                        kTryCancel, address == response ? "a response" : "a barrier", address >> kRankShift,
-                        thread.cta->rank));
+      core_.fault(
+          &thread, site, FaultCode::kBadRank,
+          fmt::format("{} with {} in rank {}; both its operands lie in the CTA's own shared memory (rank {})",
+                      kTryCancel, address == response ? "a response" : "a barrier", address >> kRankShift,
+                      thread.cta->rank));
     }
   }
   if (offset % isa::kClcResponseBytes != 0) {
-    fault(&thread, site, FaultCode::kMisaligned,
-          fmt::format("{} with the response at shared address {:#x}; it must be a multiple of 16", kTryCancel,
-                      offset));
+    core_.fault(&thread, site, FaultCode::kMisaligned,
+                fmt::format("{} with the response at shared address {:#x}; it must be a multiple of 16",
+                            kTryCancel, offset));
   }
   if (offset < kSharedBase || offset + isa::kClcResponseBytes > thread.cta->shared_end) {
-    fault(&thread, site, FaultCode::kSharedOutOfBounds,
-          fmt::format(
-              "{} with the response at shared address {:#x}, outside of the CTA's shared memory [{:#x}, {:#x})",
-              kTryCancel, offset, kSharedBase, thread.cta->shared_end));
+    core_.fault(
+        &thread, site, FaultCode::kSharedOutOfBounds,
+        fmt::format(
+            "{} with the response at shared address {:#x}, outside of the CTA's shared memory [{:#x}, {:#x})",
+            kTryCancel, offset, kSharedBase, thread.cta->shared_end));
   }
   if (thread.cta->has_seen_clc_failure) {
-    fault(&thread, site, FaultCode::kClcAfterFailure,
-          fmt::format("{} after this CTA has seen a request fail, which is undefined", kTryCancel),
-          {fmt::format("{:<62} {}", "it saw the failure", place(thread.cta->clc_failure_site)),
-           "likely: the loop goes on after a response that is not canceled"});
+    core_.fault(&thread, site, FaultCode::kClcAfterFailure,
+                fmt::format("{} after this CTA has seen a request fail, which is undefined", kTryCancel),
+                {fmt::format("{:<62} {}", "it saw the failure", place(thread.cta->clc_failure_site)),
+                 "likely: the loop goes on after a response that is not canceled"});
   }
   auto request = std::make_unique<ClcRequest>();
   for (Cta* cta : thread.cta->cluster->ctas) {
     if (!is_multicast && cta != thread.cta) continue;
     const std::uint32_t rank = cta->rank << kRankShift;
-    cta_of(thread, offset | rank, site, kTryCancel);
-    live_barrier(thread, (barrier & kOffsetMask) | rank, site, kTryCancel);
+    core_.cta_of(thread, offset | rank, site, kTryCancel);
+    mbarriers_.live(thread, (barrier & kOffsetMask) | rank, site, kTryCancel);
     request->targets.push_back(cta);
   }
   request->issuer = &thread;
   request->site = site;
   request->response = offset;
   request->barrier = barrier & kOffsetMask;
-  changed();
-  clc_.issue(std::move(request));
+  core_.changed();
+  issue(std::move(request));
 }
 
-ClcResponse Machine::clc_response(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const {
-  if (options_.arch != Arch::kSm100) {
-    fault(&thread, site, FaultCode::kUnsupported,
-          fmt::format("{} on sm_90; cluster launch control exists from sm_100 on", kQuery));
+ClcResponse ClcUnit::response_of(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const {
+  if (core_.options().arch != Arch::kSm100) {
+    core_.fault(&thread, site, FaultCode::kUnsupported,
+                fmt::format("{} on sm_90; cluster launch control exists from sm_100 on", kQuery));
   }
   const ClcResponse response = decode_clc_response(bytes);
   if (response.state == ClcResponseState::kNotAResponse) {
-    fault(&thread, site, FaultCode::kClcBadResponse,
-          fmt::format("{} of 16 bytes that no try_cancel wrote", kQuery),
-          {"likely: the response is read before its barrier says that it is there, or from another place"});
+    core_.fault(&thread, site, FaultCode::kClcBadResponse,
+                fmt::format("{} of 16 bytes that no try_cancel wrote", kQuery),
+                {"likely: the response is read before its barrier says that it is there, or from another place"});
   }
   return response;
 }
 
-bool Machine::clc_is_canceled(Thread& thread, const isa::Bytes16& response, CallSite site) {
-  if (clc_response(thread, response, site).state == ClcResponseState::kCanceled) return true;
+bool ClcUnit::is_canceled(Thread& thread, const isa::Bytes16& response, CallSite site) {
+  if (response_of(thread, response, site).state == ClcResponseState::kCanceled) return true;
   if (!thread.cta->has_seen_clc_failure) thread.cta->clc_failure_site = site;
   thread.cta->has_seen_clc_failure = true;
   return false;
 }
 
-isa::Dim3 Machine::clc_first_ctaid(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const {
-  const ClcResponse response = clc_response(thread, bytes, site);
+isa::Dim3 ClcUnit::first_ctaid(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const {
+  const ClcResponse response = response_of(thread, bytes, site);
   if (response.state == ClcResponseState::kRefused) {
-    fault(&thread, site, FaultCode::kClcNoCluster,
-          fmt::format("{}.get_first_ctaid of a request that failed, which names no cluster", kQuery),
-          {"likely: no look at query_cancel.is_canceled before"});
+    core_.fault(&thread, site, FaultCode::kClcNoCluster,
+                fmt::format("{}.get_first_ctaid of a request that failed, which names no cluster", kQuery),
+                {"likely: no look at query_cancel.is_canceled before"});
   }
   return response.first_ctaid;
+}
+
+void ClcUnit::cta_exit(const Cta& cta) const {
+  const ClcRequest* request = touching(cta);
+  if (request == nullptr) return;
+  core_.fault(
+      nullptr, request->site, FaultCode::kExitInFlight,
+      fmt::format("{} exits while a request for a cluster is in flight, whose response goes to its shared memory",
+                  core_.has_one_cta() ? std::string("the CTA") : core_.describe(cta)),
+      {"likely: nobody waits for the response; a cluster that it names would never run"});
 }
 
 }  // namespace heddle::sim::machine

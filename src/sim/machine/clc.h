@@ -5,6 +5,8 @@
 // the scheduler's decision. PTX: clusterlaunchcontrol.try_cancel, clusterlaunchcontrol.query_cancel.
 #pragma once
 
+#include "sim/machine/address.h"
+
 #include <heddle/isa/memory.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
@@ -17,7 +19,8 @@
 
 namespace heddle::sim::machine {
 
-class Machine;
+class Core;
+class MbarrierUnit;
 struct Cta;
 struct Thread;
 
@@ -70,22 +73,28 @@ struct ClcRequest {
 
 class ClcUnit {
  public:
-  explicit ClcUnit(Machine& machine) : machine_(machine) {}
+  ClcUnit(Core& core, MbarrierUnit& mbarriers) : core_(core), mbarriers_(mbarriers) {}
 
-  // Takes a request whose operands have been checked.
-  void issue(std::unique_ptr<ClcRequest> request);
+  void try_cancel(Thread& thread, SharedAddress response, SharedAddress barrier, bool is_multicast,
+                  CallSite site);
+  bool is_canceled(Thread& thread, const isa::Bytes16& response, CallSite site);
+  isa::Dim3 first_ctaid(const Thread& thread, const isa::Bytes16& response, CallSite site) const;
 
   std::size_t in_flight() const { return requests_.size(); }
   const std::vector<std::unique_ptr<ClcRequest>>& requests() const { return requests_; }
   void step(std::size_t index, std::uint64_t entropy);
 
-  // A request that still has to be answered to this CTA, or null.
-  const ClcRequest* touching(const Cta& cta) const;
+  void cta_exit(const Cta& cta) const;
 
  private:
+  void issue(std::unique_ptr<ClcRequest> request);  // whose operands have been checked
+  ClcResponse response_of(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const;
+  // A request that still has to be answered to this CTA, or null.
+  const ClcRequest* touching(const Cta& cta) const;
   void answer(ClcRequest& request, Cta& target);
 
-  Machine& machine_;
+  Core& core_;
+  MbarrierUnit& mbarriers_;
   std::vector<std::unique_ptr<ClcRequest>> requests_;
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PTX: stmatrix, ldmatrix.
-#include "sim/machine/machine.h"
+#include "sim/machine/matrix_unit.h"
+
+#include "sim/machine/mbarrier_unit.h"
+#include "sim/machine/warp_unit.h"
 
 #include <heddle/isa/warp.h>
 
@@ -28,33 +31,33 @@ Place place_of(std::uint32_t row, std::uint32_t column, bool transposed) {
 
 }  // namespace
 
-bool Machine::meet_at_matrix(Thread& thread, WarpOp op, const MatrixOperands& operands, CallSite site) {
-  const char* instruction = sim::machine::name_of(op);
+bool MatrixUnit::meet(Thread& thread, WarpOp op, const MatrixOperands& operands, CallSite site) {
+  const char* instruction = name_of(op);
   if (thread.lane() < 8 * operands.count) {
     if (operands.row >> kRankShift != thread.cta->rank) {
-      fault(&thread, site, FaultCode::kBadRank,
-            fmt::format("{} in the shared memory of rank {}; a CTA uses its own (rank {})", instruction,
-                        operands.row >> kRankShift, thread.cta->rank));
+      core_.fault(&thread, site, FaultCode::kBadRank,
+                  fmt::format("{} in the shared memory of rank {}; a CTA uses its own (rank {})", instruction,
+                              operands.row >> kRankShift, thread.cta->rank));
     }
-    shared_bytes(thread, operands.row, kRowBytes, site, instruction);
-    check_not_barrier(thread, *thread.cta, operands.row & kOffsetMask, kRowBytes, site, instruction,
-                      op == WarpOp::kStmatrix);
+    core_.shared_bytes(thread, operands.row, kRowBytes, site, instruction);
+    mbarriers_.check_none_in(thread, *thread.cta, operands.row & kOffsetMask, kRowBytes, site, instruction,
+                             op == WarpOp::kStmatrix);
   }
   thread.matrix = &operands;
-  if (!warp_meet(thread, op, isa::kFullMask, 0, 0, site)) return false;
+  if (!warps_.meet(thread, op, isa::kFullMask, 0, 0, site)) return false;
   for (std::uint32_t l = 0; l < 32; ++l) {
     const MatrixOperands& other = *thread.cta->threads[thread.warp() * 32 + l].matrix;
     if (other.count == operands.count && other.transposed == operands.transposed) continue;
-    fault(&thread, site, FaultCode::kDivergence,
-          fmt::format("{} differs within a warp: .x{}{} in lane {}, .x{}{} in lane {}", instruction,
-                      operands.count, operands.transposed ? ".trans" : "", thread.lane(), other.count,
-                      other.transposed ? ".trans" : "", l));
+    core_.fault(&thread, site, FaultCode::kDivergence,
+                fmt::format("{} differs within a warp: .x{}{} in lane {}, .x{}{} in lane {}", instruction,
+                            operands.count, operands.transposed ? ".trans" : "", thread.lane(), other.count,
+                            other.transposed ? ".trans" : "", l));
   }
   return true;
 }
 
-bool Machine::stmatrix(Thread& thread, const MatrixOperands& operands, CallSite site) {
-  if (!meet_at_matrix(thread, WarpOp::kStmatrix, operands, site)) return false;
+bool MatrixUnit::stmatrix(Thread& thread, const MatrixOperands& operands, CallSite site) {
+  if (!meet(thread, WarpOp::kStmatrix, operands, site)) return false;
   Thread* lanes = thread.cta->threads + std::size_t{thread.warp()} * 32;
   for (std::uint32_t r = 0; r < 8 * operands.count; ++r) {
     const MatrixOperands& to = *lanes[r].matrix;
@@ -66,22 +69,22 @@ bool Machine::stmatrix(Thread& thread, const MatrixOperands& operands, CallSite 
     std::byte* target = thread.cta->shared + (to.row & kOffsetMask);
     const bool is_same = std::memcmp(target, row.data(), kRowBytes) == 0;
     std::memcpy(target, row.data(), kRowBytes);
-    if (wants(EventKind::kSharedWrite)) {
-      emit({.kind = EventKind::kSharedWrite,
-            .cta = thread.cta->linear,
-            .thread = lanes[r].tid,
-            .address = to.row,
-            .bytes = kRowBytes,
-            .value = is_same ? 1u : 0u,
-            .site = site});
+    if (core_.wants(EventKind::kSharedWrite)) {
+      core_.emit({.kind = EventKind::kSharedWrite,
+                  .cta = thread.cta->linear,
+                  .thread = lanes[r].tid,
+                  .address = to.row,
+                  .bytes = kRowBytes,
+                  .value = is_same ? 1u : 0u,
+                  .site = site});
     }
   }
-  changed();
+  core_.changed();
   return true;
 }
 
-bool Machine::ldmatrix(Thread& thread, const MatrixOperands& operands, CallSite site) {
-  if (!meet_at_matrix(thread, WarpOp::kLdmatrix, operands, site)) return false;
+bool MatrixUnit::ldmatrix(Thread& thread, const MatrixOperands& operands, CallSite site) {
+  if (!meet(thread, WarpOp::kLdmatrix, operands, site)) return false;
   Thread* lanes = thread.cta->threads + std::size_t{thread.warp()} * 32;
   for (std::uint32_t l = 0; l < 32; ++l) std::fill_n(lanes[l].matrix->registers, operands.count, 0);
   for (std::uint32_t r = 0; r < 8 * operands.count; ++r) {
@@ -92,13 +95,13 @@ bool Machine::ldmatrix(Thread& thread, const MatrixOperands& operands, CallSite 
       const Place to = place_of(r % 8, column, operands.transposed);
       lanes[to.lane].matrix->registers[r / 8] |= std::uint32_t{row[column]} << 16 * to.half;
     }
-    if (wants(EventKind::kSharedRead)) {
-      emit({.kind = EventKind::kSharedRead,
-            .cta = thread.cta->linear,
-            .thread = lanes[r].tid,
-            .address = from.row,
-            .bytes = kRowBytes,
-            .site = site});
+    if (core_.wants(EventKind::kSharedRead)) {
+      core_.emit({.kind = EventKind::kSharedRead,
+                  .cta = thread.cta->linear,
+                  .thread = lanes[r].tid,
+                  .address = from.row,
+                  .bytes = kRowBytes,
+                  .site = site});
     }
   }
   return true;

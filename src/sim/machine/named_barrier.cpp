@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PTX: bar, barrier.
-#include "sim/machine/machine.h"
+#include "sim/machine/named_barrier_unit.h"
 
 #include <fmt/format.h>
 
@@ -35,40 +35,40 @@ std::uint32_t needed(const Cta& cta, const NamedBarrier& barrier) {
 
 }  // namespace
 
-void Machine::check_named_operands(const Thread& thread, std::uint32_t id, std::uint32_t threads,
-                                   CallSite site) const {
+void NamedBarrierUnit::check_operands(const Thread& thread, std::uint32_t id, std::uint32_t threads,
+                                      CallSite site) const {
   if (id >= 16) {
-    fault(&thread, site, FaultCode::kNamedBarrier,
-          fmt::format("named barrier {}; a CTA has 16, numbered 0 to 15", id));
+    core_.fault(&thread, site, FaultCode::kNamedBarrier,
+                fmt::format("named barrier {}; a CTA has 16, numbered 0 to 15", id));
   }
   if (threads == 0 || threads % 32 != 0) {
-    fault(&thread, site, FaultCode::kNamedBarrier,
-          fmt::format("named barrier {} with {} threads; the count is a multiple of 32, {} would pass", id,
-                      threads, (threads / 32 + 1) * 32));
+    core_.fault(&thread, site, FaultCode::kNamedBarrier,
+                fmt::format("named barrier {} with {} threads; the count is a multiple of 32, {} would pass", id,
+                            threads, (threads / 32 + 1) * 32));
   }
-  if (threads > whole_cta()) {
-    fault(
-        &thread, site, FaultCode::kNamedBarrier,
-        fmt::format("named barrier {} waits for {} threads, but the CTA has {}", id, threads, threads_per_cta_));
+  if (threads > core_.whole_cta()) {
+    core_.fault(&thread, site, FaultCode::kNamedBarrier,
+                fmt::format("named barrier {} waits for {} threads, but the CTA has {}", id, threads,
+                            core_.threads_per_cta()));
   }
   const NamedBarrier& barrier = thread.cta->named[id];
   if (barrier.threads != 0 && barrier.threads != threads) {
-    fault(&thread, site, FaultCode::kNamedBarrier,
-          fmt::format("named barrier {} with {} threads, but others use it with {} in the same round", id,
-                      threads, barrier.threads),
-          {"likely: two groups of warps share one barrier id"});
+    core_.fault(&thread, site, FaultCode::kNamedBarrier,
+                fmt::format("named barrier {} with {} threads, but others use it with {} in the same round", id,
+                            threads, barrier.threads),
+                {"likely: two groups of warps share one barrier id"});
   }
   if ((barrier.lanes[thread.warp()] & 1u << thread.lane()) != 0) {
-    fault(&thread, site, FaultCode::kNamedBarrier,
-          fmt::format("a thread arrives twice on named barrier {} in one round; {} of {} threads are here", id,
-                      barrier.arrived, barrier.threads),
-          {"likely: a barrier is used again before every thread of the last round has gone through it"});
+    core_.fault(&thread, site, FaultCode::kNamedBarrier,
+                fmt::format("a thread arrives twice on named barrier {} in one round; {} of {} threads are here",
+                            id, barrier.arrived, barrier.threads),
+                {"likely: a barrier is used again before every thread of the last round has gone through it"});
   }
 }
 
-void Machine::named_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, bool is_of_all,
-                           CallSite site) {
-  check_named_operands(thread, id, threads, site);
+void NamedBarrierUnit::arrive_in_round(Thread& thread, std::uint32_t id, std::uint32_t threads, bool is_of_all,
+                                       CallSite site) {
+  check_operands(thread, id, threads, site);
   Cta& cta = *thread.cta;
   NamedBarrier& barrier = cta.named[id];
   barrier.threads = threads;
@@ -78,47 +78,49 @@ void Machine::named_arrive(Thread& thread, std::uint32_t id, std::uint32_t threa
   barrier.arrived -= counted(here, live);
   here |= 1u << thread.lane();
   barrier.arrived += counted(here, live);
-  changed();
-  if (wants(EventKind::kNamedArrive)) {
-    emit({.kind = EventKind::kNamedArrive, .cta = cta.linear, .thread = thread.tid, .value = id, .site = site});
+  core_.changed();
+  if (core_.wants(EventKind::kNamedArrive)) {
+    core_.emit(
+        {.kind = EventKind::kNamedArrive, .cta = cta.linear, .thread = thread.tid, .value = id, .site = site});
   }
-  finish_named_round(cta, id, thread, site);
+  finish_round(cta, id, thread, site);
 }
 
 // Ends the round if all that it waits for have come.
-void Machine::finish_named_round(Cta& cta, std::uint32_t id, const Thread& last, CallSite site) {
+void NamedBarrierUnit::finish_round(Cta& cta, std::uint32_t id, const Thread& last, CallSite site) {
   NamedBarrier& barrier = cta.named[id];
   if (barrier.arrived < needed(cta, barrier)) return;
   for (std::size_t w = 0; w < cta.warps.size(); ++w) {
     if (barrier.lanes[w] != 0 && (barrier.lanes[w] & cta.warps[w].live) != cta.warps[w].live) {
-      fault(&last, site, FaultCode::kDivergence,
-            fmt::format("named barrier {} was reached by {} of {} lanes of warp {}; a warp arrives as a whole",
-                        id, std::popcount(barrier.lanes[w]), std::popcount(cta.warps[w].live), w));
+      core_.fault(
+          &last, site, FaultCode::kDivergence,
+          fmt::format("named barrier {} was reached by {} of {} lanes of warp {}; a warp arrives as a whole", id,
+                      std::popcount(barrier.lanes[w]), std::popcount(cta.warps[w].live), w));
     }
   }
   const std::uint32_t result = barrier.result();
   barrier.reset();
   cta.threads[last.tid].result = result;
-  for (std::uint32_t t = 0; t < threads_per_cta_; ++t) {
+  for (std::uint32_t t = 0; t < core_.threads_per_cta(); ++t) {
     Thread& waiter = cta.threads[t];
     if (waiter.state == ThreadState::kBlocked && waiter.wait.kind == WaitKind::kNamedBarrier &&
         waiter.wait.id == id) {
       waiter.result = result;
       const CallSite waits_at = waiter.wait.site;
-      make_ready(waiter);
-      if (wants(EventKind::kNamedPass)) {
-        emit({.kind = EventKind::kNamedPass,
-              .cta = cta.linear,
-              .thread = waiter.tid,
-              .value = id,
-              .site = waits_at});
+      core_.make_ready(waiter);
+      if (core_.wants(EventKind::kNamedPass)) {
+        core_.emit({.kind = EventKind::kNamedPass,
+                    .cta = cta.linear,
+                    .thread = waiter.tid,
+                    .value = id,
+                    .site = waits_at});
       }
     }
   }
 }
 
 // PTX: bar, barrier. Threads that have exited are not waited for: the rest of their warp stands for it.
-void Machine::exit_named_barriers(const Thread& thread) {
+void NamedBarrierUnit::thread_exit(const Thread& thread) {
   Cta& cta = *thread.cta;
   const std::uint32_t live = cta.warps[thread.warp()].live;
   for (std::uint32_t id = 0; id < cta.named.size(); ++id) {
@@ -126,53 +128,54 @@ void Machine::exit_named_barriers(const Thread& thread) {
     if (barrier.threads == 0) continue;
     const std::uint32_t here = barrier.lanes[thread.warp()];
     barrier.arrived += counted(here, live) - counted(here, live | 1u << thread.lane());
-    if (barrier.is_of_all || here != 0) finish_named_round(cta, id, thread, {});
+    if (barrier.is_of_all || here != 0) finish_round(cta, id, thread, {});
   }
 }
 
-bool Machine::bar_sync(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site) {
-  return named_wait(thread, id, threads, false, site);
+bool NamedBarrierUnit::sync(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site) {
+  return wait(thread, id, threads, false, site);
 }
 
-bool Machine::bar_sync_all(Thread& thread, std::uint32_t id, CallSite site) {
-  return named_wait(thread, id, whole_cta(), true, site);
+bool NamedBarrierUnit::sync_all(Thread& thread, std::uint32_t id, CallSite site) {
+  return wait(thread, id, core_.whole_cta(), true, site);
 }
 
-bool Machine::bar_red(Thread& thread, std::uint32_t id, std::uint32_t threads, NamedReduction reduction,
-                      bool says_yes, CallSite site) {
+bool NamedBarrierUnit::red(Thread& thread, std::uint32_t id, std::uint32_t threads, NamedReduction reduction,
+                           bool says_yes, CallSite site) {
   const bool is_of_all = threads == 0;
-  const std::uint32_t count = is_of_all ? whole_cta() : threads;
-  check_named_operands(thread, id, count, site);
+  const std::uint32_t count = is_of_all ? core_.whole_cta() : threads;
+  check_operands(thread, id, count, site);
   NamedBarrier& barrier = thread.cta->named[id];
   if (barrier.reduction != NamedReduction::kNone && barrier.reduction != reduction) {
-    fault(&thread, site, FaultCode::kNamedBarrier,
-          fmt::format("bar.red.{} on named barrier {}, but others of the same round reduce by .{}",
-                      text_of(reduction), id, text_of(barrier.reduction)));
+    core_.fault(&thread, site, FaultCode::kNamedBarrier,
+                fmt::format("bar.red.{} on named barrier {}, but others of the same round reduce by .{}",
+                            text_of(reduction), id, text_of(barrier.reduction)));
   }
   barrier.reduction = reduction;
   ++barrier.votes;
   if (says_yes) ++barrier.yes;
-  return named_wait(thread, id, count, is_of_all, site);
+  return wait(thread, id, count, is_of_all, site);
 }
 
-bool Machine::named_wait(Thread& thread, std::uint32_t id, std::uint32_t threads, bool is_of_all, CallSite site) {
-  named_arrive(thread, id, threads, is_of_all, site);
+bool NamedBarrierUnit::wait(Thread& thread, std::uint32_t id, std::uint32_t threads, bool is_of_all,
+                            CallSite site) {
+  arrive_in_round(thread, id, threads, is_of_all, site);
   if (thread.cta->named[id].arrived != 0) {
-    block(thread, {.kind = WaitKind::kNamedBarrier, .id = id, .site = site});
+    core_.block(thread, {.kind = WaitKind::kNamedBarrier, .id = id, .site = site});
     return false;
   }
-  if (wants(EventKind::kNamedPass)) {
-    emit({.kind = EventKind::kNamedPass,
-          .cta = thread.cta->linear,
-          .thread = thread.tid,
-          .value = id,
-          .site = site});
+  if (core_.wants(EventKind::kNamedPass)) {
+    core_.emit({.kind = EventKind::kNamedPass,
+                .cta = thread.cta->linear,
+                .thread = thread.tid,
+                .value = id,
+                .site = site});
   }
   return true;
 }
 
-void Machine::bar_arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site) {
-  named_arrive(thread, id, threads, false, site);
+void NamedBarrierUnit::arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site) {
+  arrive_in_round(thread, id, threads, false, site);
 }
 
 }  // namespace heddle::sim::machine

@@ -3,7 +3,10 @@
 // What tcgen05.mma and tcgen05.cp do with bytes and cells, when their turn in the queue has come.
 // PTX: Data Path Layout Organization, Matrix fragments in Tensor Memory, Scale Factor layouts.
 // Unverified: no sm_100 part has run any of it.
-#include "sim/machine/machine.h"
+#include "sim/machine/tcgen05_unit.h"
+
+#include "sim/machine/scaled_core.h"
+#include "sim/machine/tmem_unit.h"
 
 #include "sim/machine/wgmma.h"
 
@@ -38,36 +41,36 @@ std::vector<std::byte> read_tmem_rows(Tmem& tmem, std::uint32_t taddr, const Tcg
 
 }  // namespace
 
-void Machine::tell_operand(const Cta& cta, const Tcgen05Operation& operation,
-                           const std::vector<SharedRange>& ranges) {
+void Tcgen05Unit::tell_operand(const Cta& cta, const Tcgen05Operation& operation,
+                               const std::vector<SharedRange>& ranges) {
   for (const SharedRange& range : ranges) {
-    emit({.kind = EventKind::kMmaReadShared,
-          .cta = cta.linear,
-          .address = range.address | cta.rank << kRankShift,
-          .bytes = range.bytes,
-          .copy = operation.id,
-          .site = operation.site});
+    core_.emit({.kind = EventKind::kMmaReadShared,
+                .cta = cta.linear,
+                .address = range.address | cta.rank << kRankShift,
+                .bytes = range.bytes,
+                .copy = operation.id,
+                .site = operation.site});
   }
 }
 
-void Machine::touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation,
-                         std::uint32_t taddr, std::uint32_t cols, std::uint64_t how, const char* operand) {
+void Tcgen05Unit::touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation,
+                             std::uint32_t taddr, std::uint32_t cols, std::uint64_t how, const char* operand) {
   const char* name = operation.kind == Tcgen05Operation::Kind::kCopy ? "tcgen05.cp" : "tcgen05.mma";
-  check_not_freed(queue.cta->threads[queue.tid], true, cta, tmem_column(taddr), cols, name, operation.site);
-  if (!wants(EventKind::kMmaTouchTmem)) return;
-  emit({.kind = EventKind::kMmaTouchTmem,
-        .cta = cta.linear,
-        .address = taddr,
-        .bytes = cols,
-        .value = how,
-        .copy = operation.id,
-        .text = operand,
-        .site = operation.site});
+  tmem_.check_not_freed(queue.cta->threads[queue.tid], true, cta, tmem_column(taddr), cols, name, operation.site);
+  if (!core_.wants(EventKind::kMmaTouchTmem)) return;
+  core_.emit({.kind = EventKind::kMmaTouchTmem,
+              .cta = cta.linear,
+              .address = taddr,
+              .bytes = cols,
+              .value = how,
+              .copy = operation.id,
+              .text = operand,
+              .site = operation.site});
 }
 
 // Scales of 32 rows fill a column, in each quarter of the lanes; the last rows may fill a part of one.
-void Machine::touch_scales(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation,
-                           char side, std::uint32_t rows) {
+void Tcgen05Unit::touch_scales(const Tcgen05Queue& queue, const Cta& cta, const Tcgen05Operation& operation,
+                               char side, std::uint32_t rows) {
   const char* operand = side == 'A' ? "scales of A" : "scales of B";
   const std::uint32_t taddr = side == 'A' ? operation.operands.sfa : operation.operands.sfb;
   const std::uint32_t whole = rows / 32;
@@ -82,8 +85,8 @@ void Machine::touch_scales(const Tcgen05Queue& queue, const Cta& cta, const Tcge
 }
 
 // Four scales for each row, one for each 16 numbers, or one for all if the kind has one.
-std::vector<Scale> Machine::read_scales(const Tcgen05Queue& queue, Cta& cta, const Tcgen05Operation& operation,
-                                        char side, std::uint32_t rows) {
+std::vector<Scale> Tcgen05Unit::read_scales(const Tcgen05Queue& queue, Cta& cta,
+                                            const Tcgen05Operation& operation, char side, std::uint32_t rows) {
   const Tcgen05Operands& operands = operation.operands;
   const Tcgen05Fields fields = fields_of(operands);
   const std::uint32_t taddr = side == 'A' ? operands.sfa : operands.sfb;
@@ -100,13 +103,14 @@ std::vector<Scale> Machine::read_scales(const Tcgen05Queue& queue, Cta& cta, con
       for (std::uint32_t quarter = 1; quarter < 4; ++quarter) {
         const std::uint32_t copy = *cta.tmem.cell(32 * quarter + row % 32, column);
         if ((copy >> 8 * byte & 0xFF) == (word >> 8 * byte & 0xFF)) continue;
-        fault(&queue.cta->threads[queue.tid], operation.site, FaultCode::kScaleCopies,
-              fmt::format(
-                  "{}: the scale of row {} of {} is {:#04x} in lane {} and {:#04x} in lane {} of column {}; each "
-                  "quarter of the lanes has a copy of all scales",
-                  text_of(operands), row, side, word >> 8 * byte & 0xFF, row % 32, copy >> 8 * byte & 0xFF,
-                  32 * quarter + row % 32, column),
-              {"likely: the scales were not copied with tcgen05_cp_32x128b_warpx4"});
+        core_.fault(
+            &queue.cta->threads[queue.tid], operation.site, FaultCode::kScaleCopies,
+            fmt::format(
+                "{}: the scale of row {} of {} is {:#04x} in lane {} and {:#04x} in lane {} of column {}; each "
+                "quarter of the lanes has a copy of all scales",
+                text_of(operands), row, side, word >> 8 * byte & 0xFF, row % 32, copy >> 8 * byte & 0xFF,
+                32 * quarter + row % 32, column),
+            {"likely: the scales were not copied with tcgen05_cp_32x128b_warpx4"});
       }
       scales.push_back(scale_of(fields.scale_type, static_cast<std::uint8_t>(word >> 8 * byte)));
     }
@@ -114,7 +118,7 @@ std::vector<Scale> Machine::read_scales(const Tcgen05Queue& queue, Cta& cta, con
   return scales;
 }
 
-void Machine::run_tcgen05_cp(const Tcgen05Queue& queue, const Tcgen05Operation& operation) {
+void Tcgen05Unit::run_cp(const Tcgen05Queue& queue, const Tcgen05Operation& operation) {
   const Tcgen05Copy& copy = operation.copy;
   const std::vector<SharedRange> ranges = copy_ranges(copy);
   std::uint64_t groups = 0;
@@ -126,7 +130,7 @@ void Machine::run_tcgen05_cp(const Tcgen05Queue& queue, const Tcgen05Operation& 
     }
   }
   for (Cta* cta : ctas_of(queue, copy.cta_group)) {
-    if (wants(EventKind::kMmaReadShared)) tell_operand(*cta, operation, ranges);
+    if (core_.wants(EventKind::kMmaReadShared)) tell_operand(*cta, operation, ranges);
     touch_tmem(queue, *cta, operation, copy.taddr, copy.cols(),
                groups | TmemTouch::kWrites | lanes << TmemTouch::kLaneShift, "");
     const std::uint32_t pieces = copy.row_bytes() / 16;
@@ -139,7 +143,7 @@ void Machine::run_tcgen05_cp(const Tcgen05Queue& queue, const Tcgen05Operation& 
   }
 }
 
-void Machine::run_tcgen05_mma(const Tcgen05Queue& queue, const Tcgen05Operation& operation) {
+void Tcgen05Unit::run_mma(const Tcgen05Queue& queue, const Tcgen05Operation& operation) {
   const Tcgen05Operands& operands = operation.operands;
   const Tcgen05Fields fields = fields_of(operands);
   const auto group = static_cast<std::uint32_t>(operands.cta_group);
@@ -150,7 +154,7 @@ void Machine::run_tcgen05_mma(const Tcgen05Queue& queue, const Tcgen05Operation&
   const std::uint64_t lanes = lane_groups(layout, tmem_lane(operands.d));
   std::vector<std::byte> b_rows;
   for (Cta* cta : ctas) {
-    if (wants(EventKind::kMmaReadShared)) {
+    if (core_.wants(EventKind::kMmaReadShared)) {
       if (!operands.a_in_tmem) {
         tell_operand(*cta, operation, operand_ranges(a_fields, fields.a_major, fields.a_type, layout.rows));
       }
@@ -168,7 +172,7 @@ void Machine::run_tcgen05_mma(const Tcgen05Queue& queue, const Tcgen05Operation&
   const bool is_fp4 = is_packed_fp4(operands.kind);
   if (!is_fp4) spread_packed(fields.b_type, b_rows);
   const std::uint32_t depth = kRowBytes / stored_bytes(fields.b_type);
-  const MmaArithmetic arithmetic = mma_arithmetic(options_.arch, fields.a_type);
+  const MmaArithmetic arithmetic = mma_arithmetic(core_.options().arch, fields.a_type);
   std::vector<std::uint32_t> d(std::size_t{layout.rows} * layout.cols());
   for (Cta* cta : ctas) {
     std::vector<Scale> a_scales;

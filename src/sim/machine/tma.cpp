@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/tma.h"
 
-#include "sim/machine/machine.h"
+#include "sim/machine/core.h"
+#include "sim/machine/mbarrier_unit.h"
 
 #include <fmt/format.h>
 
@@ -100,17 +101,16 @@ bool BulkGroups::reached(std::uint32_t pending, bool read_only) const {
 }
 
 void TmaEngine::issue(std::unique_ptr<Copy> copy) {
-  copy->id = take_id();
+  copy->id = core_.take_copy_id();
   copy->cta = copy->issuer->cta;
   copy->cta_linear = copy->cta->linear;
   if (copy->pieces.empty()) cut(*copy, nullptr);  // loads were cut for each target
-  Stats& stats = machine_.stats();
+  Stats& stats = core_.stats();
   ++stats.copies;
   stats.copy_bytes += copy->bytes;
-  if (machine_.wants(EventKind::kCopyIssue)) {
+  if (core_.wants(EventKind::kCopyIssue)) {
     Cta* target = copy->pieces.front().target;
-    Barrier* barrier =
-        target == nullptr ? nullptr : machine_.find_barrier(signalled_by(*copy, *target), copy->barrier);
+    Barrier* barrier = target == nullptr ? nullptr : mbarriers_.find(signalled_by(*copy, *target), copy->barrier);
     Event event{.kind = EventKind::kCopyIssue,
                 .cta = copy->cta_linear,
                 .thread = copy->issuer->tid,
@@ -122,11 +122,11 @@ void TmaEngine::issue(std::unique_ptr<Copy> copy) {
                 .global = copy->global,
                 .text = copy->kind == CopyKind::kStoreAsync && copy->reduction != nullptr ? "red.async" : "",
                 .site = copy->site};
-    machine_.emit(event);
+    core_.emit(event);
     event.kind = EventKind::kCopyReadMap;
     event.global = copy->map;
     event.bytes = sizeof(TensorMap);
-    if (copy->map != 0 && machine_.wants(event.kind)) machine_.emit(event);
+    if (copy->map != 0 && core_.wants(event.kind)) core_.emit(event);
   }
   copies_.push_back(std::move(copy));
 }
@@ -158,7 +158,7 @@ Cta& TmaEngine::signalled_by(const Copy& copy, Cta& target) const {
 void TmaEngine::land_load(Copy& copy, const Piece& piece) {
   Cta& target = *piece.target;
   Cta& signalled = signalled_by(copy, target);
-  const Reader reader(machine_.global());
+  const Reader reader(core_.global());
   std::uint32_t bytes = static_cast<std::uint32_t>(piece.count);
   if (copy.box) {
     const CopyFault fault = copy.box->load_rows(piece.first, piece.count, reader, shared_of(target));
@@ -169,26 +169,26 @@ void TmaEngine::land_load(Copy& copy, const Piece& piece) {
     if (source == nullptr) global_fault(copy, copy.global + piece.first);
     std::memcpy(target.shared + copy.shared + piece.first, source, piece.count);
   }
-  const Barrier* barrier = machine_.find_barrier(signalled, copy.barrier);
-  if (machine_.wants(EventKind::kCopyWriteShared) && barrier != nullptr) {
+  const Barrier* barrier = mbarriers_.find(signalled, copy.barrier);
+  if (core_.wants(EventKind::kCopyWriteShared) && barrier != nullptr) {
     const SharedRange flat{copy.shared + static_cast<std::uint32_t>(piece.first), bytes};
     const bool has_gaps = copy.box && copy.box->shared_row_bytes() != copy.box->row_pitch();
     for (const SharedRange& range :
          copy.box ? copy.box->load_ranges(piece.first, piece.count) : std::vector<SharedRange>{flat}) {
-      machine_.emit({.kind = EventKind::kCopyWriteShared,
-                     .cta = target.linear,
-                     .barrier = barrier->id,
-                     .address = range.address | target.rank << kRankShift,
-                     .bytes = range.bytes,
-                     .value = has_gaps ? copy.box->row_pitch() : 0,
-                     .copy = copy.id,
-                     .site = copy.site});
+      core_.emit({.kind = EventKind::kCopyWriteShared,
+                  .cta = target.linear,
+                  .barrier = barrier->id,
+                  .address = range.address | target.rank << kRankShift,
+                  .bytes = range.bytes,
+                  .value = has_gaps ? copy.box->row_pitch() : 0,
+                  .copy = copy.id,
+                  .site = copy.site});
     }
   }
   if (&target == copy.first_target && barrier != nullptr) {
     tell_global(copy, piece, EventKind::kCopyReadGlobal, barrier->id);
   }
-  machine_.complete_tx(signalled, copy.barrier, bytes, copy.id, copy.site);
+  mbarriers_.complete_tx(signalled, copy.barrier, bytes, copy.id, copy.site);
 }
 
 // The global memory that a piece reads or writes.
@@ -199,23 +199,23 @@ std::vector<GlobalRange> TmaEngine::global_ranges(const Copy& copy, const Piece&
 }
 
 void TmaEngine::tell_global(const Copy& copy, const Piece& piece, EventKind kind, std::uint32_t barrier) const {
-  if (!machine_.wants(kind)) return;
+  if (!core_.wants(kind)) return;
   for (const GlobalRange& range : global_ranges(copy, piece)) {
-    machine_.emit({.kind = kind,
-                   .cta = copy.cta_linear,
-                   .barrier = barrier,
-                   .bytes = range.bytes,
-                   .copy = copy.id,
-                   .global = range.address,
-                   .site = copy.site});
+    core_.emit({.kind = kind,
+                .cta = copy.cta_linear,
+                .barrier = barrier,
+                .bytes = range.bytes,
+                .copy = copy.id,
+                .global = range.address,
+                .site = copy.site});
   }
 }
 
 void TmaEngine::note_written(const Copy& copy, const Piece& piece) const {
-  const GlobalMemory::Region* region = machine_.global().find(copy.global, 1);
+  const GlobalMemory::Region* region = core_.global().find(copy.global, 1);
   if (region == nullptr || region->written == nullptr) return;
   for (const GlobalRange& range : global_ranges(copy, piece)) {
-    region = machine_.global().find(range.address, range.bytes);
+    region = core_.global().find(range.address, range.bytes);
     if (region != nullptr) GlobalMemory::note_written(*region, range.address, range.bytes);
   }
 }
@@ -232,7 +232,7 @@ void TmaEngine::land_in_peer(Copy& copy, const Piece& piece) {
   } else {
     std::memcpy(target.shared + destination + first, source, count);
   }
-  const Barrier* barrier = machine_.find_barrier(target, copy.barrier);
+  const Barrier* barrier = mbarriers_.find(target, copy.barrier);
   Event event{.kind = EventKind::kCopyReadShared,
               .cta = copy.cta_linear,
               .barrier = barrier == nullptr ? 0 : barrier->id,
@@ -240,12 +240,12 @@ void TmaEngine::land_in_peer(Copy& copy, const Piece& piece) {
               .bytes = count,
               .copy = copy.id,
               .site = copy.site};
-  if (!brings_value && machine_.wants(event.kind)) machine_.emit(event);
+  if (!brings_value && core_.wants(event.kind)) core_.emit(event);
   event.kind = EventKind::kCopyWriteShared;
   event.cta = target.linear;
   event.address = (destination + first) | target.rank << kRankShift;
-  if (machine_.wants(event.kind)) machine_.emit(event);
-  machine_.complete_tx(target, copy.barrier, count, copy.id, copy.site);
+  if (core_.wants(event.kind)) core_.emit(event);
+  mbarriers_.complete_tx(target, copy.barrier, count, copy.id, copy.site);
 }
 
 void TmaEngine::read_source(Copy& copy) {
@@ -254,28 +254,28 @@ void TmaEngine::read_source(Copy& copy) {
   copy.staged.resize(keep + length);
   std::memcpy(copy.staged.data() + keep, copy.cta->shared + copy.shared, length);
   copy.source_was_read = true;
-  if (machine_.wants(EventKind::kCopyReadShared)) {
+  if (core_.wants(EventKind::kCopyReadShared)) {
     // The box lies where the buffer has it, as far from the start of a swizzle pattern as the source.
     const std::uint32_t moved = copy.box ? copy.shared - keep : 0;
     const SharedRange flat{copy.shared, copy.bytes};
     for (const SharedRange& range :
          copy.box ? copy.box->store_ranges(0, copy.box->rows()) : std::vector<SharedRange>{flat}) {
-      machine_.emit({.kind = EventKind::kCopyReadShared,
-                     .cta = copy.cta_linear,
-                     .address = (range.address + moved) | copy.cta->rank << kRankShift,
-                     .bytes = range.bytes,
-                     .copy = copy.id,
-                     .site = copy.site});
+      core_.emit({.kind = EventKind::kCopyReadShared,
+                  .cta = copy.cta_linear,
+                  .address = (range.address + moved) | copy.cta->rank << kRankShift,
+                  .bytes = range.bytes,
+                  .copy = copy.id,
+                  .site = copy.site});
     }
   }
   if (copy.issuer->cta->linear == copy.cta_linear) {
     copy.issuer->groups.read_done(copy.group);
-    machine_.copy_changed(copy.issuer);
+    group_changed(copy.issuer);
   }
 }
 
 void TmaEngine::land_store(Copy& copy, const Piece& piece) {
-  Writer writer(machine_.global());
+  Writer writer(core_.global());
   if (copy.box) {
     const std::span<const std::byte> staged(copy.staged);
     const CopyFault fault = copy.kind == CopyKind::kReduce
@@ -298,13 +298,13 @@ void TmaEngine::land_store(Copy& copy, const Piece& piece) {
 void TmaEngine::finish(std::size_t index) {
   const std::unique_ptr<Copy> copy = std::move(copies_[index]);
   copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(index));
-  if (machine_.wants(EventKind::kCopyDone)) {
-    machine_.emit({.kind = EventKind::kCopyDone, .cta = copy->cta_linear, .copy = copy->id, .site = copy->site});
+  if (core_.wants(EventKind::kCopyDone)) {
+    core_.emit({.kind = EventKind::kCopyDone, .cta = copy->cta_linear, .copy = copy->id, .site = copy->site});
   }
   const bool in_group = copy->kind == CopyKind::kStore || copy->kind == CopyKind::kReduce;
   if (in_group && copy->issuer->cta->linear == copy->cta_linear) {
     copy->issuer->groups.finished(copy->group);
-    machine_.copy_changed(copy->issuer);
+    group_changed(copy->issuer);
   }
 }
 
@@ -351,17 +351,38 @@ void TmaEngine::read_sources(const Cta& cta) {
   }
 }
 
-void TmaEngine::global_fault(const Copy& copy, std::uint64_t address) const {
-  if (const GlobalMemory::Region* region = machine_.global().find(address, 1);
-      region != nullptr && !region->writable && copy.kind != CopyKind::kLoad) {
-    machine_.fault(nullptr, copy.site, FaultCode::kGlobalReadOnly,
-                   fmt::format("a {} of {} bytes at {}, which is read-only", name_of(copy.kind), copy.bytes,
-                               machine_.global().describe(address)));
+void TmaEngine::cta_exit(const Cta& cta) {
+  if (const Copy* copy = touching(cta); copy != nullptr) {
+    const Fault mistake{
+        FaultCode::kExitInFlight,
+        fmt::format("{} exits while a {} of {} bytes is in flight on its shared memory",
+                    core_.has_one_cta() ? std::string("the CTA") : core_.describe(cta), name_of(copy->kind),
+                    copy->bytes),
+        {fmt::format("likely: nobody waits for it before the end; {}",
+                     copy->kind == CopyKind::kLoad ? "drain the pipeline, or wait for its full barrier"
+                     : copy->kind == CopyKind::kStoreAsync || copy->kind == CopyKind::kSharedToPeer
+                         ? "wait for the barrier that counts its bytes"
+                         : "add cp_async_bulk_wait_group_read<0>() in the thread that issued it")}};
+    const CallSite site = copy->site;
+    // Memory that is only read can stay until it has been; what would be written is somebody else's by then.
+    if (touching(cta, true) != nullptr)
+      core_.fault(nullptr, site, mistake.code, mistake.headline, mistake.details);
+    core_.judge(nullptr, site, {mistake.code, mistake.headline, mistake.details, {}, Verdict::kFormal});
+    read_sources(cta);
   }
-  machine_.fault(
+}
+
+void TmaEngine::global_fault(const Copy& copy, std::uint64_t address) const {
+  if (const GlobalMemory::Region* region = core_.global().find(address, 1);
+      region != nullptr && !region->writable && copy.kind != CopyKind::kLoad) {
+    core_.fault(nullptr, copy.site, FaultCode::kGlobalReadOnly,
+                fmt::format("a {} of {} bytes at {}, which is read-only", name_of(copy.kind), copy.bytes,
+                            core_.global().describe(address)));
+  }
+  core_.fault(
       nullptr, copy.site, FaultCode::kGlobalOutOfBounds,
       fmt::format("a {} of {} bytes reaches {}", name_of(copy.kind), copy.bytes,
-                  machine_.global().describe(address)),
+                  core_.global().describe(address)),
       {"likely: the tensor map describes more than was allocated, or memory that the launch was not given"});
 }
 

@@ -6,6 +6,7 @@
 // PTX: Data Movement and Conversion Instructions: Bulk copy, Tensor copy.
 #pragma once
 
+#include "sim/machine/address.h"
 #include "sim/machine/tensor_copy.h"
 #include "sim/machine/tensor_reduce.h"
 
@@ -20,7 +21,8 @@
 
 namespace heddle::sim::machine {
 
-class Machine;
+class Core;
+class MbarrierUnit;
 struct Cta;
 struct Thread;
 
@@ -48,6 +50,9 @@ class BulkGroups {
   std::uint64_t first_ = 0;    // number of groups_[0]
   std::size_t committed_ = 0;
 };
+
+// Which rows a tensor copy takes: those of a box, or four that its coordinates name (gather4, scatter4).
+enum class TileMode : std::uint8_t { kTile, kFourRows, kPixels };
 
 // The tensor map of an instruction.
 struct MapOperand {
@@ -94,13 +99,31 @@ void cut(Copy& copy, Cta* target);
 
 class TmaEngine {
  public:
-  explicit TmaEngine(Machine& machine) : machine_(machine) {}
+  TmaEngine(Core& core, MbarrierUnit& mbarriers) : core_(core), mbarriers_(mbarriers) {}
 
-  // Takes a copy whose operands have been checked.
-  void issue(std::unique_ptr<Copy> copy);
-
-  // The number of the next asynchronous operation that counts bytes on a barrier, whichever unit runs it.
-  std::uint64_t take_id() { return next_id_++; }
+  void tensor_load(Thread& thread, int cta_group, SharedAddress destination, const MapOperand& map,
+                   const std::int32_t* coords, int rank, SharedAddress barrier, std::uint16_t mask, CallSite site,
+                   TileMode mode = TileMode::kTile);
+  void tensor_store(Thread& thread, const MapOperand& map, const std::int32_t* coords, int rank,
+                    SharedAddress source, CallSite site, TileMode mode = TileMode::kTile);
+  void tensor_reduce(Thread& thread, isa::ReduceOp op, const MapOperand& map, const std::int32_t* coords,
+                     int rank, SharedAddress source, CallSite site);
+  void tensor_prefetch(Thread& thread, const MapOperand& map, const std::int32_t* coords, int rank,
+                       CallSite site);
+  // `mask` names the CTAs that get the bytes, each at the same place; 0: the one of the address.
+  void bulk_load(Thread& thread, SharedAddress destination, std::uint64_t global, std::uint32_t bytes,
+                 SharedAddress barrier, CallSite site, std::uint16_t mask = 0);
+  void bulk_store(Thread& thread, std::uint64_t global, SharedAddress source, std::uint32_t bytes, CallSite site);
+  void bulk_to_peer(Thread& thread, SharedAddress destination, SharedAddress source, std::uint32_t bytes,
+                    SharedAddress barrier, CallSite site, Reduction reduction = nullptr);
+  void bulk_reduce(Thread& thread, Reduction reduction, std::uint64_t global, SharedAddress source,
+                   std::uint32_t bytes, CallSite site);
+  // st.async, and red.async if there is a reduction: a value of 4, 8 or 16 bytes on its way to a CTA of the
+  // cluster.
+  void store_async(Thread& thread, SharedAddress destination, const void* value, std::uint32_t bytes,
+                   SharedAddress barrier, Reduction reduction, CallSite site);
+  void commit_group(Thread& thread, CallSite site);
+  bool wait_group(Thread& thread, std::uint32_t pending, bool read_only, CallSite site);
 
   std::size_t in_flight() const { return copies_.size(); }
   const std::vector<std::unique_ptr<Copy>>& copies() const { return copies_; }
@@ -108,19 +131,21 @@ class TmaEngine {
   // Lets one piece of the index-th copy in flight land; `entropy` says which.
   void step(std::size_t index, std::uint64_t entropy);
 
-  // A copy that still has to read or write this CTA's shared memory, or null. `except_stores`: not one that
-  // read_sources() is enough for.
-  const Copy* touching(const Cta& cta, bool except_stores = false) const;
-
   // A copy that still has to tell this barrier of the CTA, or null.
   const Copy* completing_on(const Cta& cta, std::uint32_t barrier) const;
   // A copy that still has to write to this byte of the CTA's shared memory, or null.
   const Copy* filling(const Cta& cta, std::uint32_t offset) const;
 
-  // Lets the stores of this CTA read their sources now.
-  void read_sources(const Cta& cta);
+  void cta_exit(const Cta& cta);
 
  private:
+  void issue(std::unique_ptr<Copy> copy);  // whose operands have been checked
+  void issue_store(Thread& thread, CopyKind kind, isa::ReduceOp op, const MapOperand& map,
+                   const TensorMapSpec& spec, BoxCopy box, std::uint32_t offset, CallSite site);
+  void check_peer_bytes(const Thread& thread, const Cta& target, std::uint32_t offset, std::uint32_t bytes,
+                        CallSite site, const char* instruction) const;
+  void group_changed(Thread* issuer);  // a bulk group of this thread has come further
+  void read_sources(const Cta& cta);   // the stores of this CTA do so now
   void land_load(Copy& copy, const Piece& piece);
   Cta& signalled_by(const Copy& copy, Cta& target) const;
   void read_source(Copy& copy);
@@ -130,11 +155,14 @@ class TmaEngine {
   void tell_global(const Copy& copy, const Piece& piece, EventKind kind, std::uint32_t barrier) const;
   void land_in_peer(Copy& copy, const Piece& piece);
   void finish(std::size_t index);
+  // A copy that still has to read or write this CTA's shared memory, or null. `except_stores`: not one that
+  // read_sources() is enough for.
+  const Copy* touching(const Cta& cta, bool except_stores = false) const;
   [[noreturn]] void global_fault(const Copy& copy, std::uint64_t address) const;
 
-  Machine& machine_;
+  Core& core_;
+  MbarrierUnit& mbarriers_;
   std::vector<std::unique_ptr<Copy>> copies_;
-  std::uint64_t next_id_ = 1;
 };
 
 }  // namespace heddle::sim::machine

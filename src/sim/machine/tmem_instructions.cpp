@@ -5,7 +5,10 @@
 // Model: a load or store happens at one moment between its instruction and the wait for it. Until that wait the
 // registers of a load hold a pattern, though hardware would honour a true dependence on them: every library
 // waits.
-#include "sim/machine/machine.h"
+#include "sim/machine/tmem_unit.h"
+
+#include "sim/machine/tcgen05_unit.h"
+#include "sim/machine/warp_unit.h"
 
 #include <fmt/format.h>
 
@@ -28,18 +31,19 @@ const char* shape_name(TmemShape shape) {
 // PTX: Access restrictions of tcgen05.ld and tcgen05.st: a warp reaches the lanes of its quarter.
 // Model: published kernels leave the quarter out of the address and rely on the hardware putting in the warp's
 // own, so that a quarter of 0 passes in every warp.
-std::uint32_t Machine::own_lanes(const Thread& thread, TmemShape shape, std::uint32_t taddr, CallSite site,
-                                 const char* instruction) const {
+std::uint32_t TmemUnit::own_lanes(const Thread& thread, TmemShape shape, std::uint32_t taddr, CallSite site,
+                                  const char* instruction) const {
   const std::uint32_t lane = tmem_lane(taddr);
   const std::uint32_t quarter = 32 * (thread.warp() % 4);
   const std::uint32_t step = shape == TmemShape::k32x32b ? 32 : 16;
   if (lane % step != 0) {
-    fault(&thread, site, FaultCode::kTmemLane,
-          fmt::format("{}.{} at {:#010x}: lane {} is not a multiple of {}; {:#010x} would pass", instruction,
-                      shape_name(shape), taddr, lane, step, (quarter << 16) | tmem_column(taddr)));
+    core_.fault(
+        &thread, site, FaultCode::kTmemLane,
+        fmt::format("{}.{} at {:#010x}: lane {} is not a multiple of {}; {:#010x} would pass", instruction,
+                    shape_name(shape), taddr, lane, step, (quarter << 16) | tmem_column(taddr)));
   }
   if (lane >= kTmemLanes || (lane / 32 * 32 != 0 && lane / 32 * 32 != quarter)) {
-    fault(
+    core_.fault(
         &thread, site, FaultCode::kTmemLane,
         fmt::format("{}.{} at {:#010x}: lane {} in warp {}, which reaches lanes {} to {}; {:#010x} would pass",
                     instruction, shape_name(shape), taddr, lane, thread.warp(), quarter, quarter + 31,
@@ -49,18 +53,18 @@ std::uint32_t Machine::own_lanes(const Thread& thread, TmemShape shape, std::uin
   return ((quarter + lane % 32) << 16) | tmem_column(taddr);
 }
 
-bool Machine::tcgen05_ld(Thread& thread, const TmemOperands& operands, CallSite site) {
-  return transfer_tmem(thread, false, operands, site);
+bool TmemUnit::ld(Thread& thread, const TmemOperands& operands, CallSite site) {
+  return transfer(thread, false, operands, site);
 }
 
-bool Machine::tcgen05_st(Thread& thread, const TmemOperands& operands, CallSite site) {
-  return transfer_tmem(thread, true, operands, site);
+bool TmemUnit::st(Thread& thread, const TmemOperands& operands, CallSite site) {
+  return transfer(thread, true, operands, site);
 }
 
-bool Machine::transfer_tmem(Thread& thread, bool is_store, const TmemOperands& operands, CallSite site) {
+bool TmemUnit::transfer(Thread& thread, bool is_store, const TmemOperands& operands, CallSite site) {
   const char* instruction = transfer_name(is_store);
   require_sm100(thread, site, instruction);
-  if (!meet_at_tmem(thread, is_store ? WarpOp::kTmemSt : WarpOp::kTmemLd, operands, site)) return false;
+  if (!meet(thread, is_store ? WarpOp::kTmemSt : WarpOp::kTmemLd, operands, site)) return false;
   Cta& cta = *thread.cta;
   auto transfer = std::make_unique<TmemTransfer>();
   transfer->cta = &cta;
@@ -77,8 +81,8 @@ bool Machine::transfer_tmem(Thread& thread, bool is_store, const TmemOperands& o
   }
   const std::uint32_t cols = transfer->cols();
   const std::string what = fmt::format("{}.{}", instruction, shape_name(operands.shape));
-  check_tmem_cols(thread, cta, tmem_column(transfer->taddr[0]), cols, what, site);
-  check_tmem_cols(thread, cta, tmem_column(transfer->taddr[1]), cols, what, site);
+  check_cols(thread, cta, tmem_column(transfer->taddr[0]), cols, what, site);
+  check_cols(thread, cta, tmem_column(transfer->taddr[1]), cols, what, site);
   for (std::uint32_t l = 0; l < 32; ++l) {
     Thread& lane = cta.threads[thread.warp() * 32 + l];
     std::uint32_t* registers = lane.tmem->registers;
@@ -91,24 +95,24 @@ bool Machine::transfer_tmem(Thread& thread, bool is_store, const TmemOperands& o
       ++lane.tmem_loads;
     }
   }
-  transfer->id = next_transfer_id_++;
-  changed();
-  if (wants(EventKind::kTmemIssue)) {
-    emit({.kind = EventKind::kTmemIssue,
-          .cta = cta.linear,
-          .thread = thread.warp() * 32,
-          .value = is_store ? 1u : 0u,
-          .copy = transfer->id,
-          .site = site});
+  transfer->id = next_id_++;
+  core_.changed();
+  if (core_.wants(EventKind::kTmemIssue)) {
+    core_.emit({.kind = EventKind::kTmemIssue,
+                .cta = cta.linear,
+                .thread = thread.warp() * 32,
+                .value = is_store ? 1u : 0u,
+                .copy = transfer->id,
+                .site = site});
   }
-  tmem_ready_.push_back(transfer.get());
+  ready_.push_back(transfer.get());
   cta.tmem.transfers.push_back(std::move(transfer));
   return true;
 }
 
-void Machine::step_tmem(std::size_t index) {
-  TmemTransfer& transfer = *tmem_ready_[index];
-  tmem_ready_.erase(tmem_ready_.begin() + static_cast<std::ptrdiff_t>(index));
+void TmemUnit::step(std::size_t index) {
+  TmemTransfer& transfer = *ready_[index];
+  ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(index));
   Cta& cta = *transfer.cta;
   for (const std::uint32_t taddr : transfer.taddr) {
     check_not_freed(cta.threads[transfer.warp * 32], false, cta, tmem_column(taddr), transfer.cols(),
@@ -116,56 +120,56 @@ void Machine::step_tmem(std::size_t index) {
   }
   cta.tmem.move(transfer);
   transfer.is_done = true;
-  if (wants(EventKind::kTmemTouch)) {
+  if (core_.wants(EventKind::kTmemTouch)) {
     const bool is_whole = transfer.shape == TmemShape::k32x32b;
     const std::uint32_t last = transfer.shape == TmemShape::k16x32bx2 ? 1 : 0;
     for (std::uint32_t half = 0; half <= last; ++half) {
       const std::uint64_t lanes = std::uint64_t{is_whole ? 3u : 1u} << tmem_lane(transfer.taddr[half]) / 16;
-      emit({.kind = EventKind::kTmemTouch,
-            .cta = cta.linear,
-            .thread = transfer.warp * 32,
-            .address = transfer.taddr[half],
-            .bytes = transfer.cols(),
-            .value = lanes | (transfer.is_store ? TmemTouch::kWrites : 0),
-            .copy = transfer.id,
-            .site = transfer.site});
+      core_.emit({.kind = EventKind::kTmemTouch,
+                  .cta = cta.linear,
+                  .thread = transfer.warp * 32,
+                  .address = transfer.taddr[half],
+                  .bytes = transfer.cols(),
+                  .value = lanes | (transfer.is_store ? TmemTouch::kWrites : 0),
+                  .copy = transfer.id,
+                  .site = transfer.site});
     }
   }
   wake_warp(cta, transfer.warp);
 }
 
 // PTX: tcgen05.ld: a true dependence on a register is honoured. Who has the value knows that the load is over.
-void Machine::tcgen05_deliver(const Thread& thread, const std::uint32_t* registers) {
+void TmemUnit::deliver(const Thread& thread, const std::uint32_t* registers) {
   for (const std::unique_ptr<TmemTransfer>& transfer : thread.cta->tmem.transfers) {
     if (transfer->warp != thread.warp() || transfer->is_store || transfer->is_delivered ||
         transfer->registers[0] != registers) {
       continue;
     }
-    const auto waiting = std::find(tmem_ready_.begin(), tmem_ready_.end(), transfer.get());
-    if (waiting != tmem_ready_.end()) step_tmem(static_cast<std::size_t>(waiting - tmem_ready_.begin()));
+    const auto waiting = std::find(ready_.begin(), ready_.end(), transfer.get());
+    if (waiting != ready_.end()) step(static_cast<std::size_t>(waiting - ready_.begin()));
     for (std::uint32_t l = 0; l < 32; ++l) {
       std::copy_n(&transfer->values[std::size_t{l} * transfer->count], transfer->count, transfer->registers[l]);
     }
     transfer->is_delivered = true;
-    if (wants(EventKind::kTmemPass)) {
-      emit({.kind = EventKind::kTmemPass,
-            .cta = thread.cta->linear,
-            .thread = thread.warp() * 32,
-            .value = 0,
-            .copy = transfer->id,
-            .site = transfer->site});
+    if (core_.wants(EventKind::kTmemPass)) {
+      core_.emit({.kind = EventKind::kTmemPass,
+                  .cta = thread.cta->linear,
+                  .thread = thread.warp() * 32,
+                  .value = 0,
+                  .copy = transfer->id,
+                  .site = transfer->site});
     }
   }
 }
 
-bool Machine::tcgen05_wait_arrive(Thread& thread, bool for_stores, CallSite site) {
+bool TmemUnit::wait_arrive(Thread& thread, bool for_stores, CallSite site) {
   const char* instruction = for_stores ? "tcgen05.wait::st" : "tcgen05.wait::ld";
   require_sm100(thread, site, instruction);
   static constexpr TmemOperands kNone{};
-  return meet_at_tmem(thread, for_stores ? WarpOp::kTmemWaitSt : WarpOp::kTmemWaitLd, kNone, site);
+  return meet(thread, for_stores ? WarpOp::kTmemWaitSt : WarpOp::kTmemWaitLd, kNone, site);
 }
 
-bool Machine::tcgen05_wait(Thread& thread, bool for_stores, CallSite site) {
+bool TmemUnit::wait(Thread& thread, bool for_stores, CallSite site) {
   Tmem& tmem = thread.cta->tmem;
   const auto is_awaited = [&](const std::unique_ptr<TmemTransfer>& transfer) {
     return transfer->warp == thread.warp() && transfer->is_store == for_stores;
@@ -175,7 +179,7 @@ bool Machine::tcgen05_wait(Thread& thread, bool for_stores, CallSite site) {
     if (!is_awaited(transfer)) continue;
     is_first = true;
     if (transfer->is_done) continue;
-    block(thread, {.kind = for_stores ? WaitKind::kTmemStores : WaitKind::kTmemLoads, .site = site});
+    core_.block(thread, {.kind = for_stores ? WaitKind::kTmemStores : WaitKind::kTmemLoads, .site = site});
     return false;
   }
   // The first lane that passes does so for its warp; the others find nothing left to wait for.
@@ -189,32 +193,33 @@ bool Machine::tcgen05_wait(Thread& thread, bool for_stores, CallSite site) {
       if (transfer->is_delivered) continue;
       if (std::any_of(registers, registers + transfer->count,
                       [](std::uint32_t r) { return r != kTmemInFlight; })) {
-        judge(&lane, transfer->site,
-              {.code = FaultCode::kMissingTmemWait,
-               .headline =
-                   "registers that a tcgen05.ld was to fill were used for something else before tcgen05.wait::ld",
-               .details = {fmt::format("{:<62} {}", "the wait", place(site)),
-                           "likely: no tcgen05_wait_ld() where the registers were last needed"},
-               .places = {.second = site}});
+        core_.judge(
+            &lane, transfer->site,
+            {.code = FaultCode::kMissingTmemWait,
+             .headline =
+                 "registers that a tcgen05.ld was to fill were used for something else before tcgen05.wait::ld",
+             .details = {fmt::format("{:<62} {}", "the wait", place(site)),
+                         "likely: no tcgen05_wait_ld() where the registers were last needed"},
+             .places = {.second = site}});
         continue;  // they hold something else now
       }
       std::copy_n(&transfer->values[std::size_t{l} * transfer->count], transfer->count, registers);
     }
   }
   std::erase_if(tmem.transfers, is_awaited);
-  if (wants(EventKind::kTmemPass)) {
-    emit({.kind = EventKind::kTmemPass,
-          .cta = thread.cta->linear,
-          .thread = thread.warp() * 32,
-          .value = for_stores ? 1u : 0u,
-          .site = site});
+  if (core_.wants(EventKind::kTmemPass)) {
+    core_.emit({.kind = EventKind::kTmemPass,
+                .cta = thread.cta->linear,
+                .thread = thread.warp() * 32,
+                .value = for_stores ? 1u : 0u,
+                .site = site});
   }
   return true;
 }
 
 // A value that a load has not delivered, on its way to memory.
-void Machine::check_stored_value(const Thread& thread, const void* registers, std::uint32_t bytes,
-                                 CallSite site) {
+void TmemUnit::check_stored_value(const Thread& thread, const void* registers, std::uint32_t bytes,
+                                  CallSite site) {
   if (thread.tmem_loads == 0) return;
   for (std::uint32_t at = 0; at + 4 <= bytes; at += 4) {
     std::uint32_t word = 0;
@@ -227,27 +232,28 @@ void Machine::check_stored_value(const Thread& thread, const void* registers, st
       break;
     }
     details.emplace_back("likely: tcgen05_wait_ld() is missing between the two");
-    judge(&thread, site,
-          {FaultCode::kMissingTmemWait,
-           "a register that a tcgen05.ld is to fill is stored before tcgen05.wait::ld", std::move(details)});
+    core_.judge(
+        &thread, site,
+        {FaultCode::kMissingTmemWait, "a register that a tcgen05.ld is to fill is stored before tcgen05.wait::ld",
+         std::move(details)});
   }
 }
 
-void Machine::check_tmem_at_exit(const Thread& thread) {
+void TmemUnit::thread_exit(const Thread& thread) {
   for (const std::unique_ptr<TmemTransfer>& transfer : thread.cta->tmem.transfers) {
     // A load whose values were used is over, and was told where they were.
     if (transfer->warp != thread.warp() || transfer->is_delivered) continue;
-    judge(&thread, transfer->site,
-          {FaultCode::kMissingTmemWait,
-           fmt::format("a thread exits while a {} of its warp has not been waited for",
-                       transfer_name(transfer->is_store)),
-           {fmt::format("likely: no {} behind it",
-                        transfer->is_store ? "tcgen05_wait_st()" : "tcgen05_wait_ld()")}});
+    core_.judge(&thread, transfer->site,
+                {FaultCode::kMissingTmemWait,
+                 fmt::format("a thread exits while a {} of its warp has not been waited for",
+                             transfer_name(transfer->is_store)),
+                 {fmt::format("likely: no {} behind it",
+                              transfer->is_store ? "tcgen05_wait_st()" : "tcgen05_wait_ld()")}});
   }
 }
 
-void Machine::check_tmem_at_exit(const Cta& cta) {
-  const std::string who = has_one_cta() ? std::string("the CTA") : describe(cta);
+void TmemUnit::cta_exit(const Cta& cta) {
+  const std::string who = core_.has_one_cta() ? std::string("the CTA") : core_.describe(cta);
   for (const Cta* issuer : cta.cluster->ctas) {
     for (const Tcgen05Queue& queue : issuer->tcgen05_queues) {
       for (const Tcgen05Operation& operation : queue.operations) {
@@ -257,20 +263,26 @@ void Machine::check_tmem_at_exit(const Cta& cta) {
                       : issuer == &cta || (operation.operands.cta_group == 2 && (issuer->rank ^ 1) == cta.rank);
         if (!touches) continue;
         const CallSite site = operation.site;
-        run_tcgen05_on(cta, 0, kTmemCols);  // whatever it does to others says more
-        fault(nullptr, site, FaultCode::kExitInFlight,
-              is_commit ? fmt::format("{} exits before a tcgen05.commit has arrived on its barrier", who)
-                        : fmt::format("{} exits while a tcgen05 operation on its memory is in flight", who),
-              {"likely: nobody waits for the last commits before the end; drain the pipeline"});
+        tcgen05_.run_on(cta, 0, kTmemCols);  // whatever it does to others says more
+        core_.fault(nullptr, site, FaultCode::kExitInFlight,
+                    is_commit ? fmt::format("{} exits before a tcgen05.commit has arrived on its barrier", who)
+                              : fmt::format("{} exits while a tcgen05 operation on its memory is in flight", who),
+                    {"likely: nobody waits for the last commits before the end; drain the pipeline"});
       }
     }
   }
   if (cta.tmem.allocations.empty()) return;
   const TmemAllocation& leak = cta.tmem.allocations.front();
-  fault(
+  core_.fault(
       nullptr, leak.site, FaultCode::kTmemLeak,
       fmt::format("{} exits with {} columns of tensor memory at {:#010x} allocated", who, leak.cols, leak.column),
       {"likely: no tcgen05_dealloc() before the end, by one whole warp"});
+}
+
+void TmemUnit::finish_transfers(const Cta& cta) {
+  for (std::size_t i = ready_.size(); i-- > 0;) {
+    if (ready_[i]->cta == &cta) step(i);
+  }
 }
 
 }  // namespace heddle::sim::machine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PTX: bar.warp.sync, elect.sync, shfl.sync, vote.sync.
-#include "sim/machine/machine.h"
+#include "sim/machine/warp_unit.h"
 
 #include <heddle/isa/warp.h>
 
@@ -110,28 +110,28 @@ const Rendezvous* Warp::crossed(const Rendezvous& meeting) const {
   return nullptr;
 }
 
-bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint32_t value, std::uint32_t operand,
-                        CallSite site) {
+bool WarpUnit::meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint32_t value, std::uint32_t operand,
+                    CallSite site) {
   const std::uint32_t lane = thread.lane();
   Cta& cta = *thread.cta;
   Warp& warp = cta.warps[thread.warp()];
   if ((mask & 1u << lane) == 0) {
-    fault(&thread, site, FaultCode::kDivergence,
-          fmt::format("{} with mask {:#010x}, which does not name the lane that executes it",
-                      sim::machine::name_of(op), mask));
+    core_.fault(
+        &thread, site, FaultCode::kDivergence,
+        fmt::format("{} with mask {:#010x}, which does not name the lane that executes it", name_of(op), mask));
   }
   if (is_aligned(op) && warp.exist != isa::kFullMask) {
-    fault(
+    core_.fault(
         &thread, site, FaultCode::kDivergence,
-        fmt::format("{} in a warp of {} threads; all 32 must execute it", sim::machine::name_of(op),
-                    std::popcount(warp.exist)),
-        {fmt::format("likely: a CTA of {} threads; {} would fill its last warp", threads_per_cta_, whole_cta())});
+        fmt::format("{} in a warp of {} threads; all 32 must execute it", name_of(op), std::popcount(warp.exist)),
+        {fmt::format("likely: a CTA of {} threads; {} would fill its last warp", core_.threads_per_cta(),
+                     core_.whole_cta())});
   }
   if (is_aligned(op) && (mask & ~warp.live) != 0) {
-    fault(&thread, site, FaultCode::kDivergence,
-          fmt::format("{} with mask {:#010x}, but of these lanes only {:#010x} have not exited",
-                      sim::machine::name_of(op), mask, warp.live & mask),
-          {"likely: some lanes return early, before the warp is done together"});
+    core_.fault(&thread, site, FaultCode::kDivergence,
+                fmt::format("{} with mask {:#010x}, but of these lanes only {:#010x} have not exited",
+                            name_of(op), mask, warp.live & mask),
+                {"likely: some lanes return early, before the warp is done together"});
   }
   auto meeting = std::find_if(warp.meetings.begin(), warp.meetings.end(),
                               [&](const Rendezvous& other) { return other.op == op && other.mask == mask; });
@@ -140,23 +140,23 @@ bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint
   }
   if ((op == WarpOp::kShflIdx || op == WarpOp::kShflUp || op == WarpOp::kShflDown || op == WarpOp::kShflBfly) &&
       (mask & 1u << source_lane(op, lane, operand)) == 0) {
-    fault(&thread, site, FaultCode::kDivergence,
-          fmt::format("{} reads lane {}, which is not in its mask {:#010x}", sim::machine::name_of(op),
-                      source_lane(op, lane, operand), mask));
+    core_.fault(&thread, site, FaultCode::kDivergence,
+                fmt::format("{} reads lane {}, which is not in its mask {:#010x}", name_of(op),
+                            source_lane(op, lane, operand), mask));
   }
   meeting->arrived |= 1u << lane;
   meeting->value[lane] = value;
   meeting->operand[lane] = operand;
-  ++meetings_;
+  core_.lane_met();
   if ((mask & warp.live & ~meeting->arrived) != 0) {
     if (const Rendezvous* other = warp.crossed(*meeting)) {
-      fault(&thread, site, FaultCode::kDivergence,
-            fmt::format("{} with mask {:#010x}, while lanes {:#010x} of the warp wait at {} with mask {:#010x}",
-                        sim::machine::name_of(op), mask, other->arrived, sim::machine::name_of(other->op),
-                        other->mask),
-            {fmt::format("{:<62} {}", "the others", place(other->site))});
+      core_.fault(
+          &thread, site, FaultCode::kDivergence,
+          fmt::format("{} with mask {:#010x}, while lanes {:#010x} of the warp wait at {} with mask {:#010x}",
+                      name_of(op), mask, other->arrived, name_of(other->op), other->mask),
+          {fmt::format("{:<62} {}", "the others", place(other->site))});
     }
-    block(thread, {.kind = WaitKind::kWarp, .mask = mask, .site = site});
+    core_.block(thread, {.kind = WaitKind::kWarp, .mask = mask, .site = site});
     return false;
   }
   finish_meeting(thread, *meeting, site);
@@ -165,36 +165,48 @@ bool Machine::warp_meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint
 }
 
 // `thread` is the last one to come; if that is one that exits, the others wait.
-void Machine::finish_meeting(const Thread& thread, const Rendezvous& meeting, CallSite site) {
+void WarpUnit::finish_meeting(const Thread& thread, const Rendezvous& meeting, CallSite site) {
   Cta& cta = *thread.cta;
   for (std::uint32_t l = 0; l < 32; ++l) {
     if ((meeting.arrived & 1u << l) == 0) continue;
     Thread& other = cta.threads[thread.warp() * 32 + l];
     other.result = meeting.result(l);
-    if (other.state == ThreadState::kBlocked) make_ready(other);
+    if (other.state == ThreadState::kBlocked) core_.make_ready(other);
   }
-  if (wants(EventKind::kWarpMeet)) {
-    emit({.kind = EventKind::kWarpMeet,
-          .orders = meeting.op == WarpOp::kSync,
-          .cta = cta.linear,
-          .thread = thread.warp() * 32 + static_cast<std::uint32_t>(std::countr_zero(meeting.arrived)),
-          .value = meeting.arrived,
-          .site = site});
+  if (core_.wants(EventKind::kWarpMeet)) {
+    core_.emit({.kind = EventKind::kWarpMeet,
+                .orders = meeting.op == WarpOp::kSync,
+                .cta = cta.linear,
+                .thread = thread.warp() * 32 + static_cast<std::uint32_t>(std::countr_zero(meeting.arrived)),
+                .value = meeting.arrived,
+                .site = site});
   }
 }
 
-void Machine::did_for_warp(const Thread& thread, CallSite site) {
-  if (!wants(EventKind::kWarpMeet)) return;
-  emit({.kind = EventKind::kWarpMeet,
-        .orders = true,
-        .cta = thread.cta->linear,
-        .thread = thread.warp() * 32,
-        .value = isa::kFullMask,
-        .site = site});
+Warpgroup& WarpUnit::whole_warpgroup(const Thread& thread, CallSite site, const char* instruction) const {
+  const std::uint32_t index = thread.warp() / kWarpgroupWarps;
+  if ((index + 1) * kWarpgroupThreads > core_.threads_per_cta()) {
+    core_.fault(
+        &thread, site, FaultCode::kDivergence,
+        fmt::format("{} in warp {}, whose warpgroup has {} of 128 threads; a CTA of {} threads would pass",
+                    instruction, thread.warp(), core_.threads_per_cta() - index * kWarpgroupThreads,
+                    (index + 1) * kWarpgroupThreads));
+  }
+  return thread.cta->warpgroups[index];
+}
+
+void WarpUnit::did_for_warp(const Thread& thread, CallSite site) {
+  if (!core_.wants(EventKind::kWarpMeet)) return;
+  core_.emit({.kind = EventKind::kWarpMeet,
+              .orders = true,
+              .cta = thread.cta->linear,
+              .thread = thread.warp() * 32,
+              .value = isa::kFullMask,
+              .site = site});
 }
 
 // Lanes that wait for this one go on without it, unless all 32 are needed.
-void Machine::exit_meetings(const Thread& thread) {
+void WarpUnit::thread_exit(const Thread& thread) {
   Warp& warp = thread.cta->warps[thread.warp()];
   for (auto meeting = warp.meetings.begin(); meeting != warp.meetings.end();) {
     if ((meeting->mask & 1u << thread.lane()) == 0) {
@@ -202,10 +214,11 @@ void Machine::exit_meetings(const Thread& thread) {
       continue;
     }
     if (is_aligned(meeting->op)) {
-      fault(&thread, {}, FaultCode::kDivergence,
-            fmt::format("a lane exits, while lanes {:#010x} of its warp wait at {}, which all 32 must execute",
-                        meeting->arrived, sim::machine::name_of(meeting->op)),
-            {fmt::format("{:<62} {}", "the others", place(meeting->site))});
+      core_.fault(
+          &thread, {}, FaultCode::kDivergence,
+          fmt::format("a lane exits, while lanes {:#010x} of its warp wait at {}, which all 32 must execute",
+                      meeting->arrived, name_of(meeting->op)),
+          {fmt::format("{:<62} {}", "the others", place(meeting->site))});
     }
     if ((meeting->mask & warp.live & ~meeting->arrived) != 0) {
       ++meeting;

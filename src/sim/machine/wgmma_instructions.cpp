@@ -5,7 +5,9 @@
 // Model: the lanes of a warp meet at each of these, as .sync asks; the four warps do not wait for one another.
 // A warp that comes first leaves its part of the operation behind, and the multiplication can run when the
 // last warp has come. Hardware may hold the first warps back; a kernel must not rely on it.
-#include "sim/machine/machine.h"
+#include "sim/machine/wgmma_unit.h"
+
+#include "sim/machine/warp_unit.h"
 
 #include <heddle/isa/warp.h>
 
@@ -45,51 +47,51 @@ std::string text_of(const WgmmaOperands& operands) {
 }
 
 // PTX: wgmma.mma_async: integers have their own list of N, and nothing to choose beside it.
-void check_integer_shape(const Machine& machine, const Thread& thread, const WgmmaShape& shape, CallSite site) {
+void check_integer_shape(const Core& core, const Thread& thread, const WgmmaShape& shape, CallSite site) {
   const std::uint32_t step = shape.n <= 32 ? 8 : 16;
   if (shape.n >= 8 && shape.n <= 256 && shape.n % step == 0) return;
-  machine.fault(&thread, site, FaultCode::kBadShape,
-                fmt::format("{} with N = {}; N of integers is 8, 16, 24, 32, or a multiple of 16 up to 256", kMma,
-                            shape.n));
+  core.fault(&thread, site, FaultCode::kBadShape,
+             fmt::format("{} with N = {}; N of integers is 8, 16, 24, 32, or a multiple of 16 up to 256", kMma,
+                         shape.n));
 }
 
-void check_shape(const Machine& machine, const Thread& thread, const WgmmaOperands& operands, CallSite site) {
-  if (is_integer(operands.shape.a)) return check_integer_shape(machine, thread, operands.shape, site);
+void check_shape(const Core& core, const Thread& thread, const WgmmaOperands& operands, CallSite site) {
+  if (is_integer(operands.shape.a)) return check_integer_shape(core, thread, operands.shape, site);
   switch (check(operands.shape)) {
     case WgmmaShapeFault::kNone: break;
     case WgmmaShapeFault::kN:
-      machine.fault(&thread, site, FaultCode::kBadShape,
-                    fmt::format("{} with N = {}; N is 8 to 256, a multiple of 8", kMma, operands.shape.n));
+      core.fault(&thread, site, FaultCode::kBadShape,
+                 fmt::format("{} with N = {}; N is 8 to 256, a multiple of 8", kMma, operands.shape.n));
     case WgmmaShapeFault::kOperandTypes:
-      machine.fault(&thread, site, FaultCode::kBadShape,
-                    fmt::format("{}: A and B are both bf16, both f16, both tf32, or any mix of e4m3 and e5m2",
-                                text_of(operands.shape)));
+      core.fault(&thread, site, FaultCode::kBadShape,
+                 fmt::format("{}: A and B are both bf16, both f16, both tf32, or any mix of e4m3 and e5m2",
+                             text_of(operands.shape)));
     case WgmmaShapeFault::kAccumulatorType:
-      machine.fault(
+      core.fault(
           &thread, site, FaultCode::kBadShape,
           fmt::format("{}: D is f32; for f16, e4m3 and e5m2 operands it may be f16", text_of(operands.shape)));
     case WgmmaShapeFault::kMajor:
-      machine.fault(&thread, site, FaultCode::kBadDescriptor,
-                    fmt::format("{} with an MN-major operand; operands of 8 or 32 bits are K-major",
-                                text_of(operands.shape)));
+      core.fault(&thread, site, FaultCode::kBadDescriptor,
+                 fmt::format("{} with an MN-major operand; operands of 8 or 32 bits are K-major",
+                             text_of(operands.shape)));
   }
   if (operands.a_in_registers && operands.shape.a_major != Major::kK) {
-    machine.fault(&thread, site, FaultCode::kBadDescriptor,
-                  fmt::format("{} with an MN-major A in registers, where A is always K-major", kMma));
+    core.fault(&thread, site, FaultCode::kBadDescriptor,
+               fmt::format("{} with an MN-major A in registers, where A is always K-major", kMma));
   }
 }
 
 // Everything that a descriptor can get wrong, found before anything is read through it.
-void check_descriptor(const Machine& machine, const Thread& thread, char operand, std::uint64_t descriptor,
-                      Major major, OperandType type, std::uint32_t rows, CallSite site) {
+void check_descriptor(const Core& core, const Thread& thread, char operand, std::uint64_t descriptor, Major major,
+                      OperandType type, std::uint32_t rows, CallSite site) {
   const DecodedSmemDescriptor decoded = decode_wgmma_descriptor(descriptor);
   const SmemDescriptor& fields = decoded.fields;
   const auto refuse = [&](const std::string& why, const char* likely) {
     std::vector<std::string> details;
     if (*likely != '\0') details.push_back(fmt::format("likely: {}", likely));
-    machine.fault(&thread, site, FaultCode::kBadDescriptor,
-                  fmt::format("{} with the descriptor {:#018x} of {}: {}", kMma, descriptor, operand, why),
-                  std::move(details));
+    core.fault(&thread, site, FaultCode::kBadDescriptor,
+               fmt::format("{} with the descriptor {:#018x} of {}: {}", kMma, descriptor, operand, why),
+               std::move(details));
   };
   if (!decoded.is_well_formed()) {
     refuse(
@@ -138,92 +140,84 @@ std::uint32_t first_warp(const Warpgroup& group, const WgmmaOperation& operation
 
 }  // namespace
 
-Warpgroup& Machine::whole_warpgroup(const Thread& thread, CallSite site, const char* instruction) const {
-  const std::uint32_t index = thread.warp() / kWarpgroupWarps;
-  if ((index + 1) * kWarpgroupThreads > threads_per_cta_) {
-    fault(&thread, site, FaultCode::kDivergence,
-          fmt::format("{} in warp {}, whose warpgroup has {} of 128 threads; a CTA of {} threads would pass",
-                      instruction, thread.warp(), threads_per_cta_ - index * kWarpgroupThreads,
-                      (index + 1) * kWarpgroupThreads));
-  }
-  return thread.cta->warpgroups[index];
-}
-
-bool Machine::wgmma_fence(Thread& thread, CallSite site) {
-  Warpgroup& group = whole_warpgroup(thread, site, "wgmma.fence");
-  if (!warp_meet(thread, WarpOp::kWgmmaFence, isa::kFullMask, 0, 0, site)) return false;
+bool WgmmaUnit::fence(Thread& thread, CallSite site) {
+  Warpgroup& group = warps_.whole_warpgroup(thread, site, "wgmma.fence");
+  if (!warps_.meet(thread, WarpOp::kWgmmaFence, isa::kFullMask, 0, 0, site)) return false;
   WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
   warp.has_fenced = true;
   std::erase_if(warp.accumulators, [](const auto& accumulator) { return !accumulator->in_flight; });
-  if (wants(EventKind::kMmaFence)) {
-    emit({.kind = EventKind::kMmaFence, .cta = thread.cta->linear, .thread = thread.warp() * 32, .site = site});
+  if (core_.wants(EventKind::kMmaFence)) {
+    core_.emit(
+        {.kind = EventKind::kMmaFence, .cta = thread.cta->linear, .thread = thread.warp() * 32, .site = site});
   }
   return true;
 }
 
-bool Machine::wgmma_commit_group(Thread& thread, CallSite site) {
-  Warpgroup& group = whole_warpgroup(thread, site, "wgmma.commit_group");
-  if (!warp_meet(thread, WarpOp::kWgmmaCommit, isa::kFullMask, 0, 0, site)) return false;
+bool WgmmaUnit::commit_group(Thread& thread, CallSite site) {
+  Warpgroup& group = warps_.whole_warpgroup(thread, site, "wgmma.commit_group");
+  if (!warps_.meet(thread, WarpOp::kWgmmaCommit, isa::kFullMask, 0, 0, site)) return false;
   WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
   warp.groups.push_back(warp.issued);
-  if (wants(EventKind::kMmaCommit)) {
-    emit({.kind = EventKind::kMmaCommit, .cta = thread.cta->linear, .thread = thread.warp() * 32, .site = site});
+  if (core_.wants(EventKind::kMmaCommit)) {
+    core_.emit(
+        {.kind = EventKind::kMmaCommit, .cta = thread.cta->linear, .thread = thread.warp() * 32, .site = site});
   }
   return true;
 }
 
-bool Machine::wgmma_mma_async(Thread& thread, const WgmmaOperands& operands, CallSite site) {
-  if (options_.arch != Arch::kSm90) {
-    fault(&thread, site, FaultCode::kUnsupported,
-          fmt::format("{} on sm_100; the instruction exists on sm_90a only, and tcgen05.mma takes its place",
-                      kMma));
+bool WgmmaUnit::mma_async(Thread& thread, const WgmmaOperands& operands, CallSite site) {
+  if (core_.options().arch != Arch::kSm90) {
+    core_.fault(
+        &thread, site, FaultCode::kUnsupported,
+        fmt::format("{} on sm_100; the instruction exists on sm_90a only, and tcgen05.mma takes its place",
+                    kMma));
   }
-  Warpgroup& group = whole_warpgroup(thread, site, kMma);
-  check_shape(*this, thread, operands, site);
+  Warpgroup& group = warps_.whole_warpgroup(thread, site, kMma);
+  check_shape(core_, thread, operands, site);
   thread.wgmma = &operands;
-  if (!warp_meet(thread, WarpOp::kWgmmaMma, isa::kFullMask, 0, 0, site)) return false;
+  if (!warps_.meet(thread, WarpOp::kWgmmaMma, isa::kFullMask, 0, 0, site)) return false;
   for (const Thread& lane : lanes_of(thread)) {
     if (is_same_instruction(*lane.wgmma, operands)) continue;
-    fault(&thread, site, FaultCode::kDivergence,
-          fmt::format("{} differs within a warp: {} in lane {}, {} in lane {}", kMma, text_of(operands),
-                      thread.lane(), text_of(*lane.wgmma), lane.lane()));
+    core_.fault(&thread, site, FaultCode::kDivergence,
+                fmt::format("{} differs within a warp: {} in lane {}, {} in lane {}", kMma, text_of(operands),
+                            thread.lane(), text_of(*lane.wgmma), lane.lane()));
   }
-  issue_wgmma(group, thread, operands, site);
+  issue(group, thread, operands, site);
   return true;
 }
 
-void Machine::issue_wgmma(Warpgroup& group, const Thread& thread, const WgmmaOperands& operands, CallSite site) {
+void WgmmaUnit::issue(Warpgroup& group, const Thread& thread, const WgmmaOperands& operands, CallSite site) {
   const std::uint32_t in_group = thread.warp() % kWarpgroupWarps;
   WgmmaWarp& warp = group.warps[in_group];
   for (std::uint32_t w = 0; w < kWarpgroupWarps; ++w) {
     const std::uint32_t other = group.index * kWarpgroupWarps + w;
     if (thread.cta->warps[other].live == 0 && group.warps[w].issued <= warp.issued) {
-      fault(&thread, site, FaultCode::kDivergence,
-            fmt::format("{} in warp {}, but warp {} of the same warpgroup has exited without it", kMma,
-                        thread.warp(), other),
-            {"likely: a warp returns early; all four warps of a warpgroup execute it"});
+      core_.fault(&thread, site, FaultCode::kDivergence,
+                  fmt::format("{} in warp {}, but warp {} of the same warpgroup has exited without it", kMma,
+                              thread.warp(), other),
+                  {"likely: a warp returns early; all four warps of a warpgroup execute it"});
     }
   }
   const std::size_t place = warp.issued - group.done;
   if (place == group.operations.size()) {
     const WgmmaShape& shape = operands.shape;
     if (!operands.a_in_registers) {
-      check_descriptor(*this, thread, 'A', operands.a_descriptor, shape.a_major, shape.a, kWgmmaM, site);
+      check_descriptor(core_, thread, 'A', operands.a_descriptor, shape.a_major, shape.a, kWgmmaM, site);
     }
-    check_descriptor(*this, thread, 'B', operands.b_descriptor, shape.b_major, shape.b, shape.n, site);
+    check_descriptor(core_, thread, 'B', operands.b_descriptor, shape.b_major, shape.b, shape.n, site);
     WgmmaOperation operation;
-    operation.id = next_mma_id_++;
+    operation.id = next_id_++;
     operation.operands = operands;
     operation.site = site;
     if (operands.a_in_registers) operation.a.resize(std::size_t{kWgmmaM} * 32);
     group.operations.push_back(std::move(operation));
-    ++stats_.mmas;
+    ++core_.stats().mmas;
   } else if (const WgmmaOperation& other = group.operations[place];
              !is_same_instruction(other.operands, operands)) {
-    fault(&thread, site, FaultCode::kDivergence,
-          fmt::format("{} differs within a warpgroup: {} in warp {}, {} in warp {}", kMma, text_of(operands),
-                      thread.warp(), text_of(other.operands), first_warp(group, other)),
-          {"likely: the warps of the warpgroup run through different stages or steps"});
+    core_.fault(&thread, site, FaultCode::kDivergence,
+                fmt::format("{} differs within a warpgroup: {} in warp {}, {} in warp {}", kMma,
+                            text_of(operands), thread.warp(), text_of(other.operands), first_warp(group, other)),
+                {"likely: the warps of the warpgroup run through different stages or steps"});
   }
   WgmmaOperation& operation = group.operations[place];
   operation.d[in_group] = &use_accumulator(warp, thread, operands, site);
@@ -237,27 +231,28 @@ void Machine::issue_wgmma(Warpgroup& group, const Thread& thread, const WgmmaOpe
   warp.ids.push_back(operation.id);
   warp.last_issue = site;
   ++warp.issued;
-  changed();
-  if (wants(EventKind::kMmaIssue)) {
-    emit({.kind = EventKind::kMmaIssue,
-          .cta = thread.cta->linear,
-          .thread = thread.warp() * 32,
-          .copy = operation.id,
-          .site = site});
+  core_.changed();
+  if (core_.wants(EventKind::kMmaIssue)) {
+    core_.emit({.kind = EventKind::kMmaIssue,
+                .cta = thread.cta->linear,
+                .thread = thread.warp() * 32,
+                .copy = operation.id,
+                .site = site});
   }
-  if (place == 0 && group.can_step()) mma_ready_.push_back(&group);
+  if (place == 0 && group.can_step()) ready_.push_back(&group);
 }
 
-WgmmaAccumulator& Machine::use_accumulator(WgmmaWarp& warp, const Thread& thread, const WgmmaOperands& operands,
-                                           CallSite site) {
+WgmmaAccumulator& WgmmaUnit::use_accumulator(WgmmaWarp& warp, const Thread& thread, const WgmmaOperands& operands,
+                                             CallSite site) {
   auto used = std::make_unique<WgmmaAccumulator>();
   used->n = operands.shape.n;
   used->type = operands.shape.d;
   for (const Thread& lane : lanes_of(thread)) used->registers[lane.lane()] = lane.wgmma->d;
   if (!warp.has_fenced) {
-    fault(&thread, site, FaultCode::kMissingWgmmaFence,
-          fmt::format("{} in a warp that has executed no wgmma.fence; the first one comes before the first {}",
-                      kMma, kMma));
+    core_.fault(
+        &thread, site, FaultCode::kMissingWgmmaFence,
+        fmt::format("{} in a warp that has executed no wgmma.fence; the first one comes before the first {}",
+                    kMma, kMma));
   }
   for (const std::unique_ptr<WgmmaAccumulator>& known : warp.accumulators) {
     if (!known->overlaps(*used)) continue;
@@ -268,18 +263,19 @@ WgmmaAccumulator& Machine::use_accumulator(WgmmaWarp& warp, const Thread& thread
       return *known;
     }
     if (known->in_flight) {
-      fault(&thread, site, FaultCode::kAccumulatorInFlight,
-            fmt::format("{} {} with registers that another {} still adds to, as accumulators of another shape",
-                        kMma, text_of(operands.shape), kMma),
-            {fmt::format("the other: {}", place(known->site)), "likely: no wgmma_wait_group between the two"});
+      core_.fault(
+          &thread, site, FaultCode::kAccumulatorInFlight,
+          fmt::format("{} {} with registers that another {} still adds to, as accumulators of another shape",
+                      kMma, text_of(operands.shape), kMma),
+          {fmt::format("the other: {}", place(known->site)), "likely: no wgmma_wait_group between the two"});
     }
     // Given back, and not fenced since. Whoever overwrites a result has read it, or it was for nothing.
     if (!operands.scale_d || !known->equals_registers()) {
-      fault(&thread, site, FaultCode::kMissingWgmmaFence,
-            fmt::format(
-                "{} {} that wgmma.wait_group gave back, with no wgmma.fence since", kMma,
-                operands.scale_d ? "adds to accumulators, changed by other code," : "overwrites accumulators"),
-            {fmt::format("given back at {}", place(known->site))});
+      core_.fault(&thread, site, FaultCode::kMissingWgmmaFence,
+                  fmt::format("{} {} that wgmma.wait_group gave back, with no wgmma.fence since", kMma,
+                              operands.scale_d ? "adds to accumulators, changed by other code,"
+                                               : "overwrites accumulators"),
+                  {fmt::format("given back at {}", place(known->site))});
     }
   }
   std::erase_if(warp.accumulators, [&](const auto& known) { return known->overlaps(*used); });
@@ -292,19 +288,19 @@ WgmmaAccumulator& Machine::use_accumulator(WgmmaWarp& warp, const Thread& thread
   return *warp.accumulators.back();
 }
 
-bool Machine::wgmma_wait_arrive(Thread& thread, std::uint32_t pending, CallSite site) {
-  whole_warpgroup(thread, site, "wgmma.wait_group");
-  if (!warp_meet(thread, WarpOp::kWgmmaWait, isa::kFullMask, pending, 0, site)) return false;
+bool WgmmaUnit::wait_arrive(Thread& thread, std::uint32_t pending, CallSite site) {
+  warps_.whole_warpgroup(thread, site, "wgmma.wait_group");
+  if (!warps_.meet(thread, WarpOp::kWgmmaWait, isa::kFullMask, pending, 0, site)) return false;
   for (const Thread& lane : lanes_of(thread)) {
     if (lane.result == pending) continue;
-    fault(&thread, site, FaultCode::kDivergence,
-          fmt::format("wgmma.wait_group differs within a warp: {} in lane {}, {} in lane {}", pending,
-                      thread.lane(), lane.result, lane.lane()));
+    core_.fault(&thread, site, FaultCode::kDivergence,
+                fmt::format("wgmma.wait_group differs within a warp: {} in lane {}, {} in lane {}", pending,
+                            thread.lane(), lane.result, lane.lane()));
   }
   return true;
 }
 
-bool Machine::wgmma_wait_group(Thread& thread, std::uint32_t pending, CallSite site) {
+bool WgmmaUnit::wait_group(Thread& thread, std::uint32_t pending, CallSite site) {
   Warpgroup& group = thread.cta->warpgroups[thread.warp() / kWarpgroupWarps];
   WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
   // The first lane that passes does so for its warp; the others find nothing left to wait for.
@@ -312,18 +308,18 @@ bool Machine::wgmma_wait_group(Thread& thread, std::uint32_t pending, CallSite s
   const std::size_t covered = warp.groups.size() - pending;
   const std::uint64_t end = warp.groups[covered - 1];
   if (group.done < end) {
-    block(thread, {.kind = WaitKind::kWgmmaGroup, .phase = end, .groups = pending, .site = site});
+    core_.block(thread, {.kind = WaitKind::kWgmmaGroup, .phase = end, .groups = pending, .site = site});
     return false;
   }
   warp.groups.erase(warp.groups.begin(), warp.groups.begin() + static_cast<std::ptrdiff_t>(covered));
   for (; warp.waited < end; ++warp.waited) {
-    if (wants(EventKind::kMmaPass)) {
-      emit({.kind = EventKind::kMmaPass,
-            .cta = thread.cta->linear,
-            .thread = thread.warp() * 32,
-            .value = pending,
-            .copy = warp.ids.front(),
-            .site = site});
+    if (core_.wants(EventKind::kMmaPass)) {
+      core_.emit({.kind = EventKind::kMmaPass,
+                  .cta = thread.cta->linear,
+                  .thread = thread.warp() * 32,
+                  .value = pending,
+                  .copy = warp.ids.front(),
+                  .site = site});
     }
     warp.ids.pop_front();
   }
@@ -336,23 +332,23 @@ bool Machine::wgmma_wait_group(Thread& thread, std::uint32_t pending, CallSite s
   return true;
 }
 
-void Machine::step_mma(std::size_t index) {
-  Warpgroup& group = *mma_ready_[index];
+void WgmmaUnit::step(std::size_t index) {
+  Warpgroup& group = *ready_[index];
   const WgmmaOperation& operation = group.operations.front();
   const WgmmaOperands& operands = operation.operands;
   const WgmmaShape& shape = operands.shape;
   const Cta& cta = *group.cta;
   const SmemDescriptor a_fields = decode_wgmma_descriptor(operands.a_descriptor).fields;
   const SmemDescriptor b_fields = decode_wgmma_descriptor(operands.b_descriptor).fields;
-  if (wants(EventKind::kMmaReadShared)) {
+  if (core_.wants(EventKind::kMmaReadShared)) {
     const auto tell = [&](const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows) {
       for (const SharedRange& range : operand_ranges(fields, major, type, rows)) {
-        emit({.kind = EventKind::kMmaReadShared,
-              .cta = cta.linear,
-              .address = range.address | cta.rank << kRankShift,
-              .bytes = range.bytes,
-              .copy = operation.id,
-              .site = operation.site});
+        core_.emit({.kind = EventKind::kMmaReadShared,
+                    .cta = cta.linear,
+                    .address = range.address | cta.rank << kRankShift,
+                    .bytes = range.bytes,
+                    .copy = operation.id,
+                    .site = operation.site});
       }
     };
     if (!operands.a_in_registers) tell(a_fields, shape.a_major, shape.a, kWgmmaM);
@@ -374,40 +370,40 @@ void Machine::step_mma(std::size_t index) {
   } else {
     const MmaOperand a(MmaOperand::Side::kA, shape.a, shape.negate_a, kWgmmaM, shape.k(), a_rows.data());
     const MmaOperand b(MmaOperand::Side::kB, shape.b, shape.negate_b, shape.n, shape.k(), b_rows.data());
-    const MmaArithmetic arithmetic = mma_arithmetic(options_.arch, shape.a);
+    const MmaArithmetic arithmetic = mma_arithmetic(core_.options().arch, shape.a);
     for (std::uint32_t warp = 0; warp < kWarpgroupWarps; ++warp) {
       multiply_add(arithmetic, a, warp * kWarpRows, kWarpRows, b, shape.d, operation.d[warp]->values.data());
     }
   }
-  if (wants(EventKind::kMmaDone)) {
-    emit({.kind = EventKind::kMmaDone, .cta = cta.linear, .copy = operation.id, .site = operation.site});
+  if (core_.wants(EventKind::kMmaDone)) {
+    core_.emit({.kind = EventKind::kMmaDone, .cta = cta.linear, .copy = operation.id, .site = operation.site});
   }
   group.operations.pop_front();
   ++group.done;
-  if (!group.can_step()) mma_ready_.erase(mma_ready_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (!group.can_step()) ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(index));
   for (std::uint32_t t = 0; t < kWarpgroupThreads; ++t) {
     Thread& waiter = cta.threads[group.index * kWarpgroupThreads + t];
     if (waiter.state == ThreadState::kBlocked && waiter.wait.kind == WaitKind::kWgmmaGroup &&
         waiter.wait.phase <= group.done) {
-      make_ready(waiter);
+      core_.make_ready(waiter);
     }
   }
 }
 
-void Machine::check_wgmma_at_exit(const Thread& thread) {
+void WgmmaUnit::thread_exit(const Thread& thread) {
   const std::size_t index = thread.warp() / kWarpgroupWarps;
   if (index >= thread.cta->warpgroups.size()) return;
   Warpgroup& group = thread.cta->warpgroups[index];
   const WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
   if (warp.issued > warp.waited) {
     // What they read, if others write it, says more.
-    for (auto ready = mma_ready_.begin();
-         (ready = std::find(mma_ready_.begin(), mma_ready_.end(), &group)) != mma_ready_.end();) {
-      step_mma(static_cast<std::size_t>(ready - mma_ready_.begin()));
+    for (auto ready = ready_.begin();
+         (ready = std::find(ready_.begin(), ready_.end(), &group)) != ready_.end();) {
+      step(static_cast<std::size_t>(ready - ready_.begin()));
     }
     const bool committed = !warp.groups.empty() && warp.groups.back() == warp.issued;
     // Nobody sees what they make: the registers are gone, and shared memory is only read.
-    judge(
+    core_.judge(
         &thread, warp.last_issue,
         {.code = FaultCode::kExitInFlight,
          .headline = fmt::format("a thread exits while {} {} of its warpgroup have not been waited for",
@@ -419,9 +415,9 @@ void Machine::check_wgmma_at_exit(const Thread& thread) {
   }
   if (group.done + group.operations.size() > warp.issued) {
     const WgmmaOperation& other = group.operations[warp.issued - group.done];
-    fault(&thread, other.site, FaultCode::kDivergence,
-          fmt::format("warp {} exits without a {} that warp {} of the same warpgroup has issued", thread.warp(),
-                      kMma, first_warp(group, other)));
+    core_.fault(&thread, other.site, FaultCode::kDivergence,
+                fmt::format("warp {} exits without a {} that warp {} of the same warpgroup has issued",
+                            thread.warp(), kMma, first_warp(group, other)));
   }
 }
 

@@ -227,7 +227,7 @@ void Recorder::keep(WarpRecord& warp, std::uint32_t lane, WaitRecord record) {
 BarrierRecord& Recorder::barrier(const Event& event) {
   BarrierRecord& record = records_.barriers[event.barrier];
   if (record.name.empty()) {
-    const machine::Barrier& named = machine_.barriers()[event.barrier];
+    const machine::Barrier& named = machine_.mbarriers.all()[event.barrier];
     name(record, named);
   }
   return record;

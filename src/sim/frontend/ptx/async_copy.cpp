@@ -24,19 +24,19 @@ void issue(Warp& warp, const Instruction& i, std::uint32_t mask) {
     } else if (i.c != kNone) {
       copy.source_bytes = static_cast<std::uint32_t>(warp.rows[i.c][l]);
     }
-    warp.machine->cp_async(warp.thread(l), copy, warp.interpreter->strategy().wakes_early(), i.site);
+    warp.machine->async_copies.copy(warp.thread(l), copy, warp.interpreter->strategy().wakes_early(), i.site);
   });
 }
 
 void commit(Warp& warp, const Instruction&, std::uint32_t mask) {
-  for_lanes(mask, [&](std::uint32_t l) { warp.machine->cp_async_commit_group(warp.thread(l)); });
+  for_lanes(mask, [&](std::uint32_t l) { warp.machine->async_copies.commit_group(warp.thread(l)); });
 }
 
 // flags: 1: for all, also those of no group, which then are one.
 void wait(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    if (i.flags != 0) warp.machine->cp_async_commit_group(warp.thread(l));
-    warp.machine->cp_async_wait_group(warp.thread(l), static_cast<std::uint32_t>(i.value), i.site);
+    if (i.flags != 0) warp.machine->async_copies.commit_group(warp.thread(l));
+    warp.machine->async_copies.wait_group(warp.thread(l), static_cast<std::uint32_t>(i.value), i.site);
   });
 }
 
@@ -45,7 +45,7 @@ std::uint32_t arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     const machine::SharedAddress barrier =
         shared_address(warp, l, warp.rows[i.a][l] + i.value, (i.flags & 2) != 0, i);
-    warp.machine->cp_async_mbarrier_arrive(warp.thread(l), barrier, (i.flags & 1) != 0, i.site);
+    warp.machine->async_copies.mbarrier_arrive(warp.thread(l), barrier, (i.flags & 1) != 0, i.site);
   });
   return mask;
 }

@@ -114,10 +114,10 @@ void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint3
     machine::Thread& thread = warp.thread(l);
     const AtomicUndefined undefined(warp, i, l, space, address, bytes);
     if (space == Space::kShared) {
-      warp.machine->atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "atom.shared",
-                                strong, i.site, update);
+      warp.machine->memory.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "atom.shared",
+                                       strong, i.site, update);
     } else if (space == Space::kGlobal) {
-      warp.machine->atom_global(thread, address, bytes, "atom.global", strong, i.site, update);
+      warp.machine->memory.atom_global(thread, address, bytes, "atom.global", strong, i.site, update);
     } else {
       warp.machine->fault(&thread, i.site, FaultCode::kUnsupported,
                           "atom in memory that is neither shared nor global");

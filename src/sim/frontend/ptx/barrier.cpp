@@ -24,8 +24,9 @@ std::uint32_t each(std::uint32_t mask, F&& body) {
 // Without a count, it is for all threads that have not exited.
 bool sync_lane(Warp& warp, const Instruction& i, std::uint32_t lane) {
   const auto id = static_cast<std::uint32_t>(warp.rows[i.a][lane]);
-  if (i.b == kNone) return warp.machine->bar_sync_all(warp.thread(lane), id, i.site);
-  return warp.machine->bar_sync(warp.thread(lane), id, static_cast<std::uint32_t>(warp.rows[i.b][lane]), i.site);
+  if (i.b == kNone) return warp.machine->named_barriers.sync_all(warp.thread(lane), id, i.site);
+  return warp.machine->named_barriers.sync(warp.thread(lane), id,
+                                           static_cast<std::uint32_t>(warp.rows[i.b][lane]), i.site);
 }
 
 std::uint32_t bar_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
@@ -35,8 +36,8 @@ std::uint32_t bar_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 std::uint32_t bar_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
-    warp.machine->bar_arrive(warp.thread(l), static_cast<std::uint32_t>(warp.rows[i.a][l]),
-                             static_cast<std::uint32_t>(warp.rows[i.b][l]), i.site);
+    warp.machine->named_barriers.arrive(warp.thread(l), static_cast<std::uint32_t>(warp.rows[i.a][l]),
+                                        static_cast<std::uint32_t>(warp.rows[i.b][l]), i.site);
   });
 }
 
@@ -47,8 +48,9 @@ std::uint32_t bar_red(Warp& warp, const Instruction& i, std::uint32_t mask) {
       [&](std::uint32_t l) {
         const auto id = static_cast<std::uint32_t>(warp.rows[i.a][l]);
         const std::uint32_t threads = i.b == kNone ? 0 : static_cast<std::uint32_t>(warp.rows[i.b][l]);
-        warp.machine->bar_red(warp.thread(l), id, threads, static_cast<machine::NamedReduction>(i.flags & 3),
-                              ((warp.rows[i.c][l] & 1) != 0) != ((i.flags & 4) != 0), i.site);
+        warp.machine->named_barriers.red(warp.thread(l), id, threads,
+                                         static_cast<machine::NamedReduction>(i.flags & 3),
+                                         ((warp.rows[i.c][l] & 1) != 0) != ((i.flags & 4) != 0), i.site);
       },
       [&](std::uint32_t l) {
         warp.rows[i.d][l] = warp.thread(l).result;
@@ -58,13 +60,14 @@ std::uint32_t bar_red(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 // flags: 1: it releases.
 std::uint32_t cluster_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  return each(mask, [&](std::uint32_t l) { warp.machine->cluster_arrive(warp.thread(l), i.flags != 0, i.site); });
+  return each(
+      mask, [&](std::uint32_t l) { warp.machine->cluster_barrier.arrive(warp.thread(l), i.flags != 0, i.site); });
 }
 
 std::uint32_t cluster_wait(Warp& warp, const Instruction& i, std::uint32_t mask) {
   std::uint32_t done = 0;
   for_lanes(mask, [&](std::uint32_t l) {
-    if (warp.machine->cluster_wait(warp.thread(l), i.site)) done |= 1u << l;
+    if (warp.machine->cluster_barrier.wait(warp.thread(l), i.site)) done |= 1u << l;
   });
   return done;
 }
@@ -72,15 +75,15 @@ std::uint32_t cluster_wait(Warp& warp, const Instruction& i, std::uint32_t mask)
 // Fences. flags: the kind.
 std::uint32_t fence(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
-    warp.machine->fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
+    warp.machine->memory.fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
   });
 }
 
 // more: of tensor maps; flags: of memory at the same scope.
 std::uint32_t tensor_map_fence(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
-    warp.machine->fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
-    warp.machine->fence(warp.thread(l), static_cast<FenceKind>(i.more[0]), i.site);
+    warp.machine->memory.fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
+    warp.machine->memory.fence(warp.thread(l), static_cast<FenceKind>(i.more[0]), i.site);
   });
 }
 
@@ -122,13 +125,13 @@ std::uint32_t word_of(const Warp& warp, std::uint32_t row, std::uint32_t lane) {
 
 std::uint32_t mbarrier_init(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
-    warp.machine->mbarrier_init(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
+    warp.machine->mbarriers.init(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
   });
 }
 
 std::uint32_t mbarrier_inval(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
-    warp.machine->mbarrier_inval(warp.thread(l), barrier_of(warp, i, l), i.site);
+    warp.machine->mbarriers.inval(warp.thread(l), barrier_of(warp, i, l), i.site);
   });
 }
 
@@ -138,23 +141,23 @@ std::uint32_t mbarrier_arrive(Warp& warp, const Instruction& i, std::uint32_t ma
     const std::uint32_t count = word_of(warp, i.b, l);
     const std::uint64_t state =
         (i.flags & kNoComplete) != 0
-            ? warp.machine->mbarrier_arrive_no_complete(warp.thread(l), barrier, count, i.site)
-            : warp.machine->mbarrier_arrive(warp.thread(l), barrier, count, scope_of(i), i.site);
+            ? warp.machine->mbarriers.arrive_no_complete(warp.thread(l), barrier, count, i.site)
+            : warp.machine->mbarriers.arrive(warp.thread(l), barrier, count, scope_of(i), i.site);
     if (i.d != kNone) warp.rows[i.d][l] = state;
   });
 }
 
 std::uint32_t mbarrier_arrive_drop(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
-    const std::uint64_t state =
-        warp.machine->mbarrier_arrive_drop(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
+    const std::uint64_t state = warp.machine->mbarriers.arrive_drop(warp.thread(l), barrier_of(warp, i, l),
+                                                                    word_of(warp, i.b, l), i.site);
     if (i.d != kNone) warp.rows[i.d][l] = state;
   });
 }
 
 std::uint32_t mbarrier_arrive_expect(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
-    const std::uint64_t state = warp.machine->mbarrier_arrive_expect_tx(
+    const std::uint64_t state = warp.machine->mbarriers.arrive_expect_tx(
         warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), scope_of(i), i.site);
     if (i.d != kNone) warp.rows[i.d][l] = state;
   });
@@ -162,23 +165,23 @@ std::uint32_t mbarrier_arrive_expect(Warp& warp, const Instruction& i, std::uint
 
 std::uint32_t mbarrier_expect(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
-    warp.machine->mbarrier_expect_tx(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
+    warp.machine->mbarriers.expect_tx(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
   });
 }
 
 std::uint32_t mbarrier_complete(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
-    warp.machine->mbarrier_complete_tx(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
+    warp.machine->mbarriers.complete_tx(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
   });
 }
 
 bool is_over(Warp& warp, const Instruction& i, std::uint32_t l) {
   const SharedAddress barrier = barrier_of(warp, i, l);
   if ((i.flags & kParity) != 0) {
-    return warp.machine->mbarrier_test_wait_parity(warp.thread(l), barrier, word_of(warp, i.b, l), scope_of(i),
-                                                   i.site);
+    return warp.machine->mbarriers.test_wait_parity(warp.thread(l), barrier, word_of(warp, i.b, l), scope_of(i),
+                                                    i.site);
   }
-  return warp.machine->mbarrier_test_wait(warp.thread(l), barrier, warp.rows[i.b][l], scope_of(i), i.site);
+  return warp.machine->mbarriers.test_wait(warp.thread(l), barrier, warp.rows[i.b][l], scope_of(i), i.site);
 }
 
 // A test that fails may be repeated for ever; others get a turn, so that it can succeed the next time.
@@ -203,9 +206,9 @@ std::uint32_t mbarrier_try_wait(Warp& warp, const Instruction& i, std::uint32_t 
       if (!early) {
         const SharedAddress barrier = barrier_of(warp, i, l);
         if ((i.flags & kParity) != 0) {
-          warp.machine->mbarrier_suspend_parity(warp.thread(l), barrier, word_of(warp, i.b, l), i.site);
+          warp.machine->mbarriers.suspend_parity(warp.thread(l), barrier, word_of(warp, i.b, l), i.site);
         } else {
-          warp.machine->mbarrier_suspend(warp.thread(l), barrier, warp.rows[i.b][l], i.site);
+          warp.machine->mbarriers.suspend(warp.thread(l), barrier, warp.rows[i.b][l], i.site);
         }
         warp.step[l] = 1;
         return;

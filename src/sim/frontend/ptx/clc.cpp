@@ -21,7 +21,7 @@ isa::Bytes16 response_of(const Warp& warp, const Instruction& i, std::uint32_t l
 // flags: 1: the response goes to all CTAs of the cluster. The second address is in c, with its offset in `more`.
 std::uint32_t try_cancel(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->clc_try_cancel(warp.thread(l), static_cast<machine::SharedAddress>(warp.rows[i.a][l] + i.value),
+    warp.machine->clc.try_cancel(warp.thread(l), static_cast<machine::SharedAddress>(warp.rows[i.a][l] + i.value),
                                  static_cast<machine::SharedAddress>(warp.rows[i.c][l] + i.more[0]), i.flags != 0,
                                  i.site);
   });
@@ -30,14 +30,14 @@ std::uint32_t try_cancel(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 std::uint32_t is_canceled(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.rows[i.d][l] = put(warp.machine->clc_is_canceled(warp.thread(l), response_of(warp, i, l), i.site));
+    warp.rows[i.d][l] = put(warp.machine->clc.is_canceled(warp.thread(l), response_of(warp, i, l), i.site));
   });
   return mask;
 }
 
 std::uint32_t first_ctaid(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    const isa::Dim3 id = warp.machine->clc_first_ctaid(warp.thread(l), response_of(warp, i, l), i.site);
+    const isa::Dim3 id = warp.machine->clc.first_ctaid(warp.thread(l), response_of(warp, i, l), i.site);
     const std::uint32_t parts[] = {id.x, id.y, id.z, 0};
     // flags: the first part that is wanted.
     for (std::size_t p = 0; p < i.rows.size(); ++p) warp.rows[i.rows[p]][l] = parts[i.flags + p];

@@ -102,26 +102,26 @@ std::uint32_t tensor_load(Warp& warp, const Instruction& i, std::uint32_t mask) 
     const SharedAddress to = shared_at(warp, i, 0, l);
     const auto targets = i.b == kNone ? static_cast<std::uint16_t>(1u << (to >> machine::kRankShift))
                                       : static_cast<std::uint16_t>(warp.rows[i.b][l]);
-    warp.machine->tensor_load(warp.thread(l), static_cast<int>(i.flags & 3), to, map_at(warp, i, 1, l).operand(),
-                              coords_of(warp, i, l).data(), rank_of(i), shared_at(warp, i, 2, l), targets, i.site,
-                              mode_of(i));
+    warp.machine->tma.tensor_load(warp.thread(l), static_cast<int>(i.flags & 3), to,
+                                  map_at(warp, i, 1, l).operand(), coords_of(warp, i, l).data(), rank_of(i),
+                                  shared_at(warp, i, 2, l), targets, i.site, mode_of(i));
   });
   return mask;
 }
 
 std::uint32_t tensor_store(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->tensor_store(warp.thread(l), map_at(warp, i, 0, l).operand(), coords_of(warp, i, l).data(),
-                               rank_of(i), shared_at(warp, i, 1, l), i.site, mode_of(i));
+    warp.machine->tma.tensor_store(warp.thread(l), map_at(warp, i, 0, l).operand(), coords_of(warp, i, l).data(),
+                                   rank_of(i), shared_at(warp, i, 1, l), i.site, mode_of(i));
   });
   return mask;
 }
 
 std::uint32_t tensor_reduce(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->tensor_reduce(warp.thread(l), static_cast<isa::ReduceOp>(i.flags),
-                                map_at(warp, i, 0, l).operand(), coords_of(warp, i, l).data(), rank_of(i),
-                                shared_at(warp, i, 1, l), i.site);
+    warp.machine->tma.tensor_reduce(warp.thread(l), static_cast<isa::ReduceOp>(i.flags),
+                                    map_at(warp, i, 0, l).operand(), coords_of(warp, i, l).data(), rank_of(i),
+                                    shared_at(warp, i, 1, l), i.site);
   });
   return mask;
 }
@@ -129,8 +129,8 @@ std::uint32_t tensor_reduce(Warp& warp, const Instruction& i, std::uint32_t mask
 std::uint32_t tensor_prefetch(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     const int coords = rank_of(i) - static_cast<int>(i.flags >> kOffsetShift);
-    warp.machine->tensor_prefetch(warp.thread(l), map_at(warp, i, 0, l).operand(), coords_of(warp, i, l).data(),
-                                  coords, i.site);
+    warp.machine->tma.tensor_prefetch(warp.thread(l), map_at(warp, i, 0, l).operand(),
+                                      coords_of(warp, i, l).data(), coords, i.site);
   });
   return mask;
 }
@@ -142,17 +142,17 @@ std::uint32_t prefetch_map(Warp& warp, const Instruction& i, std::uint32_t mask)
 
 std::uint32_t bulk_load(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->bulk_load(warp.thread(l), shared_at(warp, i, 0, l), address_at(warp, i, 1, l),
-                            static_cast<std::uint32_t>(warp.rows[i.c][l]), shared_at(warp, i, 2, l), i.site,
-                            i.b == kNone ? std::uint16_t{0} : static_cast<std::uint16_t>(warp.rows[i.b][l]));
+    warp.machine->tma.bulk_load(warp.thread(l), shared_at(warp, i, 0, l), address_at(warp, i, 1, l),
+                                static_cast<std::uint32_t>(warp.rows[i.c][l]), shared_at(warp, i, 2, l), i.site,
+                                i.b == kNone ? std::uint16_t{0} : static_cast<std::uint16_t>(warp.rows[i.b][l]));
   });
   return mask;
 }
 
 std::uint32_t bulk_store(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->bulk_store(warp.thread(l), address_at(warp, i, 0, l), shared_at(warp, i, 1, l),
-                             static_cast<std::uint32_t>(warp.rows[i.c][l]), i.site);
+    warp.machine->tma.bulk_store(warp.thread(l), address_at(warp, i, 0, l), shared_at(warp, i, 1, l),
+                                 static_cast<std::uint32_t>(warp.rows[i.c][l]), i.site);
   });
   return mask;
 }
@@ -166,17 +166,18 @@ machine::Reduction reduction_of(const Instruction& i) {
 
 std::uint32_t bulk_reduce(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->bulk_reduce(warp.thread(l), reduction_of(i), address_at(warp, i, 0, l),
-                              shared_at(warp, i, 1, l), static_cast<std::uint32_t>(warp.rows[i.c][l]), i.site);
+    warp.machine->tma.bulk_reduce(warp.thread(l), reduction_of(i), address_at(warp, i, 0, l),
+                                  shared_at(warp, i, 1, l), static_cast<std::uint32_t>(warp.rows[i.c][l]),
+                                  i.site);
   });
   return mask;
 }
 
 std::uint32_t bulk_reduce_to_peer(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->bulk_to_peer(warp.thread(l), shared_at(warp, i, 0, l), shared_at(warp, i, 1, l),
-                               static_cast<std::uint32_t>(warp.rows[i.c][l]), shared_at(warp, i, 2, l), i.site,
-                               reduction_of(i));
+    warp.machine->tma.bulk_to_peer(warp.thread(l), shared_at(warp, i, 0, l), shared_at(warp, i, 1, l),
+                                   static_cast<std::uint32_t>(warp.rows[i.c][l]), shared_at(warp, i, 2, l),
+                                   i.site, reduction_of(i));
   });
   return mask;
 }
@@ -194,23 +195,24 @@ std::uint32_t store_async(Warp& warp, const Instruction& i, std::uint32_t mask) 
     std::array<std::byte, 32> value;
     for (std::size_t r = 0; r < i.rows.size(); ++r)
       std::memcpy(&value[r * bytes], &warp.rows[i.rows[r]][l], bytes);
-    warp.machine->store_async(warp.thread(l), shared_at(warp, i, 0, l), value.data(),
-                              bytes * static_cast<std::uint32_t>(i.rows.size()), shared_at(warp, i, 1, l),
-                              reduction, i.site);
+    warp.machine->tma.store_async(warp.thread(l), shared_at(warp, i, 0, l), value.data(),
+                                  bytes * static_cast<std::uint32_t>(i.rows.size()), shared_at(warp, i, 1, l),
+                                  reduction, i.site);
   });
   return mask;
 }
 
 std::uint32_t bulk_to_peer(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->bulk_to_peer(warp.thread(l), shared_at(warp, i, 0, l), shared_at(warp, i, 1, l),
-                               static_cast<std::uint32_t>(warp.rows[i.c][l]), shared_at(warp, i, 2, l), i.site);
+    warp.machine->tma.bulk_to_peer(warp.thread(l), shared_at(warp, i, 0, l), shared_at(warp, i, 1, l),
+                                   static_cast<std::uint32_t>(warp.rows[i.c][l]), shared_at(warp, i, 2, l),
+                                   i.site);
   });
   return mask;
 }
 
 std::uint32_t commit_group(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  for_lanes(mask, [&](std::uint32_t l) { warp.machine->bulk_commit_group(warp.thread(l), i.site); });
+  for_lanes(mask, [&](std::uint32_t l) { warp.machine->tma.commit_group(warp.thread(l), i.site); });
   return mask;
 }
 
@@ -218,8 +220,7 @@ std::uint32_t commit_group(Warp& warp, const Instruction& i, std::uint32_t mask)
 std::uint32_t wait_group(Warp& warp, const Instruction& i, std::uint32_t mask) {
   std::uint32_t done = 0;
   for_lanes(mask, [&](std::uint32_t l) {
-    if (warp.machine->bulk_wait_group(warp.thread(l), static_cast<std::uint32_t>(i.value), i.flags != 0,
-                                      i.site)) {
+    if (warp.machine->tma.wait_group(warp.thread(l), static_cast<std::uint32_t>(i.value), i.flags != 0, i.site)) {
       done |= 1u << l;
     }
   });

@@ -114,7 +114,7 @@ void note_move(Warp& warp, const Instruction& i, const Flow& flow, std::uint32_t
       mark_in_flight(frame, to, kResult);
       if (!is_same) {
         // The load comes first, then what is written over it.
-        warp.machine->tcgen05_deliver(warp.thread(0), set->words.data());
+        warp.machine->tmem.deliver(warp.thread(0), set->words.data());
         take_back(warp, *set);
       }
       continue;

@@ -89,10 +89,10 @@ void load_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t addre
           std::memcpy(out, at, bytes);
           return false;
         };
-        m.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "ld.shared", *strong, i.site,
-                      load);
+        m.memory.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "ld.shared", *strong,
+                             i.site, load);
       } else {
-        m.ld_shared(thread, static_cast<machine::SharedAddress>(address), out, bytes, i.site);
+        m.memory.ld_shared(thread, static_cast<machine::SharedAddress>(address), out, bytes, i.site);
       }
       return;
     case Space::kLocal: std::memcpy(out, local_at(warp, lane, address, bytes, i), bytes); return;
@@ -111,12 +111,12 @@ void load_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t addre
   for (std::uint32_t done = 0; done < bytes; done += kMachineBytes) {
     const std::uint32_t now = std::min(bytes - done, kMachineBytes);
     if (strong != nullptr) {
-      m.atom_global(thread, address + done, now, "ld.global", *strong, i.site, [&](std::byte* at) {
+      m.memory.atom_global(thread, address + done, now, "ld.global", *strong, i.site, [&](std::byte* at) {
         std::memcpy(out + done, at, now);
         return false;
       });
     } else {
-      m.ld_global(thread, address + done, out + done, now, i.site, is_coherent);
+      m.memory.ld_global(thread, address + done, out + done, now, i.site, is_coherent);
     }
   }
 }
@@ -134,10 +134,10 @@ void store_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t addr
           std::memcpy(at, in, bytes);
           return true;
         };
-        m.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "st.shared", *strong, i.site,
-                      store);
+        m.memory.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "st.shared", *strong,
+                             i.site, store);
       } else {
-        m.st_shared(thread, static_cast<machine::SharedAddress>(address), in, bytes, i.site);
+        m.memory.st_shared(thread, static_cast<machine::SharedAddress>(address), in, bytes, i.site);
       }
       return;
     case Space::kLocal: std::memcpy(local_at(warp, lane, address, bytes, i), in, bytes); return;
@@ -155,12 +155,12 @@ void store_bytes(Warp& warp, std::uint32_t lane, Space space, std::uint64_t addr
   for (std::uint32_t done = 0; done < bytes; done += kMachineBytes) {
     const std::uint32_t now = std::min(bytes - done, kMachineBytes);
     if (strong != nullptr) {
-      m.atom_global(thread, address + done, now, "st.global", *strong, i.site, [&](std::byte* at) {
+      m.memory.atom_global(thread, address + done, now, "st.global", *strong, i.site, [&](std::byte* at) {
         std::memcpy(at, in + done, now);
         return true;
       });
     } else {
-      m.st_global(thread, address + done, in + done, now, i.site);
+      m.memory.st_global(thread, address + done, in + done, now, i.site);
     }
   }
 }

@@ -186,7 +186,7 @@ std::uint32_t mma_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return meet(
       warp, mask,
       [&](std::uint32_t l) {
-        if (warp.machine->warp_meet(warp.thread(l), machine::WarpOp::kMma, isa::kFullMask, 0, 0, i.site)) {
+        if (warp.machine->warps.meet(warp.thread(l), machine::WarpOp::kMma, isa::kFullMask, 0, 0, i.site)) {
           multiply(warp, i);
         }
       },

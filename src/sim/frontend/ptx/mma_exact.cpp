@@ -135,7 +135,8 @@ std::uint32_t mma_exact(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return meet(
       warp, mask,
       [&](std::uint32_t l) {
-        if (!warp.machine->warp_meet(warp.thread(l), machine::WarpOp::kMma, isa::kFullMask, 0, 0, i.site)) return;
+        if (!warp.machine->warps.meet(warp.thread(l), machine::WarpOp::kMma, isa::kFullMask, 0, 0, i.site))
+          return;
         const Shape shape(i.flags);
         if (shape.bits == 64) {
           multiply_f64(warp, i, shape);

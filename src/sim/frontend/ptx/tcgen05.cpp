@@ -33,9 +33,9 @@ std::uint32_t alloc(Warp& warp, const Instruction& i, std::uint32_t mask) {
         warp.tmem[l] = {.cta_group = group_of(i),
                         .cols = static_cast<std::uint32_t>(warp.rows[i.b][l]),
                         .slot = static_cast<std::uint32_t>(warp.rows[i.a][l] + i.value)};
-        warp.machine->tcgen05_alloc(warp.thread(l), warp.tmem[l], i.site);
+        warp.machine->tmem.alloc(warp.thread(l), warp.tmem[l], i.site);
       },
-      [&](std::uint32_t l) { return warp.machine->tcgen05_request_wait(warp.thread(l), i.site); });
+      [&](std::uint32_t l) { return warp.machine->tmem.request_wait(warp.thread(l), i.site); });
 }
 
 std::uint32_t dealloc(Warp& warp, const Instruction& i, std::uint32_t mask) {
@@ -45,9 +45,9 @@ std::uint32_t dealloc(Warp& warp, const Instruction& i, std::uint32_t mask) {
         warp.tmem[l] = {.cta_group = group_of(i),
                         .cols = static_cast<std::uint32_t>(warp.rows[i.b][l]),
                         .taddr = static_cast<std::uint32_t>(warp.rows[i.a][l])};
-        warp.machine->tcgen05_dealloc(warp.thread(l), warp.tmem[l], i.site);
+        warp.machine->tmem.dealloc(warp.thread(l), warp.tmem[l], i.site);
       },
-      [&](std::uint32_t l) { return warp.machine->tcgen05_request_wait(warp.thread(l), i.site); });
+      [&](std::uint32_t l) { return warp.machine->tmem.request_wait(warp.thread(l), i.site); });
 }
 
 std::uint32_t relinquish(Warp& warp, const Instruction& i, std::uint32_t mask) {
@@ -55,7 +55,7 @@ std::uint32_t relinquish(Warp& warp, const Instruction& i, std::uint32_t mask) {
       warp, mask,
       [&](std::uint32_t l) {
         warp.tmem[l] = {.cta_group = group_of(i)};
-        warp.machine->tcgen05_relinquish_alloc_permit(warp.thread(l), warp.tmem[l], i.site);
+        warp.machine->tmem.relinquish_alloc_permit(warp.thread(l), warp.tmem[l], i.site);
       },
       [](std::uint32_t) { return true; });
 }
@@ -101,7 +101,7 @@ std::uint32_t load(Warp& warp, const Instruction& i, std::uint32_t mask) {
       warp, mask,
       [&](std::uint32_t l) {
         warp.tmem[l] = transfer_of(warp, i, l, set->words.data());
-        if (!warp.machine->tcgen05_ld(warp.thread(l), warp.tmem[l], i.site)) return;
+        if (!warp.machine->tmem.ld(warp.thread(l), warp.tmem[l], i.site)) return;
         const machine::TmemTransfer& issued = *warp.thread(l).cta->tmem.transfers.back();
         set->operations = {issued.id};
         set->taddr = issued.taddr;
@@ -127,7 +127,7 @@ std::uint32_t store(Warp& warp, const Instruction& i, std::uint32_t mask) {
           warp.tmem_words[l * count + e] = static_cast<std::uint32_t>(warp.rows[i.rows[e]][l]);
         }
         warp.tmem[l] = transfer_of(warp, i, l, warp.tmem_words.data());
-        warp.machine->tcgen05_st(warp.thread(l), warp.tmem[l], i.site);
+        warp.machine->tmem.st(warp.thread(l), warp.tmem[l], i.site);
       },
       [](std::uint32_t) { return true; });
 }
@@ -136,8 +136,8 @@ std::uint32_t store(Warp& warp, const Instruction& i, std::uint32_t mask) {
 std::uint32_t wait(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const bool for_stores = i.flags != 0;
   const std::uint32_t done = meet(
-      warp, mask, [&](std::uint32_t l) { warp.machine->tcgen05_wait_arrive(warp.thread(l), for_stores, i.site); },
-      [&](std::uint32_t l) { return warp.machine->tcgen05_wait(warp.thread(l), for_stores, i.site); });
+      warp, mask, [&](std::uint32_t l) { warp.machine->tmem.wait_arrive(warp.thread(l), for_stores, i.site); },
+      [&](std::uint32_t l) { return warp.machine->tmem.wait(warp.thread(l), for_stores, i.site); });
   if (done == 0 || for_stores) return done;
   for (const std::unique_ptr<Accumulators>& set : warp.accumulators) {
     if (set->is_tmem_load && set->in_flight) take_back(warp, *set);
@@ -147,7 +147,7 @@ std::uint32_t wait(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 std::uint32_t fence(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->tcgen05_fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
+    warp.machine->tcgen05.fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
   });
   return mask;
 }
@@ -156,9 +156,9 @@ std::uint32_t commit(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     const auto barrier = static_cast<machine::SharedAddress>(warp.rows[i.a][l] + i.value);
     if (i.b == kNone) {
-      warp.machine->tcgen05_commit(warp.thread(l), group_of(i), barrier, i.site);
+      warp.machine->tcgen05.commit(warp.thread(l), group_of(i), barrier, i.site);
     } else {
-      warp.machine->tcgen05_commit_multicast(warp.thread(l), group_of(i), barrier,
+      warp.machine->tcgen05.commit_multicast(warp.thread(l), group_of(i), barrier,
                                              static_cast<std::uint16_t>(warp.rows[i.b][l]), i.site);
     }
   });
@@ -167,7 +167,7 @@ std::uint32_t commit(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 std::uint32_t copy(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    warp.machine->tcgen05_cp(warp.thread(l),
+    warp.machine->tcgen05.cp(warp.thread(l),
                              {.shape = static_cast<TmemCopyShape>(i.flags >> kShapeShift),
                               .cta_group = group_of(i),
                               .taddr = static_cast<std::uint32_t>(warp.rows[i.a][l] + i.value),
@@ -211,7 +211,7 @@ std::uint32_t mma(Warp& warp, const Instruction& i, std::uint32_t mask) {
         .scale_vec = static_cast<int>(i.flags >> kScaleShift & 15),
         .sfa = static_cast<std::uint32_t>(warp.rows[i.more[0]][l]) + i.more[1],
         .sfb = static_cast<std::uint32_t>(warp.rows[i.more[2]][l]) + i.more[3]};
-    warp.machine->tcgen05_mma(warp.thread(l), operands, i.site);
+    warp.machine->tcgen05.mma(warp.thread(l), operands, i.site);
   });
   return mask;
 }
@@ -316,7 +316,7 @@ void deliver_early(Warp& warp, const Instruction& i, Accumulators& set) {
                                    "likely: tcgen05_wait_ld() is missing between the two"},
                        .places = {.second = set.instruction->site},
                        .verdict = Verdict::kFormal});
-  warp.machine->tcgen05_deliver(warp.thread(0), set.words.data());
+  warp.machine->tmem.deliver(warp.thread(0), set.words.data());
   take_back(warp, set);
 }
 

@@ -124,14 +124,14 @@ std::uint32_t copy_and_fence(Warp& warp, const Instruction& i, std::uint32_t mas
   return meet(
       warp, mask,
       [&](std::uint32_t l) {
-        if (!warp.machine->warp_meet(warp.thread(l), machine::WarpOp::kSync, isa::kFullMask, 0, 0, i.site))
+        if (!warp.machine->warps.meet(warp.thread(l), machine::WarpOp::kSync, isa::kFullMask, 0, 0, i.site))
           return;
         TensorMap map;
         read_map(warp, l, Space::kShared, warp.rows[i.b][l] + i.more[0], map, i);
         write_map(warp, l, Space::kGlobal, warp.rows[i.a][l] + i.value, map, i);
-        warp.machine->fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
-        warp.machine->fence(warp.thread(l), FenceKind::kTensorMapRelease, i.site);
-        warp.machine->did_for_warp(warp.thread(l), i.site);
+        warp.machine->memory.fence(warp.thread(l), static_cast<FenceKind>(i.flags), i.site);
+        warp.machine->memory.fence(warp.thread(l), FenceKind::kTensorMapRelease, i.site);
+        warp.machine->warps.did_for_warp(warp.thread(l), i.site);
       },
       [](std::uint32_t) { return true; });
 }

@@ -81,7 +81,7 @@ std::uint32_t exchange(Warp& warp, const Instruction& i, std::uint32_t mask, War
         warp.open |= 1u << l;
         warp.members[l] = static_cast<std::uint32_t>(warp.rows[members_row][l]);
         warp.exchange[l] = &i;
-        warp.machine->warp_meet(warp.thread(l), op, warp.members[l], 0, 0, i.site);
+        warp.machine->warps.meet(warp.thread(l), op, warp.members[l], 0, 0, i.site);
       },
       [&](std::uint32_t l) {
         if ((warp.open >> l & 1) != 0) {
@@ -268,7 +268,7 @@ std::uint32_t warp_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
       warp, mask,
       [&](std::uint32_t l) {
         const auto members = static_cast<std::uint32_t>(warp.rows[i.a][l]);
-        warp.machine->warp_meet(warp.thread(l), WarpOp::kSync, members, 0, 0, i.site);
+        warp.machine->warps.meet(warp.thread(l), WarpOp::kSync, members, 0, 0, i.site);
       },
       [](std::uint32_t) { return true; });
 }
@@ -278,7 +278,7 @@ std::uint32_t elect(Warp& warp, const Instruction& i, std::uint32_t mask) {
       warp, mask,
       [&](std::uint32_t l) {
         const auto members = static_cast<std::uint32_t>(warp.rows[i.a][l]);
-        warp.machine->warp_meet(warp.thread(l), WarpOp::kElect, members, 0, 0, i.site);
+        warp.machine->warps.meet(warp.thread(l), WarpOp::kElect, members, 0, 0, i.site);
       },
       [&](std::uint32_t l) {
         warp.rows[i.d][l] = warp.threads[l].result;
@@ -352,9 +352,9 @@ std::uint32_t move_matrix(Warp& warp, const Instruction& i, std::uint32_t mask) 
           warp.matrix[l].row = shared_address(warp, l, warp.rows[i.a][l] + i.value, (i.flags & 4) != 0, i);
         }
         if (is_store) {
-          if (warp.machine->stmatrix(warp.thread(l), warp.matrix[l], i.site)) unwrite_matrix(warp, i);
+          if (warp.machine->matrices.stmatrix(warp.thread(l), warp.matrix[l], i.site)) unwrite_matrix(warp, i);
         } else {
-          if (!warp.machine->ldmatrix(warp.thread(l), warp.matrix[l], i.site)) return;
+          if (!warp.machine->matrices.ldmatrix(warp.thread(l), warp.matrix[l], i.site)) return;
           warp.matrix_doubtful = false;
           for (std::uint32_t row = 0; row < 8 * count; ++row) {
             warp.matrix_doubtful |= unwritten_at(warp, row, warp.matrix[row].row, 16) != 0;
@@ -376,9 +376,10 @@ std::uint32_t setmaxnreg(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return meet(
       warp, mask,
       [&](std::uint32_t l) {
-        warp.machine->setmaxnreg(warp.thread(l), i.flags != 0, static_cast<std::uint32_t>(i.value), i.site);
+        warp.machine->registers.setmaxnreg(warp.thread(l), i.flags != 0, static_cast<std::uint32_t>(i.value),
+                                           i.site);
       },
-      [&](std::uint32_t l) { return warp.machine->setmaxnreg_wait(warp.thread(l), i.site); });
+      [&](std::uint32_t l) { return warp.machine->registers.setmaxnreg_wait(warp.thread(l), i.site); });
 }
 
 void decode_matrix(Build& b, bool is_store, std::string_view count, bool transposed, std::string_view space) {

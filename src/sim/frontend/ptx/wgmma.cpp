@@ -181,7 +181,7 @@ std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
     } else {
       operands.a_descriptor = warp.rows[i.a][l];
     }
-    if (!warp.machine->wgmma_mma_async(warp.thread(l), operands, i.site)) return;
+    if (!warp.machine->wgmma.mma_async(warp.thread(l), operands, i.site)) return;
     // All lanes have met: what they had in these registers is with the machine now.
     if (!set.in_flight) ++warp.accumulators_in_flight;
     if (!set.in_flight || !operands.scale_d) set.operations.clear();
@@ -205,9 +205,9 @@ std::uint32_t fence_or_commit(Warp& warp, const Instruction& i, std::uint32_t ma
       warp, mask,
       [&](std::uint32_t l) {
         if (i.flags == 0) {
-          warp.machine->wgmma_fence(warp.thread(l), i.site);
+          warp.machine->wgmma.fence(warp.thread(l), i.site);
         } else {
-          warp.machine->wgmma_commit_group(warp.thread(l), i.site);
+          warp.machine->wgmma.commit_group(warp.thread(l), i.site);
         }
       },
       [](std::uint32_t) { return true; });
@@ -216,8 +216,8 @@ std::uint32_t fence_or_commit(Warp& warp, const Instruction& i, std::uint32_t ma
 std::uint32_t wait_group(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const auto pending = static_cast<std::uint32_t>(i.value);
   const std::uint32_t done = meet(
-      warp, mask, [&](std::uint32_t l) { warp.machine->wgmma_wait_arrive(warp.thread(l), pending, i.site); },
-      [&](std::uint32_t l) { return warp.machine->wgmma_wait_group(warp.thread(l), pending, i.site); });
+      warp, mask, [&](std::uint32_t l) { warp.machine->wgmma.wait_arrive(warp.thread(l), pending, i.site); },
+      [&](std::uint32_t l) { return warp.machine->wgmma.wait_group(warp.thread(l), pending, i.site); });
   if (done != 0 && warp.accumulators_in_flight != 0) {
     check_fragments(warp);
     take_back_accumulators(warp);
