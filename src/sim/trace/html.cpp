@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <utility>
 
 namespace heddle::sim::trace {
 

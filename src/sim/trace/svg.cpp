@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <string_view>
+#include <utility>
 
 namespace heddle::sim::trace {
 
