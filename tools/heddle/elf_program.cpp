@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -115,7 +114,14 @@ std::string ElfProgram::library(const std::string& prefix) const {
 ElfProgram read_elf(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw InputError(fmt::format("exec: '{}' cannot be read", path));
-  return parse_elf(std::vector<char>(std::istreambuf_iterator<char>(stream), {}));
+  std::vector<char> bytes;
+  constexpr std::size_t kAtOnce = 1 << 20;  // a program with kernels has some hundred million bytes
+  while (stream) {
+    bytes.resize(bytes.size() + kAtOnce);
+    stream.read(bytes.data() + bytes.size() - kAtOnce, kAtOnce);
+    bytes.resize(bytes.size() - kAtOnce + static_cast<std::size_t>(stream.gcount()));
+  }
+  return parse_elf(std::move(bytes));
 }
 
 ElfProgram parse_elf(std::vector<char> bytes) {
