@@ -27,22 +27,27 @@ class WgmmaInputBackend
 
   // `release_mask`: the CTAs whose copies this one reads, its own among them.
   HEDDLE_DEVICE explicit WgmmaInputBackend(MbarPtr storage, std::uint16_t release_mask = 1)
-      : Base(storage), release_mask_(release_mask) {}
+      : Base(storage), empty_(Base::empty_mbar(0)) {
+    // Lane i tells CTA i. Found out once: what a release costs is on the way to the next multiplication.
+    const std::uint32_t lane = isa::laneid();
+    tells_ = (std::uint32_t{release_mask} >> lane & 1u) != 0;
+    if (is_multicast && tells_) empty_ = isa::mapa(empty_, lane);
+  }
 
   // By a whole warp, which has waited for its wgmmas.
   // Orders: what every thread of the warp did before, ahead of the arrival.
   HEDDLE_DEVICE void arrive_empty(std::uint32_t stage, CallSite site) const {
     isa::syncwarp(isa::kFullMask, site);
     if constexpr (is_multicast) {
-      const std::uint32_t lane = isa::laneid();
-      if ((std::uint32_t{release_mask_} >> lane & 1u) != 0) Base::arrive_empty_of(lane, stage, site);
+      if (tells_) isa::mbarrier_arrive_cluster_relaxed(empty_ + stage, site);
     } else {
       if (isa::elect_sync(isa::kFullMask, site)) Base::arrive_empty(stage, site);
     }
   }
 
  private:
-  std::uint16_t release_mask_;
+  bool tells_;
+  MbarPtr empty_;
 };
 
 }  // namespace heddle::inline HEDDLE_TARGET
