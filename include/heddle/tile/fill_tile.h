@@ -37,7 +37,11 @@ HEDDLE_DEVICE void clear_bytes(void* from, std::uint32_t begin, std::uint32_t en
 
 // By a whole warp: its 16 rows of wgmma's sums, which are the accumulators of each thread, or WgmmaValues.
 // Columns from `first_col` on fill the tile. PTX: Register Fragments for wgmma.mma_async; stmatrix.
-template <std::uint32_t first_col = 0, OutputElement T, Layout layout, class Sums>
+//
+// Floats are stored two at a time, unless `in_pairs` is false. Pairs bind ptxas: it keeps such sums in an even
+// and an odd register, as wgmma's are, and where others are multiplied and added to them all three operands of
+// half of the instructions are in one bank (3 % of a blockwise matmul on an H200).
+template <std::uint32_t first_col = 0, bool in_pairs = true, OutputElement T, Layout layout, class Sums>
 HEDDLE_DEVICE void fill_from_wgmma(const TileTensor<T, layout>& tile, const Sums& sums,
                                    CallSite site = CallSite::here()) {
   constexpr std::uint32_t cols = layout.shape[1];
@@ -68,6 +72,11 @@ HEDDLE_DEVICE void fill_from_wgmma(const TileTensor<T, layout>& tile, const Sums
         isa::st_shared(reinterpret_cast<std::uint16_t*>(tile.pointer(lane / 4 + i * 8, col + lane % 4 * 2)),
                        static_cast<std::uint16_t>(pack_pair<T>(sums[from + 2 * i], sums[from + 2 * i + 1])),
                        site);
+      }
+    } else if constexpr (!in_pairs) {
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        tile.store(sums[from + i], lane / 4 + i / 2 * 8, col + lane % 4 * 2 + i % 2, site);
       }
     } else {
       HEDDLE_UNROLL

@@ -33,15 +33,16 @@ class PromotedSums {
   }
   HEDDLE_DEVICE WgmmaAccumulators<shape>& block(std::uint32_t i) { return totals_[i]; }
 
-  // Adds the sums of 64 rows times a factor for each of the two rows that a thread has a part of: `left` in
-  // columns before `split`, a multiple of 16, and `right` in the others.
-  HEDDLE_DEVICE void add(std::uint32_t row_block, const WgmmaValues<shape>& sums, const RowPair& left,
-                         const RowPair& right, std::uint32_t split) {
+  // Adds the sums of 64 rows, times a factor for each of the two rows that a thread has a part of, and for each
+  // run of n / runs columns.
+  template <std::uint32_t runs>
+  HEDDLE_DEVICE void add(std::uint32_t row_block, const WgmmaValues<shape>& sums,
+                         const RowPair (&factors)[runs]) {
+    static_assert(shape.n % (8 * runs) == 0, "columns of wgmma's sums come in eights: make runs of whole eights");
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < shape.d_registers(); ++i) {
-      const std::uint32_t row = WgmmaValues<shape>::row_of_pair(i);
-      const std::uint32_t col = i / 8 * 16;  // its 16 columns begin there
-      totals_[row_block][i] += sums[i] * (128 % shape.n == 0 || col < split ? left[row] : right[row]);
+      const RowPair& factor = factors[i / (shape.d_registers() / runs)];
+      totals_[row_block][i] += sums[i] * factor[WgmmaValues<shape>::row_of_pair(i)];
     }
   }
 
@@ -102,6 +103,7 @@ class BlockFactors {
                                         : tile_n % 64 == 0 ? 64
                                         : tile_n % 32 == 0 ? 32
                                                            : 16;
+  static constexpr std::uint32_t runs = has_two ? tile_n / step : 1;  // of columns with one scale each
   static_assert(
       tile_n % 16 == 0 && (!has_two || 128 - step + tile_n <= 256),
       "a tile reaches into two blocks of 128 columns at most: make tile_n 16, 32, 64, 96, 128, 160 or 192");
@@ -123,7 +125,15 @@ class BlockFactors {
     fetch(0);
   }
 
-  // Reads the scales of A out of the stage, and has B's loaded for the next.
+  // Before stages from `k` on, of which there are no more than up to the next multiple of 32.
+  HEDDLE_DEVICE void fetch_if_due(std::uint32_t k) {
+    if (k % isa::kWarpThreads != 0) return;
+    left_batch_ = next_left_;
+    right_batch_ = next_right_;
+    fetch(k + isa::kWarpThreads);
+  }
+
+  // Reads the scales of A out of the stage.
   template <class Stage>
   HEDDLE_DEVICE void take(const Stage& stage, std::uint32_t k) {
     const auto of_a = stage.a_scales_tile();
@@ -131,23 +141,32 @@ class BlockFactors {
     for (std::uint32_t block = 0; block < row_blocks; ++block) {
       of_a_[block] = {{of_a.load(0, row_ + block * kWgmmaM), of_a.load(0, row_ + block * kWgmmaM + 8)}};
     }
-    of_left_ = next_left_;
-    of_right_ = next_right_;
-    fetch(k < last_ ? k + 1 : k);
+    of_left_ = of_lane(left_batch_, k);
+    if constexpr (has_two) of_right_ = of_lane(right_batch_, k);
   }
 
   template <class Totals, class Values>
   HEDDLE_DEVICE void add(Totals& totals, std::uint32_t row_block, const Values& values) const {
     const RowPair& a = of_a_[row_block];
-    const RowPair left{{a[0] * of_left_, a[1] * of_left_}};
-    const RowPair right = has_two ? RowPair{{a[0] * of_right_, a[1] * of_right_}} : left;
-    totals.add(row_block, values, left, right, split_);
+    RowPair factors[runs];
+    HEDDLE_UNROLL
+    for (std::uint32_t run = 0; run < runs; ++run) {
+      const float b = !has_two || run * step < split_ ? of_left_ : of_right_;
+      factors[run] = {{a[0] * b, a[1] * b}};
+    }
+    totals.add(row_block, values, factors);
   }
 
  private:
-  HEDDLE_DEVICE void fetch(std::uint32_t k) {
+  // B's scales come 32 at a time, one for each lane.
+  HEDDLE_DEVICE void fetch(std::uint32_t first) {
+    const std::uint32_t k = first + isa::laneid() < last_ ? first + isa::laneid() : last_;
     next_left_ = isa::ld_global(left_ + k);
     if constexpr (has_two) next_right_ = isa::ld_global(right_ + k);
+  }
+  HEDDLE_DEVICE static float of_lane(float batch, std::uint32_t k) {
+    return __builtin_bit_cast(
+        float, isa::shfl_sync_idx(__builtin_bit_cast(std::uint32_t, batch), k % isa::kWarpThreads));
   }
 
   std::uint32_t last_;
@@ -157,6 +176,8 @@ class BlockFactors {
   const float* right_;
   float next_left_ = 0;
   float next_right_ = 0;
+  float left_batch_ = 0;
+  float right_batch_ = 0;
   float of_left_ = 0;
   float of_right_ = 0;
   RowPair of_a_[row_blocks] = {};
@@ -164,6 +185,7 @@ class BlockFactors {
 
 // In place of them where sums are added as they are: a multiplication by 1 instead took 6 % more time on an H200.
 struct NoFactors {
+  HEDDLE_DEVICE void fetch_if_due(std::uint32_t) {}
   template <class Stage>
   HEDDLE_DEVICE void take(const Stage&, std::uint32_t) {}
   template <class Totals, class Values>
@@ -183,9 +205,13 @@ class ScaledInputBackend : public MbarrierBackend<stages> {
   using Base::num_stages;
   static constexpr bool signals_by_warp = true;
 
-  // `release_mask`: the CTAs whose copies this one reads, its own among them.
+  // `release_mask`: the CTAs whose copies this one reads, its own among them. Lane i tells CTA i.
   HEDDLE_DEVICE explicit ScaledInputBackend(MbarPtr storage, std::uint16_t release_mask = 1)
-      : Base(storage), release_mask_(release_mask) {}
+      : Base(storage), tells_own_(isa::laneid() == (is_multicast ? isa::cluster_ctarank() : 0)) {
+    const std::uint32_t lane = isa::laneid();
+    tells_peer_ = is_multicast && !tells_own_ && (std::uint32_t{release_mask} >> lane & 1u) != 0;
+    peers_empty_ = tells_peer_ ? isa::mapa(Base::empty_mbar(0), lane) : Base::empty_mbar(0);
+  }
 
   // Orders: what this CTA's warps have read, ahead of the copies that this thread starts next.
   HEDDLE_DEVICE void wait_empty(std::uint32_t stage, std::uint32_t phase, Name name, SuspendHint hint,
@@ -198,17 +224,16 @@ class ScaledInputBackend : public MbarrierBackend<stages> {
   // Orders: what every thread of the warp did before, ahead of what this CTA's load warp does after its wait.
   HEDDLE_DEVICE void arrive_empty(std::uint32_t stage, CallSite site) const {
     isa::syncwarp(isa::kFullMask, site);
-    const std::uint32_t lane = isa::laneid();
-    const MbarPtr bar = Base::empty_mbar(stage);
-    if (lane == (is_multicast ? isa::cluster_ctarank() : 0)) {
-      isa::mbarrier_arrive(bar, 1, site);
-    } else if (is_multicast && (std::uint32_t{release_mask_} >> lane & 1u) != 0) {
-      isa::mbarrier_arrive_cluster_relaxed(isa::mapa(bar, lane, site), site);
-    }
+    if (tells_own_) isa::mbarrier_arrive(Base::empty_mbar(stage), 1, site);
+    if (is_multicast && tells_peer_) isa::mbarrier_arrive_cluster_relaxed(peers_empty_ + stage, site);
   }
 
  private:
-  std::uint16_t release_mask_;
+  // Found out once: a warp that releases a stage has its sums to add next, and the tensor cores may wait for
+  // that.
+  bool tells_own_;
+  bool tells_peer_;
+  MbarPtr peers_empty_;
 };
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -320,7 +320,7 @@ struct MatmulSm90Grouped {
       return std::move(pending).wait();
     };
     Factors factors = factors_of(params, work);
-    for (std::uint32_t k = 0; k < params.k_blocks; ++k) {
+    const auto add_stage = [&](std::uint32_t k) {
       auto stage = input.acquire_consumer();
       factors.take(stage, k);
       HEDDLE_UNROLL
@@ -330,7 +330,17 @@ struct MatmulSm90Grouped {
       auto& values = multiplied(stage.stage(), kRowBlocks - 1);
       std::move(stage).release();
       factors.add(totals, kRowBlocks - 1, values);
+    };
+    // Without a branch between stages the wait for the next one begins while the sums of the last are added.
+    constexpr std::uint32_t together = 4;
+    std::uint32_t k = 0;
+    for (; k + together <= params.k_blocks; k += together) {
+      factors.fetch_if_due(k);
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < together; ++i) add_stage(k + i);
     }
+    factors.fetch_if_due(k);
+    for (; k < params.k_blocks; ++k) add_stage(k);
     kept.store();
   }
 
@@ -464,7 +474,7 @@ struct MatmulSm90Grouped {
     auto tile =
         stores.template acquire_as<TileTensor<Out, k_major_tile<Out>(kStoreRows, cols, Swizzle::k128B)>>();
     scale_panel<from, cols>(params, sums, row, at);
-    fill_from_wgmma<from>(tile.tile(), sums);
+    fill_from_wgmma<from, !kIsPromoted>(tile.tile(), sums);
     const bool is_whole = row >= at.begin && row + kStoreRows <= at.end;
     if (!is_whole) store_rows(params, tile.tile(), row, col, at);
     std::move(tile).release_if(is_whole, is_tail ? &params.c_tail : &params.c,

@@ -36,15 +36,15 @@ inline constexpr MatmulGroupedInstance kMatmulGroupedInstances[] = {
     {HEDDLE_TILE(128, 24, 128, 2, 1, 2, ), HEDDLE_E4M3, true},
     {HEDDLE_TILE(64, 16, 128, 3, 1, 1, .warpgroups = 1), HEDDLE_E5M2, true},
 
-    {HEDDLE_TILE(128, 192, 128, 5, 2, 1, .store_tiles = 1, HEDDLE_PROMOTED), HEDDLE_E4M3},
-    {HEDDLE_TILE(256, 128, 128, 4, 1, 2, .store_tiles = 1, HEDDLE_PROMOTED), HEDDLE_E4M3},
+    {HEDDLE_TILE(128, 192, 128, 4, 2, 1, .store_tiles = 3, HEDDLE_PROMOTED), HEDDLE_E4M3},
+    {HEDDLE_TILE(256, 128, 128, 3, 1, 2, .store_tiles = 4, HEDDLE_PROMOTED), HEDDLE_E4M3},
     {HEDDLE_TILE(128, 64, 128, 8, 1, 4, .store_tiles = 1, HEDDLE_PROMOTED), HEDDLE_E4M3},
     {HEDDLE_TILE(256, 24, 128, 2, 1, 2, .store_tiles = 1, HEDDLE_PROMOTED), HEDDLE_E4M3, true},
 
-    {HEDDLE_TILE(128, 192, 128, 5, 2, 1, .store_tiles = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3},
-    {HEDDLE_TILE(256, 128, 128, 4, 1, 2, .store_tiles = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3},
+    {HEDDLE_TILE(128, 192, 128, 4, 2, 1, .store_tiles = 3, HEDDLE_BLOCKWISE), HEDDLE_E4M3},
+    {HEDDLE_TILE(256, 128, 128, 3, 1, 2, .store_tiles = 4, HEDDLE_BLOCKWISE), HEDDLE_E4M3},
     {HEDDLE_TILE(128, 64, 128, 8, 1, 4, .store_tiles = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3},
-    {HEDDLE_TILE(64, 16, 128, 16, 1, 2, .warpgroups = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3},
+    {HEDDLE_TILE(64, 16, 128, 16, 1, 1, .warpgroups = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3},
     {HEDDLE_TILE(256, 32, 128, 2, 1, 2, .store_tiles = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3, true},
     {HEDDLE_TILE(128, 96, 128, 3, 2, 1, .store_tiles = 1, HEDDLE_BLOCKWISE), HEDDLE_E4M3, true},
 };
