@@ -41,9 +41,11 @@ const std::vector<std::string>& swapped_configs() {
 }
 
 TEST(MatmulSm90, SwappedOperandsAreExactAtRaggedEdges) {
+  test::CaseShare share(4);  // which meets every configuration, type and m
   for (const std::string& config : swapped_configs()) {
     for (const MatmulElement output : {MatmulElement::kBf16, MatmulElement::kFp16, MatmulElement::kFp32}) {
       for (const std::int64_t m : {1, 93, 131}) {
+        if (!share.takes_next()) continue;
         const MatmulProblem problem{.m = m, .n = 216, .k = 200, .out_type = output, .config = config};
         EXPECT_TRUE(runs_right_on_sm90({.problem = problem, .seed = 5, .more = 8}, 4, 0));
       }
@@ -53,7 +55,9 @@ TEST(MatmulSm90, SwappedOperandsAreExactAtRaggedEdges) {
 
 // The CTAs of a cluster have a part of K each.
 TEST(MatmulSm90, PartsOfKThatClustersJoinAreExactUnderSchedules) {
+  test::CaseShare share(5);  // which meets every configuration, number of parts and type
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    if (!share.takes_next()) continue;
     const std::string& config = swapped_configs()[seed % swapped_configs().size()];
     const std::uint64_t parts = 2 + seed % 3;
     const MatmulProblem problem{.m = 60 + static_cast<std::int64_t>(seed),
