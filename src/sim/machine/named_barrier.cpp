@@ -4,9 +4,12 @@
 #include "sim/machine/named_barrier_unit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
+#include <string>
+#include <vector>
 
 namespace heddle::sim::machine {
 
@@ -19,8 +22,31 @@ std::uint32_t counted(std::uint32_t here, std::uint32_t live) {
   return (live & ~here) == 0 ? 32 : static_cast<std::uint32_t>(std::popcount(here));
 }
 
+constexpr const char* kAllReduce = "all threads of a round reduce, by the same operation, or none does";
+
 const char* text_of(NamedReduction reduction) {
   return reduction == NamedReduction::kPopc ? "popc" : reduction == NamedReduction::kAnd ? "and" : "or";
+}
+
+// Who has come to the round so far.
+std::string here(const NamedBarrier& barrier) {
+  std::vector<std::size_t> warps;
+  for (std::size_t w = 0; w < barrier.lanes.size(); ++w) {
+    if (barrier.lanes[w] != 0) warps.push_back(w);
+  }
+  return fmt::format("in this round so far: {} {}", warps.size() == 1 ? "warp" : "warps", fmt::join(warps, ", "));
+}
+
+// PTX: barrier: .red is not mixed with .sync or .arrive of one barrier while it is in use.
+void check_no_reduction(const Core& core, const Thread& thread, std::uint32_t id, const char* instruction,
+                        CallSite site) {
+  if (id >= thread.cta->named.size()) return;  // refused with the other operands
+  const NamedBarrier& barrier = thread.cta->named[id];
+  if (barrier.reduction == NamedReduction::kNone) return;
+  core.fault(&thread, site, FaultCode::kNamedBarrier,
+             fmt::format("{} on named barrier {}, but others of the same round came by bar.red.{}", instruction,
+                         id, text_of(barrier.reduction)),
+             {kAllReduce});
 }
 
 // How many a round waits for. A barrier of the whole CTA does not wait for warps that have exited.
@@ -56,13 +82,13 @@ void NamedBarrierUnit::check_operands(const Thread& thread, std::uint32_t id, st
     core_.fault(&thread, site, FaultCode::kNamedBarrier,
                 fmt::format("named barrier {} with {} threads, but others use it with {} in the same round", id,
                             threads, barrier.threads),
-                {"likely: two groups of warps share one barrier id"});
+                {here(barrier)});
   }
   if ((barrier.lanes[thread.warp()] & 1u << thread.lane()) != 0) {
     core_.fault(&thread, site, FaultCode::kNamedBarrier,
                 fmt::format("a thread arrives twice on named barrier {} in one round; {} of {} threads are here",
                             id, barrier.arrived, barrier.threads),
-                {"likely: a barrier is used again before every thread of the last round has gone through it"});
+                {here(barrier)});
   }
 }
 
@@ -133,10 +159,12 @@ void NamedBarrierUnit::thread_exit(const Thread& thread) {
 }
 
 bool NamedBarrierUnit::sync(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site) {
+  check_no_reduction(core_, thread, id, "bar.sync", site);
   return wait(thread, id, threads, false, site);
 }
 
 bool NamedBarrierUnit::sync_all(Thread& thread, std::uint32_t id, CallSite site) {
+  check_no_reduction(core_, thread, id, "bar.sync", site);
   return wait(thread, id, core_.whole_cta(), true, site);
 }
 
@@ -146,6 +174,13 @@ bool NamedBarrierUnit::red(Thread& thread, std::uint32_t id, std::uint32_t threa
   const std::uint32_t count = is_of_all ? core_.whole_cta() : threads;
   check_operands(thread, id, count, site);
   NamedBarrier& barrier = thread.cta->named[id];
+  if (barrier.threads != 0 && barrier.reduction == NamedReduction::kNone) {
+    core_.fault(
+        &thread, site, FaultCode::kNamedBarrier,
+        fmt::format("bar.red.{} on named barrier {}, but others of the same round came by bar.sync or bar.arrive",
+                    text_of(reduction), id),
+        {kAllReduce});
+  }
   if (barrier.reduction != NamedReduction::kNone && barrier.reduction != reduction) {
     core_.fault(&thread, site, FaultCode::kNamedBarrier,
                 fmt::format("bar.red.{} on named barrier {}, but others of the same round reduce by .{}",
@@ -175,6 +210,7 @@ bool NamedBarrierUnit::wait(Thread& thread, std::uint32_t id, std::uint32_t thre
 }
 
 void NamedBarrierUnit::arrive(Thread& thread, std::uint32_t id, std::uint32_t threads, CallSite site) {
+  check_no_reduction(core_, thread, id, "bar.arrive", site);
   arrive_in_round(thread, id, threads, false, site);
 }
 
