@@ -203,5 +203,34 @@ TEST(BulkGroup, StoreThatWasNotCommittedIsNotWaitedFor) {
   EXPECT_TRUE(mended.ok() && mended.formal.empty()) << mended.text() << mended.remarks();
 }
 
+// Whether it is over when the CTA exits is a matter of luck, and nobody knows.
+TEST(BulkGroup, StoreThatNobodyHasWaitedForIsToldUnderEverySchedule) {
+  const sim::GlobalMemory memory = output_memory();
+  int done_at_exit = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto run = [&](bool waits, GroupWatch& watch) {
+      return run_kernel<Shared>(
+          {.threads = 1, .memory = &memory, .schedule = sim::Schedule::random(seed), .observers = {&watch}},
+          [&, waits](Shared& shared) {
+            fill(shared);
+            isa::cp_async_bulk_store(output[0], shared.tile[0], kBytes);
+            isa::cp_async_bulk_commit_group();
+            for (int i = 0; i < 10; ++i) isa::syncwarp(0x1);
+            if (waits) isa::cp_async_bulk_wait_group_read<0>();
+            else isa::cp_async_bulk_wait_group<1>();  // allows it to be in flight
+          });
+    };
+    GroupWatch watch;
+    const sim::Report report = run(false, watch);
+    ASSERT_TRUE(report.ok()) << report.text();
+    ASSERT_EQ(report.formal.size(), 1u) << "seed " << seed;
+    EXPECT_EQ(report.formal[0].code, "exit_in_flight");
+    done_at_exit += watch.passes.at(0).is_read[1] ? 1 : 0;
+    GroupWatch other;
+    EXPECT_TRUE(is_silent(run(true, other))) << "seed " << seed;
+  }
+  EXPECT_GT(done_at_exit, 0);  // of these nothing was told before
+}
+
 }  // namespace
 }  // namespace heddle::test

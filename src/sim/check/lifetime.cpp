@@ -219,7 +219,38 @@ bool Lifetime::stops_for_phase(const Event& event) {
   return false;
 }
 
+void Lifetime::issue_copy(const Event& event) {
+  if (is_store(static_cast<CopyKind>(event.value))) stores_[event.cta][event.thread] = event.copy;
+}
+
+// PTX: cp.async.bulk.wait_group: until then a store may still read the shared memory, whether or not it does so
+// in this run. Groups are waited for in order, so that the last store of a thread stands for all.
+bool Lifetime::stops_for_stores(const CtaOrder& cta) {
+  const auto found = stores_.find(cta.linear);
+  if (found == stores_.end()) return false;
+  const auto stores = std::move(found->second);
+  stores_.erase(found);
+  for (const auto& [thread, id] : stores) {
+    const IssuedCopy& copy = order_.copy(id);
+    if (cta.threads[thread].known[copy.groups] >= copy.group) continue;
+    const bool is_committed = cta.threads[thread].commits >= copy.group;
+    const bool stops = sink_.stops(FaultCode::kExitInFlight, Verdict::kFormal, {copy.site}, [&, tid = thread] {
+      const char* name = machine::name_of(copy.kind);
+      return Finding{
+          .headline =
+              fmt::format("{} exits, and the thread that issued a {} of {} bytes has not waited for it",
+                          report_.has_one_cta() ? "the CTA" : report_.block(cta.linear), name, copy.bytes),
+          .details = {report_.line(cta.threads[tid], name, copy.site),
+                      is_committed ? "no cp.async.bulk.wait_group of this thread covers it"
+                                   : "no cp.async.bulk.commit_group follows it, so that no wait covers it"}};
+    });
+    if (stops) return true;
+  }
+  return false;
+}
+
 bool Lifetime::stops_for_exit(const CtaOrder& cta) {
+  if (stops_for_stores(cta)) return true;
   const auto found = reached_.find(cta.linear);
   if (found == reached_.end()) return false;
   const auto reaches = std::move(found->second);

@@ -42,6 +42,9 @@ class Lifetime {
   // A phase is over, and Order knows it.
   bool stops_for_phase(const Event& event);
 
+  // A copy is issued, and Order knows it.
+  void issue_copy(const Event& event);
+
   // The CTA exits: all that reaches it must come before that.
   bool stops_for_exit(const CtaOrder& cta);
 
@@ -85,12 +88,15 @@ class Lifetime {
   Barrier& barrier_of(std::uint32_t id);
   Use& use_of(Barrier& barrier, const WarpOrder& warp);
   void note(const CtaOrder& cta, std::uint32_t key, const Reach& reach);
+  bool stops_for_stores(const CtaOrder& cta);
 
   Order& order_;
   const RaceReport& report_;
   FindingSink& sink_;
   std::vector<Barrier> barriers_;                                          // by id
   std::unordered_map<std::uint32_t, std::map<Component, Reach>> reached_;  // by CTA, by component
+  // The last bulk store of each thread, by CTA and thread.
+  std::unordered_map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>> stores_;
 };
 
 }  // namespace heddle::sim::check

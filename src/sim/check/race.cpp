@@ -86,6 +86,7 @@ void RaceChecker::look_at(const Event& event) {
       if (event.copy != 0) return complete_on_barrier(event);
       lifetime_.complete_by_hand(event);
       return use_barrier(event);
+    case EventKind::kCopyIssue: order_.on_event(event); return lifetime_.issue_copy(event);
     case EventKind::kCtaStart: return start(event);
     case EventKind::kCtaExit: return exit(event);
     default: break;
