@@ -49,7 +49,7 @@ enum class EventKind : std::uint8_t {
   kCopyIssue,     // copy, thread, address: shared side, bytes, barrier (loads), value: a CopyKind
   kCopyReadShared,   // copy, address, bytes: those that matter, piece by piece; barrier (copies to a peer)
   kCopyWriteShared,  // copy, address, bytes: those that change, piece by piece; barrier that is told, value:
-                     // what a row takes up with its padding, a power of two; 0: there is none
+                     // a row with its padding, a power of two, or 0; global: where from, if nobody wrote it
   kCopyReadGlobal,   // copy, global, bytes: row by row, once though several CTAs get them; barrier that is told
   kCopyWriteGlobal,  // copy, global, bytes: likewise
   kCopyReadMap,      // copy, global, bytes: its tensor map, if that is in global memory; barrier (loads)
@@ -75,7 +75,7 @@ enum class EventKind : std::uint8_t {
   kTmemIssue,      // copy: the load or store, thread: lane 0 of the warp, value: 1 if it stores
   kTmemTouch,      // copy: the load or store, cta, address: in tensor memory, bytes: columns, value: TmemTouch
   kTmemPass,       // thread: lane 0 of the warp, value: 1: it has waited for stores, 0: for loads, or for `copy`
-  kAsyncCopy,      // thread, address, bytes: a cp.async is issued; copy: which of the thread's, from 1
+  kAsyncCopy,      // thread, address, bytes, copy: which of the thread's, from 1; global: as kCopyWriteShared
   kAsyncPass,      // thread, copy: how many of its cp.async are over
   kAsyncArrive,    // thread, barrier, address, phase, copy: the barrier is told when so many of its cp.async are
                    // over

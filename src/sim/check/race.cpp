@@ -196,6 +196,7 @@ void RaceChecker::async_copy(const Event& event) {
                       .by = By::kAsyncCopy,
                       .is_write = true};
   write_shared(*target, offset, thread, access);
+  if (event.global != 0) unwrite_copied(target->memory->shadow.at(offset), access.bytes);
 }
 
 // PTX: st.async, red.async: writes of the generic proxy, though a barrier tells when they are done.
@@ -326,8 +327,10 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
       if ((granule.read_unwritten & access.bytes) != 0) settle_unwritten(cta, at / kGranule, &access);
       is_beside ? memory.shadow.record_write_beside(granule, access)
                 : memory.shadow.record_write(granule, access);
+      if (event.kind == EventKind::kCopyWriteShared && event.global != 0) unwrite_copied(granule, access.bytes);
     } else {
-      if (const auto fresh = static_cast<std::uint16_t>(access.bytes & ~granule.written); fresh != 0) {
+      const auto fresh = static_cast<std::uint16_t>(access.bytes & ~granule.written);
+      if (fresh != 0 && !granule.is_copied(fresh)) {
         note_unwritten(cta, granule, at, access.bytes, {access, 0});
         if (access.by == By::kMma && judges_uses_) {
           tmem_.spoil(event.copy,
@@ -349,6 +352,12 @@ void RaceChecker::fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t e
   for (std::uint32_t at = begin / row * row; at < last; at += kGranule) memory.shadow.at(at).written = 0xffff;
 }
 
+// Model: whole rows of a tile may be padding that nobody wrote, so that tensor cores and further copies take such
+// bytes as they come: what they make of other rows is right. Threads that use them are told.
+void RaceChecker::unwrite_copied(Granule& granule, std::uint16_t bytes) {
+  if (judges_uses_) granule.written &= static_cast<std::uint16_t>(~bytes);
+}
+
 void RaceChecker::note_unwritten(const CtaOrder& cta, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
                                  const Side& by) {
   Memory& memory = memory_of(cta);
@@ -363,7 +372,9 @@ void RaceChecker::note_unwritten(const CtaOrder& cta, Granule& granule, std::uin
   granule.read_unwritten |= fresh;
   UnwrittenRead& read = memory.unwritten.emplace_back(
       UnwrittenRead{.offset = offset, .bytes = fresh, .by = by, .is_used = is_used});
-  if (granule.write.by == By::kThread && (granule.write.bytes & fresh) != 0) {
+  if (granule.is_copied(fresh)) {
+    read.made = Side{granule.write, 0};
+  } else if (granule.write.by == By::kThread && (granule.write.bytes & fresh) != 0) {
     const std::uint32_t lanes = granule.write.lanes_at(fresh);
     read.made = Side{granule.write, static_cast<std::uint32_t>(std::countr_zero(lanes))};
   }

@@ -150,6 +150,8 @@ class RaceChecker final : public Observer {
   void use_barrier(const Event& event);
   bool stops_for_scope(const Event& event);
   void complete_on_barrier(const Event& event);
+  // A copy has brought what nobody had written: for a front end that follows values the bytes hold nothing.
+  void unwrite_copied(Granule& granule, std::uint16_t bytes);
   void fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t end, std::uint32_t row);
   void note_unwritten(const CtaOrder& cta, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
                       const Side& by);

@@ -124,6 +124,11 @@ struct Granule {
   std::uint32_t strong = 0;          // 1 + the place of strong ones
   std::uint16_t written = 0;         // bytes that somebody has written
   std::uint16_t read_unwritten = 0;  // bytes that were read before
+
+  // Whether a copy was the last to write these.
+  bool is_copied(std::uint16_t bytes) const {
+    return (write.by == By::kCopy || write.by == By::kAsyncCopy) && (bytes & ~write.bytes) == 0;
+  }
 };
 
 // The strong accesses to a granule that no weak write has covered, in the order in which they came.

@@ -21,6 +21,14 @@ namespace {
 constexpr const char* kInstruction = "cp.async";
 constexpr std::uint32_t kMaxBytes = 16;
 
+// Where a copy comes from, if nobody has written any of it; else 0.
+std::uint64_t unwritten_source(const GlobalMemory& memory, const AsyncCopy& copy) {
+  if (!memory.has_unwritten() || copy.source_bytes != copy.bytes) return 0;
+  const GlobalMemory::Region* region = memory.find(copy.from, copy.bytes);
+  if (region == nullptr) return 0;
+  return GlobalMemory::unwritten(*region, copy.from, copy.bytes) == (1u << copy.bytes) - 1 ? copy.from : 0;
+}
+
 }  // namespace
 
 void AsyncCopyUnit::copy(Thread& thread, const AsyncCopy& operands, bool lands_now, CallSite site) {
@@ -49,6 +57,7 @@ void AsyncCopyUnit::copy(Thread& thread, const AsyncCopy& operands, bool lands_n
                 .address = copy.to,
                 .bytes = copy.bytes,
                 .copy = copy.number,
+                .global = unwritten_source(core_.global(), copy),
                 .site = site});
   }
   if (lands_now) {

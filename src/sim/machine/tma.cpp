@@ -173,8 +173,7 @@ void TmaEngine::land_load(Copy& copy, const Piece& piece) {
   if (core_.wants(EventKind::kCopyWriteShared) && barrier != nullptr) {
     const SharedRange flat{copy.shared + static_cast<std::uint32_t>(piece.first), bytes};
     const bool has_gaps = copy.box && copy.box->shared_row_bytes() != copy.box->row_pitch();
-    for (const SharedRange& range :
-         copy.box ? copy.box->load_ranges(piece.first, piece.count) : std::vector<SharedRange>{flat}) {
+    const auto tell = [&](const SharedRange& range, std::uint64_t unwritten) {
       core_.emit({.kind = EventKind::kCopyWriteShared,
                   .cta = target.linear,
                   .barrier = barrier->id,
@@ -182,13 +181,58 @@ void TmaEngine::land_load(Copy& copy, const Piece& piece) {
                   .bytes = range.bytes,
                   .value = has_gaps ? copy.box->row_pitch() : 0,
                   .copy = copy.id,
+                  .global = unwritten,
                   .site = copy.site});
+    };
+    if (!copy.box) {
+      tell(flat, unwritten_source(copy, piece));
+    } else if (!may_bring_unwritten(copy, piece)) {
+      for (const SharedRange& range : copy.box->load_ranges(piece.first, piece.count)) tell(range, 0);
+    } else {
+      for (std::uint64_t row = piece.first; row < piece.first + piece.count; ++row) {
+        const std::uint64_t unwritten = unwritten_source(copy, {.target = &target, .first = row, .count = 1});
+        for (const SharedRange& range : copy.box->load_ranges(row, 1)) tell(range, unwritten);
+      }
     }
   }
   if (&target == copy.first_target && barrier != nullptr) {
     tell_global(copy, piece, EventKind::kCopyReadGlobal, barrier->id);
   }
   mbarriers_.complete_tx(signalled, copy.barrier, bytes, copy.id, copy.site);
+}
+
+namespace {
+
+// Whether nobody has written the bytes, or the first 32 of them if that is enough to know.
+bool is_unwritten(const GlobalMemory& memory, const GlobalRange& range, bool looks_at_all) {
+  const GlobalMemory::Region* region = memory.find(range.address, range.bytes);
+  if (region == nullptr || region->written == nullptr) return false;
+  for (std::uint32_t at = 0; at < (looks_at_all ? range.bytes : 1); at += 32) {
+    const std::uint32_t count = std::min(range.bytes - at, 32u);
+    const std::uint32_t all = count == 32 ? ~0u : (1u << count) - 1;
+    if (GlobalMemory::unwritten(*region, range.address + at, count) != all) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// Where a piece comes from, if nobody has written any of it; else 0.
+std::uint64_t TmaEngine::unwritten_source(const Copy& copy, const Piece& piece) const {
+  const GlobalMemory& memory = core_.global();
+  if (!memory.has_unwritten()) return 0;
+  const std::vector<GlobalRange> ranges = global_ranges(copy, piece);
+  const auto is_one = [&](const GlobalRange& range) { return is_unwritten(memory, range, true); };
+  const bool are_all = !ranges.empty() && std::all_of(ranges.begin(), ranges.end(), is_one);
+  return are_all ? ranges.front().address : 0;
+}
+
+bool TmaEngine::may_bring_unwritten(const Copy& copy, const Piece& piece) const {
+  const GlobalMemory& memory = core_.global();
+  if (!memory.has_unwritten()) return false;
+  const std::vector<GlobalRange> ranges = global_ranges(copy, piece);
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const GlobalRange& range) { return is_unwritten(memory, range, false); });
 }
 
 // The global memory that a piece reads or writes.
