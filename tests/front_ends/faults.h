@@ -50,6 +50,7 @@
   X(peer_has_gone, "exited_cta", "wrong", 2, 2)                  \
   X(peer_reads_early, "race", "wrong", 2, 2)                     \
   X(written_after_arrive, "race", "wrong", 2, 2)                 \
+  X(wait_without_scope, "narrow_scope", "formal", 2, 2)          \
   X(two_loads_of_a_stage, "write_while_read", "wrong", 1, 1)
 
 namespace heddle::inline HEDDLE_TARGET {
@@ -335,6 +336,25 @@ HEDDLE_DEVICE void peer_reads_early(const Params& params, Shared& shared) {
   if (is_wrong) isa::syncthreads();
   else isa::cluster_sync();
   if (is_first()) isa::st_global(&params.words[isa::cluster_ctarank()], isa::ld_shared(shared.words));
+  isa::cluster_sync();
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void wait_without_scope(const Params& params, Shared& shared) {
+  if (is_first()) {
+    isa::mbarrier_init(&shared.bars[0], 1);
+    isa::fence_mbarrier_init();
+  }
+  isa::cluster_sync();
+  if (is_first() && isa::cluster_ctarank() == 0) {
+    isa::st_shared(isa::mapa(shared.words, 1), 7u);
+    isa::mbarrier_arrive_cluster(isa::mapa(&shared.bars[0], 1));
+  } else if (is_first()) {
+    while (is_wrong ? !isa::mbarrier_try_wait_parity(&shared.bars[0], 0)
+                    : !isa::mbarrier_try_wait_parity_cluster(&shared.bars[0], 0)) {
+    }
+    isa::st_global(params.words, isa::ld_shared(shared.words));
+  }
   isa::cluster_sync();
 }
 

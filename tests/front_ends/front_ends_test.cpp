@@ -64,7 +64,6 @@ constexpr OneSided kPtxOnly[] = {
     {kBadCopy, "cp.async, which isa/ does not have"},
     {kBadBranch, "brx.idx and call through a table"},
     {kLocalOutOfBounds, ".local memory"},
-    {kNarrowScope, "in C++ a wait without a scope is one of CTA scope, and what depends on more is a race"},
     {kParamOutOfBounds, ".param memory"},
     {kTrap, "the instruction; a C++ kernel throws"},
 };

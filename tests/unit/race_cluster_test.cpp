@@ -66,7 +66,7 @@ TEST(RaceChecker, AsksForInitFenceWhereTheClusterBarrierIsRelaxed) {
 struct RemoteWrite {
   enum class How : std::uint8_t {
     kBarrier,
-    kCtaScopeWait,
+    kUnsaidWait,
     kRelaxedArrive,
     kRelaxedWait,
     kClusterSync,
@@ -101,14 +101,14 @@ struct RemoteWrite {
         isa::barrier_cluster_wait();
         break;
       case How::kBarrier:
-      case How::kCtaScopeWait:
+      case How::kUnsaidWait:
       case How::kRelaxedArrive:
       case How::kRelaxedWait:
         if (isa::tid_x() != 0) break;
         if (writes) {
           if (p.how == How::kRelaxedArrive) isa::mbarrier_arrive_cluster_relaxed(isa::mapa(&s.written, 1));
           else isa::mbarrier_arrive_cluster(isa::mapa(&s.written, 1));
-        } else if (p.how == How::kCtaScopeWait) {
+        } else if (p.how == How::kUnsaidWait) {
           wait(&s.written, 0);
         } else if (p.how == How::kRelaxedWait) {
           while (!isa::mbarrier_try_wait_parity_cluster_relaxed(&s.written, 0)) {
@@ -127,7 +127,8 @@ TEST(RaceChecker, AsksForClusterScopeBetweenCtas) {
   using How = RemoteWrite::How;
   Host host;
   expect_silent<RemoteWrite>(host, kPair, {How::kBarrier});
-  expect_found<RemoteWrite>(host, kPair, {How::kCtaScopeWait}, {"race"});
+  // PTX: mbarrier.try_wait: without a scope it is .cta, and every chip gives more.
+  expect_formal<RemoteWrite>(host, kPair, {How::kUnsaidWait}, "narrow_scope");
   expect_silent<RemoteWrite>(host, kPair, {How::kClusterSync});
   expect_found<RemoteWrite>(host, kPair, {How::kNothing}, {"race"});
 }
@@ -150,7 +151,7 @@ TEST(RaceChecker, TakesRelaxedArrivalForWhatFencesReleased) {
 // Rank 0 loads tiles into both CTAs; a warp in each reads them, and tells rank 0 when it is done.
 template <int stages>
 struct Multicast {
-  enum class Flaw : std::uint8_t { kNone, kNoFullWait, kCtaScopeWait, kNoSyncwarp, kNoInitFence };
+  enum class Flaw : std::uint8_t { kNone, kNoFullWait, kUnsaidWait, kRelaxedArrive, kNoSyncwarp, kNoInitFence };
   struct Params {
     isa::TensorMap map;
     int tiles;
@@ -190,8 +191,11 @@ struct Multicast {
       const int stage = k % stages;
       const auto parity = static_cast<std::uint32_t>((k / stages) & 1);
       if (leads) {
-        if (p.flaw == Flaw::kCtaScopeWait) wait(&s.empty[stage], parity ^ 1);
-        else wait_cluster(&s.empty[stage], parity ^ 1);
+        if (p.flaw == Flaw::kUnsaidWait) {
+          wait(&s.empty[stage], parity ^ 1);
+        } else {
+          wait_cluster(&s.empty[stage], parity ^ 1);
+        }
       } else if (k >= stages) {
         // Each CTA expects the bytes that land in it, once the last fill is complete.
         wait(&s.full[stage], parity ^ 1);
@@ -210,7 +214,10 @@ struct Multicast {
       for (std::uint32_t row = 0; row < 32; ++row) isa::ld_shared(&s.tile[stage][row][isa::laneid()]);
       if (is_flawed) wait(&s.full[stage], parity);
       if (p.flaw != Flaw::kNoSyncwarp) isa::syncwarp();
-      if (isa::elect_sync()) isa::mbarrier_arrive_cluster(isa::mapa(&s.empty[stage], 0));
+      if (!isa::elect_sync()) continue;
+      const bool is_relaxed = p.flaw == Flaw::kRelaxedArrive && isa::cluster_ctarank() == 1;
+      if (is_relaxed) isa::mbarrier_arrive_cluster_relaxed(isa::mapa(&s.empty[stage], 0));
+      else isa::mbarrier_arrive_cluster(isa::mapa(&s.empty[stage], 0));
     }
   }
 };
@@ -228,10 +235,17 @@ TEST(RaceChecker, FindsReadOfMulticastTileWithoutWait) {
   expect_found<M>(host, kPair, {host.source_map(), 4, M::Flaw::kNoFullWait}, {"read_before_full"});
 }
 
-TEST(RaceChecker, FindsWaitAtCtaScopeForReadersInAnotherCta) {
+TEST(RaceChecker, TellsWaitWithoutAScopeForReadersInAnotherCta) {
   using M = Multicast<2>;
   Host host;
-  const M::Params params{host.source_map(), 6, M::Flaw::kCtaScopeWait};
+  expect_formal<M>(host, kPair, {host.source_map(), 6, M::Flaw::kUnsaidWait}, "narrow_scope");
+  expect_silent<M>(host, kPair, {host.source_map(), 6, M::Flaw::kNone});
+}
+
+TEST(RaceChecker, FindsRelaxedArrivalOfReadersInAnotherCta) {
+  using M = Multicast<2>;
+  Host host;
+  const M::Params params{host.source_map(), 6, M::Flaw::kRelaxedArrive};
   expect_found<M>(host, kPair, params, {"write_while_read"});
   const std::string text = whole_text<M>(host, kPair, params);
   EXPECT_EQ(text.find("[write_while_read] a copy overwrites input[0] of block 1"), 0u) << text;

@@ -213,34 +213,34 @@ bool wait_parity(MbarPtr bar, std::uint32_t parity, EventScope scope, CallSite s
 
 bool mbarrier_test_wait(MbarPtr bar, MbarrierState state, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return poll(e, m.mbarriers.test_wait(t, e.address_of(bar, site), state, EventScope::kCta, site));
+    return poll(e, m.mbarriers.test_wait(t, e.address_of(bar, site), state, EventScope::kUnsaid, site));
   });
 }
 
 bool mbarrier_test_wait_parity(MbarPtr bar, std::uint32_t parity, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return poll(e, m.mbarriers.test_wait_parity(t, e.address_of(bar, site), parity, EventScope::kCta, site));
+    return poll(e, m.mbarriers.test_wait_parity(t, e.address_of(bar, site), parity, EventScope::kUnsaid, site));
   });
 }
 
 bool mbarrier_try_wait(MbarPtr bar, MbarrierState state, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
     const SharedAddress address = e.address_of(bar, site);
-    if (m.mbarriers.test_wait(t, address, state, EventScope::kCta, site)) return true;
+    if (m.mbarriers.test_wait(t, address, state, EventScope::kUnsaid, site)) return true;
     if (e.wakes_early()) return poll(e, false);
     m.mbarriers.suspend(t, address, state, site);
     e.suspend();
-    return m.mbarriers.test_wait(t, address, state, EventScope::kCta, site);
+    return m.mbarriers.test_wait(t, address, state, EventScope::kUnsaid, site);
   });
 }
 
 bool mbarrier_try_wait_parity(MbarPtr bar, std::uint32_t parity, CallSite site) {
-  return wait_parity(bar, parity, EventScope::kCta, site);
+  return wait_parity(bar, parity, EventScope::kUnsaid, site);
 }
 
 bool mbarrier_try_wait_parity_hint(MbarPtr bar, std::uint32_t parity, std::uint32_t /*suspend_ns*/,
                                    CallSite site) {
-  return wait_parity(bar, parity, EventScope::kCta, site);
+  return wait_parity(bar, parity, EventScope::kUnsaid, site);
 }
 
 bool mbarrier_try_wait_parity_cluster(MbarPtr bar, std::uint32_t parity, CallSite site) {
