@@ -373,6 +373,10 @@ std::string RaceReport::likely_source_overwritten(const Side& write, const Side&
                                                "cp_async_bulk_wait_group_read<N>() leaves the N "
                                                "newest groups";
   }
+  if (copy.issuer->known[copy.groups] >= copy.group) {
+    return fmt::format("{} has waited for the copy, and nothing leads from that wait to the write",
+                       name_of(*copy.issuer));
+  }
   return "likely: the thread that issued the copy does not wait for it (cp_async_bulk_wait_group_read) before it "
          "lets others write; a wait in another thread waits for nothing";
 }

@@ -364,7 +364,9 @@ Finding TmemChecker::conflict(const Granule& granule, const Read& earlier, bool 
   const Actor reader = before_writes && !now_writes ? now : !before_writes && now_writes ? before : 0;
   const Actor writer = reader == now ? before : now;
   bool is_early = earlier.is_early;
-  if (reader == now && is_transfer(reader) && !is_transfer(writer)) {
+  if (reader == now && !is_transfer(reader)) {
+    is_early = granule.write_before == 0;  // there was nothing else to read
+  } else if (reader == now && !is_transfer(writer)) {
     const IssuedTransfer& by = order_.transfer(reader / 2);
     const Actor fill = granule.write_before;
     is_early = fill == 0 || is_transfer(fill) ||
@@ -375,12 +377,22 @@ Finding TmemChecker::conflict(const Granule& granule, const Read& earlier, bool 
     finding.code = FaultCode::kReadBeforeFull;
     finding.headline = fmt::format("{} are read before the {} that fills them is known to be complete",
                                    where(event), deed(writer));
-    because("no tcgen05_commit() to the barrier that the reader waits for, or no wait for it");
+    if (is_transfer(writer)) {
+      finding.details.emplace_back(
+          "tcgen05.wait::st, tcgen05.fence::before_thread_sync and an arrival lead from the store to who waits "
+          "for "
+          "it");
+    } else {
+      because("no tcgen05_commit() to the barrier that the reader waits for, or no wait for it");
+    }
   } else if (reader != 0) {
     finding.code = FaultCode::kWriteWhileRead;
     finding.headline = fmt::format("a {} overwrites {} while a {} may still read them", deed(writer),
                                    where(event), deed(reader));
-    because("it is issued without a wait for the barrier on which the readers release the stage");
+    finding.details.emplace_back(
+        "nothing that the writer has waited for comes after the read: whoever reads the cells hands them back, "
+        "and "
+        "the next fill is issued after that");
   } else {
     finding.code = FaultCode::kRace;
     finding.headline = both + ", and nothing orders them";
