@@ -88,4 +88,9 @@ Error order_host_work(State& card, const void* written, std::size_t written_byte
   return error;
 }
 
+Error order_allocation(State& card, const void* begin) {
+  const Allocation* one = card.stream ? card.memory.find(begin) : nullptr;
+  return one == nullptr ? Error::kSuccess : order_host_work(card, one->begin, one->bytes, nullptr, 0);
+}
+
 }  // namespace heddle::runtime

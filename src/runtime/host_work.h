@@ -15,4 +15,8 @@ namespace heddle::runtime {
 Error order_host_work(State& card, const void* written, std::size_t written_bytes, const void* read,
                       std::size_t read_bytes);
 
+// Memory that is taken or given back in a stream (cudaMallocAsync, cudaFreeAsync): what other streams do with it
+// is ordered after the one and before the other. Nothing if the call is of no stream.
+Error order_allocation(State& card, const void* begin);
+
 }  // namespace heddle::runtime

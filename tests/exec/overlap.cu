@@ -100,6 +100,16 @@ int main(int argc, char** argv) {
     if (is("fill_event")) order();
     reads<<<2, 64, 0, second>>>(data, out);
   }
+  // Memory of a stream's own order.
+  if (is("taken") || is("taken_event") || is("given_back") || is("given_back_event")) {
+    int* own = nullptr;
+    cudaMallocAsync(&own, kBytes, first);
+    if (!is("taken")) order();
+    writes<<<2, 64, 0, second>>>(own);
+    cudaEventRecord(event, second);
+    if (!is("given_back")) cudaStreamWaitEvent(first, event, 0);
+    cudaFreeAsync(own, first);
+  }
   if (is("counter")) {
     counts<<<2, 64, 0, first>>>(data);
     counts<<<2, 64, 0, second>>>(data);

@@ -4,6 +4,7 @@
 #include "runtime/copy.h"
 #include "runtime/driver_call.h"
 #include "runtime/host_pages.h"
+#include "runtime/host_work.h"
 
 #include <cstdint>
 #include <cstring>
@@ -24,13 +25,14 @@ Error allocate(State& card, MemoryKind kind, void* result, std::size_t bytes) {
   if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   std::byte* made = card.memory.allocate(kind, bytes);
   std::memcpy(result, &made, sizeof(made));
-  return made == nullptr ? Error::kMemoryAllocation : Error::kSuccess;
+  return made == nullptr ? Error::kMemoryAllocation : order_allocation(card, made);
 }
 
 Error release(State& card, MemoryKind kind, const void* begin) {
   if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   show_printed(card);
   if (!card.stream) card.streams.order.host_waits_for_all();  // cudaFree does
+  if (const Error error = order_allocation(card, begin); error != Error::kSuccess) return error;
   return begin == nullptr || card.memory.free(begin, kind) ? Error::kSuccess : Error::kInvalidValue;
 }
 

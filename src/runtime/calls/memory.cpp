@@ -4,6 +4,7 @@
 #include "runtime/copy.h"
 #include "runtime/copy_layouts.h"
 #include "runtime/host_pages.h"
+#include "runtime/host_work.h"
 #include "runtime/quiet_free.h"
 #include "runtime/state.h"
 
@@ -20,13 +21,14 @@ Error allocate(State& card, MemoryKind kind, void** pointer, std::size_t bytes) 
   if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   if (bytes == 0) return Error::kSuccess;
   *pointer = card.memory.allocate(kind, bytes);
-  return *pointer == nullptr ? Error::kMemoryAllocation : Error::kSuccess;
+  return *pointer == nullptr ? Error::kMemoryAllocation : order_allocation(card, *pointer);
 }
 
 Error release(State& card, MemoryKind kind, const void* pointer) {
   if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   show_printed(card);
   if (!card.stream) card.streams.order.host_waits_for_all();  // cudaFree does
+  if (const Error error = order_allocation(card, pointer); error != Error::kSuccess) return error;
   if (pointer == nullptr || card.memory.free(pointer, kind)) return Error::kSuccess;
   return Error::kInvalidValue;
 }
