@@ -47,6 +47,31 @@ EXHIBIT(clc_response_overwritten_while_read) { walk(a, {.syncs = mended}); }
 EXHIBIT(clc_first_cta_of_a_failure) { walk(a, {.asks_always = !mended}); }
 EXHIBIT(clc_request_after_a_failure) { walk(a, {.stops = mended}); }
 
+// The fences of CUDA's programming guide: each half of the proxy fence by itself.
+EXHIBIT(clc_answer_not_released_to_the_async_proxy) {
+  __shared__ ClcResponse response;
+  __shared__ u64 full;
+  init_all(&full, 1, 1);
+  u32 tile = blockIdx.x;
+  for (u32 turn = 0;; ++turn) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      asm volatile("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
+      clc_request(&response, &full);
+      asm volatile(
+          "mbarrier.arrive.expect_tx.relaxed.cta.shared::cta.b64 _, [%0], 16;" ::"r"(shared_address(&full))
+          : "memory");
+    }
+    a.out[tile * 64 + threadIdx.x] = tile + 1;
+    wait(&full, turn % 2);
+    const ClcAnswer answer = clc_answer(&response);
+    if (mended)
+      asm volatile("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;" ::: "memory");
+    if (answer.is_canceled == 0) break;
+    tile = answer.x;
+  }
+}
+
 EXHIBIT(clc_exit_before_the_answer) {
   __shared__ ClcResponse response;
   __shared__ u64 full;

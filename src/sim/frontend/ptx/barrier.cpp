@@ -366,6 +366,12 @@ void add_barrier_forms(FormTable& table) {
                     : b.mod(1) == ".shared::cta" ? FenceKind::kProxyAsyncSharedCta
                                                  : FenceKind::kProxyAsync);
   });
+  // One half of a proxy fence each: who has read shared memory releases it to the async proxy, and who has it
+  // overwritten acquires that. Model: the release is what orders the two; the other half is not asked for.
+  table.add("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
+            [](Build& b) { decode_fence(b, FenceKind::kProxyAsyncSharedCta); });
+  table.add("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster",
+            [](Build& b) { b.machine(no_fence); });
   // Model: every view of aliased memory is up to date.
   table.add("fence.proxy.alias", [](Build& b) { b.machine(no_fence); });
   table.add("fence.proxy{.tensormap::generic}{.acquire,.release}{.cta,.cluster,.gpu,.sys}", [](Build& b) {
