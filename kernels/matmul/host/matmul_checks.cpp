@@ -22,13 +22,13 @@ void check_sizes(const MatmulProblem& p, const MatmulRules& rules) {
   check_extent("n", p.n, rules.max_extent);
   check_extent("k", p.k, rules.max_extent);
   check_extent("batches", p.batches);
-  require(p.k > 0 || rules.has_empty_k, fmt::format("k is 0; {} takes 1 and more", rules.arch));
-  require(p.batches <= 1 || rules.has_batches,
-          fmt::format("batches is {}; {} has no batches, and 1 would pass", p.batches, rules.arch));
-  require(p.splits >= 1 && p.splits <= rules.max_splits,
-          rules.max_splits == 1
-              ? fmt::format("splits is {}; {} does not split K, and 1 would pass", p.splits, rules.arch)
-              : fmt::format("splits is {}; 1 to {}", p.splits, rules.max_splits));
+  require(p.k > 0 || rules.has_empty_k, "k is 0; {} takes 1 and more", rules.arch);
+  require(p.batches <= 1 || rules.has_batches, "batches is {}; {} has no batches, and 1 would pass", p.batches,
+          rules.arch);
+  const bool is_split_well = p.splits >= 1 && p.splits <= rules.max_splits;
+  require(is_split_well || rules.max_splits != 1, "splits is {}; {} does not split K, and 1 would pass", p.splits,
+          rules.arch);
+  require(is_split_well, "splits is {}; 1 to {}", p.splits, rules.max_splits);
 }
 
 void check_kinds(const MatmulProblem& p, const MatmulRules& rules) {
@@ -41,21 +41,21 @@ void check_kinds(const MatmulProblem& p, const MatmulRules& rules) {
   check_factor("alpha", p.alpha);
   check_factor("beta", p.beta);
   require(rules.has_types(p.a_type, p.b_type),
-          fmt::format("{} times {} is not a supported pair of types on {}; {} would pass", name_of(p.a_type),
-                      name_of(p.b_type), rules.arch, rules.types));
+          "{} times {} is not a supported pair of types on {}; {} would pass", name_of(p.a_type),
+          name_of(p.b_type), rules.arch, rules.types);
   check_output_type(name_of(p.a_type), p.out_type);
   require(p.a_layout == OperandLayout::kKMajor || rules.has_mn_major_a,
-          fmt::format("a_layout is {}: A is [K, M]; {} takes [M, K]", name_of(p.a_layout), rules.arch));
+          "a_layout is {}: A is [K, M]; {} takes [M, K]", name_of(p.a_layout), rules.arch);
   require(p.b_layout == OperandLayout::kKMajor || rules.has_mn_major_b,
-          fmt::format("b_layout is {}: B is [K, N]; {} takes [N, K]", name_of(p.b_layout), rules.arch));
-  require(p.beta == 0 || rules.has_beta,
-          fmt::format("beta is {}; {} does not read the output, and 0 would pass", p.beta, rules.arch));
+          "b_layout is {}: B is [K, N]; {} takes [N, K]", name_of(p.b_layout), rules.arch);
+  require(p.beta == 0 || rules.has_beta, "beta is {}; {} does not read the output, and 0 would pass", p.beta,
+          rules.arch);
 }
 
 void check_aligned(const char* what, const void* address, std::uintptr_t step) {
   const auto value = reinterpret_cast<std::uintptr_t>(address);
-  require(value % step == 0, fmt::format("{} is at 0x{:x}; addresses are multiples of {}, and 0x{:x} would pass",
-                                         what, value, step, value / step * step));
+  require(value % step == 0, "{} is at 0x{:x}; addresses are multiples of {}, and 0x{:x} would pass", what, value,
+          step, value / step * step);
 }
 
 }  // namespace
@@ -104,9 +104,8 @@ void check_matmul_gpu(const GpuList& list, int ordinal, int major) {
   if (list.gpus.empty()) throw DriverError("matmul: there is no GPU: " + list.why, 0);
   for (const GpuDescription& gpu : list.gpus) {
     if (gpu.ordinal != ordinal) continue;
-    require(gpu.major == major,
-            fmt::format("GPU {} ({}) has compute capability {}.{}; these kernels are for {}.0", ordinal, gpu.name,
-                        gpu.major, gpu.minor, major));
+    require(gpu.major == major, "GPU {} ({}) has compute capability {}.{}; these kernels are for {}.0", ordinal,
+            gpu.name, gpu.major, gpu.minor, major);
     return;
   }
   throw DriverError(fmt::format("matmul: there is no GPU {}; 0 to {}", ordinal, list.gpus.size() - 1), 0);
@@ -114,8 +113,8 @@ void check_matmul_gpu(const GpuList& list, int ordinal, int major) {
 
 void check_matmul_stream(int stream_device, int current_device) {
   require(stream_device == current_device,
-          fmt::format("the stream belongs to GPU {}, and GPU {} is the current one; cudaSetDevice({}) would pass",
-                      stream_device, current_device, stream_device));
+          "the stream belongs to GPU {}, and GPU {} is the current one; cudaSetDevice({}) would pass",
+          stream_device, current_device, stream_device);
 }
 
 std::uint64_t workspace_bytes_of(const MatmulTensors& tensors) {
@@ -124,8 +123,8 @@ std::uint64_t workspace_bytes_of(const MatmulTensors& tensors) {
 
 void check_workspace(const MatmulTensors& tensors, std::int64_t splits, std::uint64_t partial_bytes) {
   const std::uint64_t bytes = workspace_bytes_of(tensors);
-  require(bytes >= partial_bytes,
-          fmt::format("the workspace has {} bytes; K in {} parts takes {}", bytes, splits, partial_bytes));
+  require(bytes >= partial_bytes, "the workspace has {} bytes; K in {} parts takes {}", bytes, splits,
+          partial_bytes);
 }
 
 void check_alignment(const MatmulProblem& problem, const MatmulTensors& tensors) {

@@ -24,40 +24,44 @@ inline void require(bool holds, const std::string& message) {
   if (!holds) throw InputError("matmul: " + message);
 }
 
+// The text is made where it is needed: a launch passes thirty of these.
+template <class... Values>
+void require(bool holds, fmt::format_string<const Values&...> text, const Values&... values) {
+  if (!holds) throw InputError("matmul: " + fmt::format(text, values...));
+}
+
 inline void check_extent(const char* what, std::int64_t value, std::int64_t most = kMaxExtent - 1) {
-  require(value >= 0 && value <= most, fmt::format("{} is {}; 0 to {}", what, value, most));
+  require(value >= 0 && value <= most, "{} is {}; 0 to {}", what, value, most);
 }
 
 // Values of an enumeration come from callers, too, who can make any number one. `last` is its last enumerator.
 template <class Enum>
 void check_enumerator(const char* what, Enum value, Enum last) {
-  require(value <= last, fmt::format("{} is {}; its enumerators are 0 to {}", what, static_cast<unsigned>(value),
-                                     static_cast<unsigned>(last)));
+  require(value <= last, "{} is {}; its enumerators are 0 to {}", what, static_cast<unsigned>(value),
+          static_cast<unsigned>(last));
 }
 
 // Factors are numbers: what NaN and infinities would do to the output is nowhere the same.
 inline void check_factor(const char* what, float value) {
-  require(std::isfinite(value), fmt::format("{} is {}; finite numbers pass", what, value));
+  require(std::isfinite(value), "{} is {}; finite numbers pass", what, value);
 }
 
 // What matmuls can store.
 inline void check_output_type(const char* from, MatmulElement out) {
   require(out == MatmulElement::kBf16 || out == MatmulElement::kFp16 || out == MatmulElement::kFp32,
-          fmt::format("{} to {} is not a supported pair of types; the output is bf16, fp16 or fp32", from,
-                      name_of(out)));
+          "{} to {} is not a supported pair of types; the output is bf16, fp16 or fp32", from, name_of(out));
 }
 
 inline std::uint64_t checked_pitch(const char* what, std::int64_t pitch, std::int64_t cols,
                                    std::uint32_t element_bytes) {
   const std::int64_t taken = pitch == 0 ? cols : pitch;
-  require(taken >= cols, fmt::format("{}_pitch is {} elements, less than the {} of a row", what, taken, cols));
-  require(taken < kMaxExtent, fmt::format("{}_pitch is {} elements; at most {}", what, taken, kMaxExtent - 1));
+  require(taken >= cols, "{}_pitch is {} elements, less than the {} of a row", what, taken, cols);
+  require(taken < kMaxExtent, "{}_pitch is {} elements; at most {}", what, taken, kMaxExtent - 1);
   const std::int64_t step = 16 / element_bytes;
   require(taken % step == 0,
-          fmt::format(
-              "rows of {} are {} elements apart, {} bytes; the copy engine takes multiples of 16 bytes. A pitch "
-              "of {} would pass",
-              what, taken, taken * element_bytes, (taken + step - 1) / step * step));
+          "rows of {} are {} elements apart, {} bytes; the copy engine takes multiples of 16 bytes. A pitch "
+          "of {} would pass",
+          what, taken, taken * element_bytes, (taken + step - 1) / step * step);
   return static_cast<std::uint64_t>(taken);
 }
 
@@ -66,13 +70,12 @@ inline std::uint64_t checked_batch_stride(const char* what, std::int64_t stride,
   const std::uint64_t least = pitch * static_cast<std::uint64_t>(rows);
   if (stride == 0 || batches <= 1) return least;
   require(stride > 0 && static_cast<std::uint64_t>(stride) >= least,
-          fmt::format("{}_batch_stride is {} elements, less than the {} of a matrix", what, stride, least));
-  require(static_cast<std::uint64_t>(stride) <= kMaxTensorBytes,
-          fmt::format("{}_batch_stride is {} elements; at most {}", what, stride, kMaxTensorBytes));
-  require(
-      stride * element_bytes % 16 == 0,
-      fmt::format("matrices of {} are {} elements apart, {} bytes; the copy engine takes multiples of 16 bytes",
-                  what, stride, stride * element_bytes));
+          "{}_batch_stride is {} elements, less than the {} of a matrix", what, stride, least);
+  require(static_cast<std::uint64_t>(stride) <= kMaxTensorBytes, "{}_batch_stride is {} elements; at most {}",
+          what, stride, kMaxTensorBytes);
+  require(stride * element_bytes % 16 == 0,
+          "matrices of {} are {} elements apart, {} bytes; the copy engine takes multiples of 16 bytes", what,
+          stride, stride * element_bytes);
   return static_cast<std::uint64_t>(stride);
 }
 
@@ -81,15 +84,15 @@ inline std::size_t checked_bytes(const char* what, std::int64_t rows, std::int64
                                  std::uint64_t batch_stride, std::int64_t batches, std::uint32_t element_bytes) {
   if (rows == 0 || cols == 0 || batches == 0) return 0;
   const auto elems = static_cast<double>(batch_stride) * static_cast<double>(batches);
-  require(elems * element_bytes <= static_cast<double>(kMaxTensorBytes),
-          fmt::format("{} takes {:.3g} bytes; at most {}", what, elems * element_bytes, kMaxTensorBytes));
+  require(elems * element_bytes <= static_cast<double>(kMaxTensorBytes), "{} takes {:.3g} bytes; at most {}",
+          what, elems * element_bytes, kMaxTensorBytes);
   const std::uint64_t last = batch_stride * static_cast<std::uint64_t>(batches - 1) +
                              pitch * static_cast<std::uint64_t>(rows - 1) + static_cast<std::uint64_t>(cols);
   return last * element_bytes;
 }
 
 inline void check_address(const char* what, const void* address, std::size_t bytes) {
-  require(bytes == 0 || address != nullptr, fmt::format("{} is null and has {} bytes", what, bytes));
+  require(bytes == 0 || address != nullptr, "{} is null and has {} bytes", what, bytes);
 }
 
 inline void check_apart(const char* what, const void* in, std::size_t in_bytes, const void* out,
@@ -98,8 +101,8 @@ inline void check_apart(const char* what, const void* in, std::size_t in_bytes, 
   const auto in_first = reinterpret_cast<std::uintptr_t>(in);
   const auto out_first = reinterpret_cast<std::uintptr_t>(out);
   require(in_first + in_bytes <= out_first || out_first + out_bytes <= in_first,
-          fmt::format("out overlaps {}: out is 0x{:x} to 0x{:x}, {} is 0x{:x} to 0x{:x}; they must be apart",
-                      what, out_first, out_first + out_bytes, what, in_first, in_first + in_bytes));
+          "out overlaps {}: out is 0x{:x} to 0x{:x}, {} is 0x{:x} to 0x{:x}; they must be apart", what, out_first,
+          out_first + out_bytes, what, in_first, in_first + in_bytes);
 }
 
 // Whether a problem has more of an epilogue than storing the sums.
