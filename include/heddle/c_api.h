@@ -162,6 +162,37 @@ int heddle_matmul(const heddle_matmul_call* call, const char* device);
 /* In the memory of the current GPU: starts it in the stream (a cudaStream_t) and does not wait. */
 int heddle_matmul_in_stream(const heddle_matmul_call* call, void* stream);
 
+/* Matmuls of groups of rows, and of FP8 with scales, for Hopper: kernels/matmul/api/matmul_grouped_problem.h. */
+typedef struct {
+  int64_t groups;
+  int64_t m;
+  int64_t n;
+  int64_t k;
+  const char* rows;    /* ends, counts or all */
+  const char* scaling; /* none, tensors, rows or blocks */
+  const char* a_type;  /* bf16, e4m3 or e5m2 */
+  const char* b_type;
+  const char* out_type; /* bf16, fp16 or fp32 */
+  int is_exact;
+  int64_t a_pitch; /* 0: rows follow one another */
+  int64_t b_pitch;
+  int64_t out_pitch;
+  int64_t b_group_stride;
+  int64_t a_scales_pitch;
+  const void* a;
+  const void* b;
+  const int32_t* group_rows;
+  void* out;
+  const float* a_scales;
+  const float* b_scales;
+  uint32_t sms;
+  const char* schedule;
+} heddle_matmul_grouped_call;
+
+/* As heddle_matmul(), and as heddle_matmul_in_stream(). */
+int heddle_matmul_grouped(const heddle_matmul_grouped_call* call, const char* device);
+int heddle_matmul_grouped_in_stream(const heddle_matmul_grouped_call* call, void* stream);
+
 #ifdef __cplusplus
 }
 #endif

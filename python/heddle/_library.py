@@ -114,6 +114,34 @@ class MatmulCall(ctypes.Structure):
     ]
 
 
+class MatmulGroupedCall(ctypes.Structure):
+    _fields_ = [
+        ("groups", c_int64),
+        ("m", c_int64),
+        ("n", c_int64),
+        ("k", c_int64),
+        ("rows", c_char_p),
+        ("scaling", c_char_p),
+        ("a_type", c_char_p),
+        ("b_type", c_char_p),
+        ("out_type", c_char_p),
+        ("is_exact", c_int),
+        ("a_pitch", c_int64),
+        ("b_pitch", c_int64),
+        ("out_pitch", c_int64),
+        ("b_group_stride", c_int64),
+        ("a_scales_pitch", c_int64),
+        ("a", c_void_p),
+        ("b", c_void_p),
+        ("group_rows", c_void_p),
+        ("out", c_void_p),
+        ("a_scales", c_void_p),
+        ("b_scales", c_void_p),
+        ("sms", c_uint32),
+        ("schedule", c_char_p),
+    ]
+
+
 REPORT_CALLS = {
     "heddle_report_count": (c_size_t, [c_void_p]),
     "heddle_report_finding": (c_int, [c_void_p, c_size_t, POINTER(CFinding)]),

@@ -257,3 +257,5 @@ def _with_gradients(a, b, bias=None, out_dtype=None):
 
 
 _operators.impl("matmul", _with_gradients, "Autograd")
+
+from . import torch_grouped as _torch_grouped  # noqa: E402,F401  its operators are registered with these

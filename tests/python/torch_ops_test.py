@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.ops.heddle.matmul on CPU tensors, by the simulated SM."""
+"""The operators of torch.ops.heddle on CPU tensors, by the simulated SM."""
 
 import unittest
 import warnings
@@ -83,6 +83,48 @@ class Matmul(unittest.TestCase):
     def test_empty(self):
         self.assertEqual(matmul(whole(0, 8), whole(8, 8)).shape, (0, 8))
         self.assertEqual(matmul(whole(8, 0), whole(0, 8)).abs().sum().item(), 0)
+
+
+class Grouped(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(1)
+
+    def test_groups_have_a_matrix_each(self):
+        a, b = whole(40, 64), whole(3, 64, 16)
+        ends = torch.tensor([10, 10, 33], dtype=torch.int32)  # the second has no rows, and the last seven no group
+        expected = torch.cat([a[:10] @ b[0], a[10:33] @ b[2], torch.zeros(7, 16, dtype=a.dtype)])
+        for one in (b, b.transpose(1, 2).contiguous().transpose(1, 2)):
+            made = torch.ops.heddle.matmul_grouped(a, one, ends)
+            torch.testing.assert_close(made, expected, rtol=0, atol=0)
+        torch.library.opcheck(torch.ops.heddle.matmul_grouped, (a, b, ends), test_utils=("test_schema", "test_faketensor"))
+
+    def test_scales_of_tensors_rows_and_blocks(self):
+        numbers_a, numbers_b = whole(24, 256, dtype=torch.float32), whole(256, 136, dtype=torch.float32)
+        a, b = numbers_a.to(torch.float8_e4m3fn), numbers_b.to(torch.float8_e4m3fn)
+        powers = lambda *shape: 2.0 ** torch.randint(-2, 3, shape)  # of two: products stay exact
+        for a_scales, b_scales in ((powers(1), powers(1)), (powers(24), powers(136)), (powers(24, 2), powers(2, 2))):
+            wide_a = a_scales[:, None] if a_scales.dim() == 1 else a_scales.repeat_interleave(128, 1)
+            wide_b = b_scales if b_scales.dim() == 1 else b_scales.repeat_interleave(128, 0).repeat_interleave(128, 1)[:, :136]
+            expected = (numbers_a * wide_a) @ (numbers_b * wide_b)
+            for exact in (False, True):
+                with self.subTest(scales=a_scales.shape, exact=exact):
+                    made = torch.ops.heddle.matmul_scaled(a, b, a_scales, b_scales, torch.float32, exact)
+                    torch.testing.assert_close(made, expected, rtol=0, atol=0)
+
+    def test_bad_input_is_refused_by_its_rule(self):
+        a, b, ends = whole(8, 16), whole(2, 16, 8), torch.zeros(2, dtype=torch.int32)
+        grouped, scaled = torch.ops.heddle.matmul_grouped, torch.ops.heddle.matmul_scaled
+        fp8, one = whole(8, 8).to(torch.float8_e4m3fn), torch.ones(1)
+        for says, operator, arguments in (
+            ("ends has 1 numbers of torch.int32; 2 of torch.int32", grouped, (a, b, ends[:1])),
+            ("b has 2 dimensions; it must have 3", grouped, (a, b[0], ends)),
+            ("b has 4 columns; they come in eights", grouped, (a, b[:, :, :4], ends)),
+            ("it has no gradients", grouped, (a.clone().requires_grad_(), b, ends)),
+            (r"scales of shapes \(1,\) and \(3,\); \(1,\) and \(1,\), \(8,\) and \(8,\)", scaled, (fp8, fp8, one, torch.ones(3))),
+            ("a is torch.bfloat16 and b torch.float8_e4m3fn", scaled, (whole(8, 8), fp8, one, one)),
+        ):
+            with self.subTest(says=says), self.assertRaisesRegex(RuntimeError, says):
+                operator(*arguments)
 
 
 class BadInput(unittest.TestCase):
