@@ -4,60 +4,21 @@
 // from memory, barriers. The constants of the timing model come from it.
 //
 //   sm90_costs > sm90_costs.json
-#include <heddle/isa/fence.h>
-#include <heddle/isa/mbarrier.h>
-#include <heddle/isa/named_barrier.h>
+#include "sm90_costs.h"
+
 #include <heddle/isa/tma.h>
 #include <heddle/isa/wgmma.h>
 
-#include <cuda_runtime.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
 
-namespace heddle {
+namespace heddle::costs {
 
 namespace {
-
-constexpr std::uint32_t kSharedBytes = 200 * 1024;
-constexpr std::uint32_t kBuffers = 128 * 1024;  // what copies and wgmma use of it
-
-void check(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "sm90_costs: %s\n", cudaGetErrorString(error));
-  std::exit(1);
-}
-
-struct Shared {
-  unsigned char data[kBuffers];
-  SharedMemBarrier barriers[64];
-};
-
-__device__ Shared& shared_memory() {
-  extern __shared__ __align__(1024) unsigned char memory[];
-  return *reinterpret_cast<Shared*>(memory);
-}
-
-__device__ std::uint64_t now() {
-  std::uint64_t clock;
-  asm volatile("mov.u64 %0, %%clock64;" : "=l"(clock)::"memory");
-  return clock;
-}
 
 // K-major, 128-byte swizzle, groups of eight rows 1024 bytes apart.
 __device__ std::uint64_t descriptor(const void* tile) {
   const auto address = static_cast<std::uint64_t>(__cvta_generic_to_shared(tile));
   return (address >> 4 & 0x3fff) | std::uint64_t{1} << 16 | std::uint64_t{64} << 32 | std::uint64_t{1} << 62;
-}
-
-__device__ void init_barriers(std::uint32_t count) {
-  if (threadIdx.x == 0) {
-    for (auto& barrier : shared_memory().barriers) isa::mbarrier_init(&barrier, count);
-    isa::fence_mbarrier_init();
-  }
-  __syncthreads();
 }
 
 // `groups` commits of `batch` wgmmas each, each awaited; by each warpgroup of the CTA.
@@ -101,14 +62,15 @@ __global__ void copy_latency(const unsigned char* source, std::uint32_t bytes, s
   *cycles = sum / copies;
 }
 
-// A ring of `stages` copies in flight in each CTA; CTA c reads from its own part, `laps` times.
+// A ring of `stages` copies in flight in each CTA; there are `parts` of memory, CTA c reads from part c % parts,
+// `laps` times.
 __global__ void copy_rate(const unsigned char* source, std::uint32_t bytes, std::uint32_t stages,
-                          std::uint64_t part, std::uint32_t laps, std::uint64_t* cycles) {
+                          std::uint64_t part, std::uint32_t parts, std::uint32_t laps, std::uint64_t* cycles) {
   Shared& shared = shared_memory();
   init_barriers(1);
   if (threadIdx.x != 0) return;
   const auto steps = static_cast<std::uint32_t>(part / bytes) * laps;
-  const unsigned char* const first = source + blockIdx.x * part;
+  const unsigned char* const first = source + blockIdx.x % parts * part;
   const unsigned char* from = first;
   std::uint32_t stage = 0;
   std::uint32_t parity = 1;  // of the phase before the one that the stage is in
@@ -129,70 +91,6 @@ __global__ void copy_rate(const unsigned char* source, std::uint32_t bytes, std:
   }
   cycles[blockIdx.x] = now() - begin;
 }
-
-// Two warps hand a barrier to and fro: half of a turn is from an arrival to the wait that passes.
-__global__ void hand_over(std::uint32_t turns, std::uint64_t* cycles) {
-  Shared& shared = shared_memory();
-  init_barriers(1);
-  if (threadIdx.x % 32 != 0) return;
-  const std::uint32_t me = threadIdx.x / 32;
-  const std::uint64_t begin = now();
-  for (std::uint32_t i = 0; i < turns; ++i) {
-    if (me == 0) isa::mbarrier_arrive(&shared.barriers[0]);
-    while (!isa::mbarrier_try_wait_parity(&shared.barriers[me == 0 ? 1 : 0], i & 1)) {
-    }
-    if (me == 1) isa::mbarrier_arrive(&shared.barriers[1]);
-  }
-  if (me == 0) *cycles = (now() - begin) / turns;
-}
-
-// A wait that need not wait, an arrival, and a named barrier of all warps.
-__global__ void single_costs(std::uint32_t times, std::uint64_t* cycles) {
-  Shared& shared = shared_memory();
-  init_barriers(1);
-  if (threadIdx.x == 0) {
-    std::uint64_t begin = now();
-    for (std::uint32_t i = 0; i < times; ++i) {
-      while (!isa::mbarrier_try_wait_parity(&shared.barriers[1], 1)) {
-      }
-    }
-    cycles[0] = (now() - begin) / times;
-    begin = now();
-    for (std::uint32_t i = 0; i < times; ++i) isa::mbarrier_arrive(&shared.barriers[0]);
-    cycles[1] = (now() - begin) / times;
-  }
-  __syncthreads();
-  const std::uint64_t begin = now();
-  for (std::uint32_t i = 0; i < times; ++i) isa::bar_sync(1, blockDim.x);
-  if (threadIdx.x == 0) cycles[2] = (now() - begin) / times;
-}
-
-template <class... P, class... A>
-void start(void (*kernel)(P...), std::uint32_t grid, std::uint32_t threads, A... arguments) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
-  kernel<<<grid, threads, kSharedBytes>>>(static_cast<P>(arguments)...);
-  check(cudaGetLastError());
-  check(cudaDeviceSynchronize());
-}
-
-struct Device {
-  std::uint64_t* cycles = nullptr;
-  float* sink = nullptr;
-  unsigned char* memory = nullptr;
-  static constexpr std::size_t kMemory = std::size_t{8} << 30;
-
-  Device() {
-    check(cudaMalloc(&cycles, 4096));
-    check(cudaMalloc(&sink, 4));
-    check(cudaMalloc(&memory, kMemory));
-    check(cudaMemset(memory, 0, kMemory));
-  }
-  std::uint64_t get(std::uint32_t at = 0) const {
-    std::uint64_t value = 0;
-    check(cudaMemcpy(&value, cycles + at, sizeof(value), cudaMemcpyDeviceToHost));
-    return value;
-  }
-};
 
 using Multiply = void (*)(std::uint32_t, std::uint64_t*, float*);
 
@@ -242,37 +140,35 @@ int run() {
                 bytes == 32768 ? "" : ",");
   }
   std::printf("  ],\n  \"copy_rate\": [\n");
-  const auto rate = [&](const char* from, std::uint32_t ctas, std::uint32_t bytes, std::uint64_t part,
-                        std::uint32_t laps, bool is_last = false) {
+  const auto rate = [&](const char* from, std::uint32_t ctas, std::uint32_t parts, std::uint32_t bytes,
+                        std::uint64_t part, std::uint32_t laps, bool is_last = false) {
     const std::uint32_t stages = std::min<std::uint32_t>(64, kBuffers / bytes);
-    if (laps > 1) start(copy_rate, ctas, 32, device.memory, bytes, stages, part, 1, device.cycles);
-    start(copy_rate, ctas, 32, device.memory, bytes, stages, part, laps, device.cycles);
+    if (laps > 1) start(copy_rate, ctas, 32, device.memory, bytes, stages, part, parts, 1, device.cycles);
+    start(copy_rate, ctas, 32, device.memory, bytes, stages, part, parts, laps, device.cycles);
     std::uint64_t most = 0;
     for (std::uint32_t c = 0; c < ctas; ++c) most = std::max(most, device.get(c));
     std::printf(
-        "    {\"from\": \"%s\", \"ctas\": %u, \"bytes\": %u, \"bytes_per_cycle_of_a_cta\": %.2f, "
+        "    {\"from\": \"%s\", \"ctas\": %u, \"parts\": %u, \"bytes\": %u, \"bytes_per_cycle_of_a_cta\": %.2f, "
         "\"bytes_per_cycle\": %.1f}%s\n",
-        from, ctas, bytes, static_cast<double>(part) * laps / static_cast<double>(most),
+        from, ctas, parts, bytes, static_cast<double>(part) * laps / static_cast<double>(most),
         static_cast<double>(part) * laps * ctas / static_cast<double>(most), is_last ? "" : ",");
   };
   for (const std::uint32_t bytes : {2048u, 8192u, 16384u}) {
-    rate("l2", 1, bytes, 1 << 20, 8);
-    rate("l2", sms, bytes, 1 << 17, 64);
-    rate("memory", 1, bytes, 16 << 20, 1);
-    rate("memory", sms, bytes, 32 << 20, 1, bytes == 16384);
+    rate("l2", 1, 1, bytes, 1 << 20, 8);
+    rate("l2", sms, sms, bytes, 1 << 17, 64);
+    rate("l2", sms, 12, bytes, 1 << 20, 8);  // as tiles of a matmul share theirs
+    rate("l2", sms, 4, bytes, 1 << 20, 8);
+    rate("memory", 1, 1, bytes, 16 << 20, 1);
+    rate("memory", sms, sms, bytes, 32 << 20, 1, bytes == 16384);
   }
-  start(hand_over, 1, 64, 1000, device.cycles);
-  const auto turn = device.get();
-  std::printf("  ],\n  \"barrier_round_trip\": %llu,\n", static_cast<unsigned long long>(turn));
-  start(single_costs, 1, 384, 1000, device.cycles);
-  std::printf("  \"passing_wait\": %llu,\n  \"arrive\": %llu,\n  \"named_barrier_12_warps\": %llu\n}\n",
-              static_cast<unsigned long long>(device.get(0)), static_cast<unsigned long long>(device.get(1)),
-              static_cast<unsigned long long>(device.get(2)));
+  std::printf("  ],\n");
+  print_sync_costs(device, sms);
+  std::printf("}\n");
   return 0;
 }
 
 }  // namespace
 
-}  // namespace heddle
+}  // namespace heddle::costs
 
-int main() { return heddle::run(); }
+int main() { return heddle::costs::run(); }

@@ -122,11 +122,11 @@ def enlarged(path, folder):
     order = sorted(range(count * times), key=lambda i: (spans["lane"][i % count], i))
     place = {i: n for n, i in enumerate(order)}
     many = {name: [column[i % count] for i in order] for name, column in spans.items()}
-    many["begin"] = [spans["begin"][i % count] + i // count * launch["steps"] for i in order]
+    many["begin"] = [spans["begin"][i % count] + i // count * launch["cycles"] for i in order]
     causes = spans["cause"]
     many["cause"] = [-1 if causes[i % count] < 0 else place[causes[i % count] + i // count * count] for i in order]
     launch["spans"] = many
-    launch["steps"] *= times
+    launch["cycles"] *= times
     launch["critical"] = [place[i + t * count] for t in range(times) for i in launch["critical"]]
     large = pathlib.Path(folder) / "large.html"
     data = json.dumps(trace).replace("<", "\\u003c")
@@ -195,11 +195,11 @@ def check_page(browser):
     browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-300)
     browser.frame()
     by_wheel = browser.value(length)
-    check(by_wheel < 0.8 * before, f"the wheel changes what is seen from {before} to {by_wheel} steps")
+    check(by_wheel < 0.8 * before, f"the wheel changes what is seen from {before} to {by_wheel} cycles")
     browser.key("w")
     browser.frame()
     by_key = browser.value(length)
-    check(by_key < 0.8 * by_wheel, f"W changes what is seen from {by_wheel} to {by_key} steps")
+    check(by_key < 0.8 * by_wheel, f"W changes what is seen from {by_wheel} to {by_key} cycles")
     begin = browser.value("timeline.view.begin")
     browser.key("d")
     browser.frame()

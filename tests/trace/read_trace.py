@@ -32,7 +32,7 @@ def check_no_overlap(spans, what):
 def read_json(path, options):
     with open(path, encoding="utf-8") as file:
         trace = json.load(file)
-    check(trace["otherData"]["unit"] == "steps", "the unit is not steps")
+    check(trace["otherData"]["unit"] == "cycles", "the unit is not cycles")
     events = trace["traceEvents"]
     threads, processes, lanes, flows = {}, {}, {}, {}
     copies = mmas = 0

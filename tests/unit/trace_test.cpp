@@ -18,6 +18,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -47,6 +48,7 @@ struct Ring {
   using Pipeline = ProducerConsumerPipeline<kStages, Backend>;
   struct Params {
     const unsigned char* source;
+    std::uint32_t stride = kTileBytes;
   };
   struct Shared {
     alignas(128) unsigned char tile[kStages][kTileBytes];
@@ -75,7 +77,7 @@ struct Ring {
     for (std::uint32_t tile = 0; tile < kTiles; ++tile) {
       auto stage = pipeline.acquire_producer();
       stage.expect_bytes(kTileBytes);
-      isa::cp_async_bulk_load(shared.tile[stage.index()], params.source + tile * kTileBytes, kTileBytes,
+      isa::cp_async_bulk_load(shared.tile[stage.index()], params.source + tile * params.stride, kTileBytes,
                               stage.mbar());
       std::move(stage).release();
     }
@@ -89,7 +91,7 @@ sim::Report run_ring(sim::Trace& trace, sim::Schedule schedule = {}) {
   sim::GlobalMemory memory;
   memory.add("source", source, sizeof(source));
   return sim::launch<Kernel>({.memory = &memory, .schedule = schedule, .kernel = "ring", .trace = &trace}, {},
-                             {source});
+                             {.source = source});
 }
 
 using Broken = Ring<MutantBackend<MbarrierBackend<kStages>, Mutation{Mistake::kDropRelease}>>;
@@ -174,7 +176,7 @@ TEST(Trace, EveryCopyIsDrawnWithItsBytes) {
 }
 
 TEST(Trace, AConsumerWaitsForFullUntilTheCopyThatFillsItsStageIsDone) {
-  sim::Trace trace(500'000, {.copy_bytes_per_step = 16});  // copies take longer than what is done with a tile
+  sim::Trace trace;
   ASSERT_TRUE(run_ring(trace).ok());
   std::size_t waits = 0;
   for (const Span& wait : spans_of(trace, LaneKind::kWarp, "use", SpanKind::kWait)) {
@@ -183,7 +185,7 @@ TEST(Trace, AConsumerWaitsForFullUntilTheCopyThatFillsItsStageIsDone) {
     ASSERT_NE(wait.cause, sim::trace::kNoIndex);
     const Span& cause = only(trace).spans[wait.cause];
     EXPECT_EQ(cause.kind, SpanKind::kCopy);
-    EXPECT_EQ(cause.end, wait.end);
+    EXPECT_EQ(cause.end + sim::timing_of(Arch::kSm90).wake, wait.end);
     EXPECT_EQ(cause.use, wait.use);
   }
   EXPECT_EQ(waits, 2 * kTiles);
@@ -199,8 +201,12 @@ TEST(Trace, AProducerWaitsForTheConsumerThatReleasesLast) {
     ASSERT_NE(wait.cause, sim::trace::kNoIndex);
     EXPECT_EQ(text(trace, only(trace).lanes[only(trace).spans[wait.cause].lane].group), "use");
   }
-  // The first uses of the stages need no wait; the last two waits drain the ring.
-  EXPECT_EQ(uses, (std::vector<std::uint32_t>{2, 3, 4, 5, 6, 7}));
+  // The first uses of the stages need no wait; the last two waits drain the ring. Between them a stage may be
+  // back before it is asked for.
+  ASSERT_GE(uses.size(), 4u);
+  EXPECT_TRUE(std::ranges::is_sorted(uses));
+  EXPECT_EQ(uses.front(), 2u);
+  EXPECT_EQ(uses.back(), 7u);
 }
 
 TEST(Trace, AStageIsFilledThenFullThenInUseForEachTile) {
@@ -246,7 +252,7 @@ TEST(Trace, TheCriticalPathLeadsFromTheStartToTheEnd) {
   }
 }
 
-TEST(Trace, StepsDoNotDependOnTheSchedule) {
+TEST(Trace, CyclesDoNotDependOnTheSchedule) {
   sim::Trace round_robin;
   ASSERT_TRUE(run_ring(round_robin).ok());
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -259,13 +265,53 @@ TEST(Trace, StepsDoNotDependOnTheSchedule) {
 }
 
 TEST(Trace, CostsAreThoseThatWereGiven) {
-  sim::Trace fast(500'000, {.copy_latency = 1});
-  sim::Trace slow(500'000, {.copy_latency = 1000});
+  // Two stages: three copies follow one another, and what is around them takes the same.
+  sim::Timing timing = sim::timing_of(Arch::kSm90);
+  timing.memory_latency = 1000;
+  sim::Trace fast(500'000, timing);
+  timing.memory_latency = 5000;
+  sim::Trace slow(500'000, timing);
   ASSERT_TRUE(run_ring(fast).ok());
   ASSERT_TRUE(run_ring(slow).ok());
-  // Two stages: three copies follow one another.
-  EXPECT_GT(only(slow).end, 3 * 1000u);
-  EXPECT_LT(only(fast).end, 300u);
+  EXPECT_EQ(only(slow).end - only(fast).end, 3 * 4000u);
+}
+
+TEST(Trace, BytesThatWereLoadedBeforeComeFromL2) {
+  sim::Timing timing = sim::timing_of(Arch::kSm90);
+  timing.memory_latency = 5000;
+  alignas(128) static unsigned char source[kTiles * kTileBytes] = {};
+  const auto cycles = [&](bool is_same) {
+    sim::Trace trace(500'000, timing);
+    sim::GlobalMemory memory;
+    memory.add("source", source, sizeof(source));
+    const std::uint32_t stride = is_same ? 0 : kTileBytes;
+    EXPECT_TRUE(
+        sim::launch<Ring<>>({.memory = &memory, .kernel = "ring", .trace = &trace}, {}, {source, stride}).ok());
+    return only(trace).end;
+  };
+  // Of the chain of three copies, the first alone goes to memory.
+  EXPECT_EQ(cycles(false) - cycles(true), 2 * (timing.memory_latency - timing.l2_latency));
+}
+
+TEST(Trace, AnSmTakesCopiesInOneAfterAnother) {
+  sim::Timing timing = sim::timing_of(Arch::kSm90);
+  timing.sm_bytes = 1;
+  sim::Trace trace(500'000, timing);
+  ASSERT_TRUE(run_ring(trace).ok());
+  std::vector<Span> copies = spans_of(trace, LaneKind::kCopies, "copies", SpanKind::kCopy);
+  std::ranges::sort(copies, {}, &Span::end);
+  for (std::size_t i = 1; i < copies.size(); ++i) EXPECT_GE(copies[i].end - copies[i - 1].end, kTileBytes);
+}
+
+TEST(Trace, SaysWhatACardWouldTake) {
+  sim::Trace trace;
+  ASSERT_TRUE(run_ring(trace).ok());
+  EXPECT_EQ(trace.predicted_cycles(), static_cast<double>(only(trace).end));
+  EXPECT_NE(trace.prediction().find(" us on 4 of the 132 SMs of an H200"), std::string::npos)
+      << trace.prediction();
+  sim::Trace hang;
+  ASSERT_FALSE(run_ring<Broken>(hang).ok());
+  EXPECT_EQ(hang.prediction(), "");
 }
 
 TEST(Trace, AHangLeavesItsWaitsOpenAndMarksWhoTheReportNames) {
@@ -320,7 +366,8 @@ TEST(Trace, NamedBarriersAreWaitedForByWhoComesEarly) {
   const std::vector<Span> waits = spans_of(trace, LaneKind::kWarp, "warps", SpanKind::kWait);
   ASSERT_EQ(waits.size(), 1u);
   EXPECT_EQ(text(trace, waits[0].label), "named barrier 3");
-  EXPECT_EQ(waits[0].end - waits[0].begin, 50u);
+  const sim::Timing& timing = sim::timing_of(Arch::kSm90);
+  EXPECT_EQ(waits[0].end - waits[0].begin, 50 * timing.fence + timing.named_barrier);
   EXPECT_EQ(only(trace).spans[waits[0].cause].lane, 1u);
 }
 

@@ -138,7 +138,6 @@ struct Drawn {
 
 TEST(TracedLaunch, WaitsHoldsAndRolesAreDrawnInCycles) {
   const Drawn drawn(two_warps());
-  EXPECT_STREQ(drawn.trace.unit(), "cycles");
   EXPECT_EQ(drawn.spans(LaneKind::kWarp, "load"),
             "works 0-10; waits empty of input tiles[0] 10-15; input tiles[0] 15-30; works 30-32; "
             "waits empty of input tiles[1] 32-35; input tiles[1] 35-40; works 40-50; "

@@ -62,7 +62,8 @@ bool multiply(const fs::path& folder) {
   const reference::MatmulVerdict verdict = matmul.verify();
   fmt::print("   {} of {} elements are the exact sums, no finding ({:.1f} s)\n", verdict.checked, p.m * p.n,
              took.count());
-  fmt::print("   its timeline: {}\n\n   where the time of each role went, in steps:\n{}\n", path, trace.shares());
+  fmt::print("   its timeline: {}\n\n   where the time of each role went, in cycles of the timing model:\n{}\n",
+             path, trace.shares());
   if (!verdict.ok()) fmt::print("   {}\n", verdict.wrong);
   return verdict.ok();
 }

@@ -19,7 +19,8 @@ void write(const TraceOptions& options, const sim::Trace& trace) {
   trace.write(options.out);
   const bool is_for_program = options.check.json || options.matmul.json;
   std::FILE* out = is_for_program ? stderr : stdout;
-  fmt::print(out, "\nwhere the time of each role went, in {}:\n{}", trace.unit(), trace.shares());
+  fmt::print(out, "\nwhere the time of each role went, in cycles:\n{}", trace.shares());
+  if (!trace.prediction().empty()) fmt::print(out, "predicted       {}\n", trace.prediction());
   if (!trace.remark().empty()) fmt::print(stderr, "heddle trace: {}\n", trace.remark());
   fmt::print(out, "trace           {} ({} spans)\n", options.out, trace.spans());
 }

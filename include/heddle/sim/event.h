@@ -46,7 +46,7 @@ enum class EventKind : std::uint8_t {
                   // same time
   kGlobalStrong,  // thread, global, bytes, strong, text: the instruction
   kFence,         // thread, value: a FenceKind
-  kCopyIssue,     // copy, thread, address: shared side, bytes, barrier (loads), value: a CopyKind
+  kCopyIssue,  // copy, thread, address: shared side, bytes, barrier (loads), phase: so many CTAs, value: CopyKind
   kCopyReadShared,   // copy, address, bytes: those that matter, piece by piece; barrier (copies to a peer)
   kCopyWriteShared,  // copy, address, bytes: those that change, piece by piece; barrier that is told, value:
                      // a row with its padding, a power of two, or 0; global: where from, if nobody wrote it
@@ -57,13 +57,13 @@ enum class EventKind : std::uint8_t {
   kGroupCommit,      // thread
   kGroupPass,        // thread, value: groups that may still be pending; scope kCta: sources read only
   kRole,             // thread, text: the role's name
-  kMmaIssue,         // copy: the operation, thread: lane 0 of a warp that issues it; each of four warps does;
-                     // value 1: a tcgen05 operation, issued by this thread alone, text: its name
-  kMmaReadShared,    // copy: the operation, address, bytes: part of an operand, read through the async proxy
-  kMmaDone,          // copy: the operation
-  kMmaFence,         // thread: lane 0 of the warp
-  kMmaCommit,        // thread: lane 0 of the warp
-  kMmaPass,          // copy: an operation that a warp has waited for, thread: its lane 0, value: groups pending
+  kMmaIssue,       // copy: the operation, thread: lane 0 of a warp (each of four), address: M << 16 | N and bytes
+                   // read of shared memory, of one SM; value 1: tcgen05, issued by this thread, text: its name
+  kMmaReadShared,  // copy: the operation, address, bytes: part of an operand, read through the async proxy
+  kMmaDone,        // copy: the operation
+  kMmaFence,       // thread: lane 0 of the warp
+  kMmaCommit,      // thread: lane 0 of the warp
+  kMmaPass,        // copy: an operation that a warp has waited for, thread: its lane 0, value: groups pending
   kClusterCancel,  // copy: the request, cta that asked, value: linear index of the cancelled cluster's first CTA,
                    // or ~0: refused
   kRegisterCount,  // thread: lane 0 of the warp, value: registers that each thread has now

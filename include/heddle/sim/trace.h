@@ -7,29 +7,22 @@
 //   sim::launch<Copy>({.memory = &memory, .trace = &trace}, {.grid = {4}}, params);
 //   trace.write("copy.html");
 //
-// Time is in steps, which are no time at all: each access to memory, barrier, copy or multiplication that a
-// thread issues takes it one, copies and multiplications take as many as StepCosts says, arithmetic takes none,
-// and a wait ends when what it waited for has happened. So a length is that of a longest chain of steps that
-// follow from one another; it is the same under all schedules, as far as these do not change what the kernel
-// does.
+// Time is in cycles of a card, as a simple model has them (heddle/sim/timing.h): what a thread issues, copies and
+// multiplications take as many as it says, arithmetic takes none, and a wait ends when what it waited for has
+// happened. It is nearly the same under all schedules that do not change what the kernel does: only who comes
+// first at a unit that two warps want is theirs.
 #pragma once
 
 #include <heddle/host/traced_launch.h>
+#include <heddle/sim/timing.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace heddle::sim {
-
-// What takes longer than one step, and how long. Round numbers, measured nowhere.
-struct StepCosts {
-  std::uint64_t copy_latency = 24;
-  std::uint64_t copy_bytes_per_step = 1024;  // of a warp's copies, one after the other
-  std::uint64_t multiply = 8;                // one after the other in a queue
-  std::uint64_t tensor_memory = 4;           // tcgen05.ld and tcgen05.st
-};
 
 namespace trace {
 struct Timeline;
@@ -37,8 +30,9 @@ struct Timeline;
 
 class Trace {
  public:
-  // Recording stops at this many spans; the trace then says so.
-  explicit Trace(std::uint64_t max_spans = 500'000, const StepCosts& costs = {});
+  // Recording stops at this many spans; the trace then says so. Without a timing, that of the launch's
+  // architecture.
+  explicit Trace(std::uint64_t max_spans = 500'000, std::optional<Timing> timing = std::nullopt);
   ~Trace();
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -59,7 +53,11 @@ class Trace {
   // What the trace lacks, such as launches after the limit; empty if nothing.
   std::string remark() const;
 
-  const char* unit() const;  // of time
+  // How long a card would take for the launch that shares() is of, in words. Empty where a GPU ran it, or a
+  // finding ended it.
+  std::string prediction() const;
+  double predicted_cycles() const;  // of the longest launch
+
   std::size_t launches() const;
   std::size_t spans() const;
 

@@ -24,6 +24,16 @@ namespace {
 
 constexpr const char* kMma = "tcgen05.mma";
 
+Event issue_of(const Thread& thread, std::uint64_t id, const char* name, CallSite site) {
+  return {.kind = EventKind::kMmaIssue,
+          .cta = thread.cta->linear,
+          .thread = thread.tid,
+          .value = 1,
+          .copy = id,
+          .text = name,
+          .site = site};
+}
+
 }  // namespace
 
 void Tcgen05Unit::fence(Thread& thread, FenceKind kind, CallSite site) {
@@ -121,7 +131,12 @@ void Tcgen05Unit::mma(Thread& thread, const Tcgen05Operands& operands, CallSite 
   Tcgen05Operation operation{.kind = Tcgen05Operation::Kind::kMma, .id = next_id_++, .site = site};
   operation.operands = operands;
   ++core_.stats().mmas;
-  tell_issue(thread, operation.id, kMma, site);
+  if (core_.wants(EventKind::kMmaIssue)) {
+    Event event = issue_of(thread, operation.id, kMma, site);
+    event.address = layout.rows << 16 | fields.n;
+    event.bytes = ((operands.a_in_tmem ? 0 : layout.rows) + fields.n / group) * 32;
+    core_.emit(event);
+  }
   enqueue(thread, std::move(operation));
 }
 
@@ -161,14 +176,7 @@ void Tcgen05Unit::refuse(const Thread& thread, Tcgen05Fault wrong, CallSite site
 }
 
 void Tcgen05Unit::tell_issue(const Thread& thread, std::uint64_t id, const char* name, CallSite site) {
-  if (!core_.wants(EventKind::kMmaIssue)) return;
-  core_.emit({.kind = EventKind::kMmaIssue,
-              .cta = thread.cta->linear,
-              .thread = thread.tid,
-              .value = 1,
-              .copy = id,
-              .text = name,
-              .site = site});
+  if (core_.wants(EventKind::kMmaIssue)) core_.emit(issue_of(thread, id, name, site));
 }
 
 void Tcgen05Unit::commit(Thread& thread, int cta_group, SharedAddress barrier, CallSite site) {

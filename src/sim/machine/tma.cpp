@@ -111,12 +111,17 @@ void TmaEngine::issue(std::unique_ptr<Copy> copy) {
   if (core_.wants(EventKind::kCopyIssue)) {
     Cta* target = copy->pieces.front().target;
     Barrier* barrier = target == nullptr ? nullptr : mbarriers_.find(signalled_by(*copy, *target), copy->barrier);
+    std::uint64_t targets = 1;
+    for (std::size_t p = 1; p < copy->pieces.size(); ++p) {
+      targets += copy->pieces[p].target != copy->pieces[p - 1].target ? 1 : 0;
+    }
     Event event{.kind = EventKind::kCopyIssue,
                 .cta = copy->cta_linear,
                 .thread = copy->issuer->tid,
                 .barrier = barrier == nullptr ? 0 : barrier->id,
                 .address = copy->shared | copy->cta->rank << kRankShift,
                 .bytes = copy->bytes,
+                .phase = targets,
                 .value = static_cast<std::uint64_t>(copy->kind),
                 .copy = copy->id,
                 .global = copy->global,

@@ -236,6 +236,8 @@ void WgmmaUnit::issue(Warpgroup& group, const Thread& thread, const WgmmaOperand
     core_.emit({.kind = EventKind::kMmaIssue,
                 .cta = thread.cta->linear,
                 .thread = thread.warp() * 32,
+                .address = kWgmmaM << 16 | operands.shape.n,
+                .bytes = ((operands.a_in_registers ? 0 : kWgmmaM) + operands.shape.n) * 32,
                 .copy = operation.id,
                 .site = site});
   }

@@ -90,16 +90,16 @@ std::string to_json(const Timeline& timeline) {
   std::string launches;
   for (const Launch& launch : timeline.launches) {
     fmt::format_to(std::back_inserter(launches),
-                   R"({}{{"kernel":{},"schedule":{},"steps":{},"copies":{},"mmas":{},"finding":{},"cut":{}}})",
+                   R"({}{{"kernel":{},"schedule":{},"cycles":{},"copies":{},"mmas":{},"finding":{},"cut":{}}})",
                    launches.empty() ? "" : ",", quoted(launch.kernel), quoted(launch.schedule), launch.end,
                    launch.copies, launch.mmas, quoted(launch.finding), quoted(launch.cut));
   }
   // A list of events must not begin with a comma.
   const std::string events = writer.out.empty() ? "" : writer.out.substr(1);
   return fmt::format(
-      "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"unit\":{},\"remark\":{},"
+      "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"unit\":\"cycles\",\"remark\":{},"
       "\"launches\":[{}]}},\"traceEvents\":[{}\n]}}\n",
-      quoted(timeline.unit), quoted(timeline.remark()), launches, events);
+      quoted(timeline.remark()), launches, events);
 }
 
 }  // namespace heddle::sim::trace

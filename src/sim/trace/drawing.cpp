@@ -155,7 +155,7 @@ void Recorder::finish(const Report& report) {
   Launch launch = Drawing(records_, timeline_, report).take();
   if (was_cut) {
     launch.cut = fmt::format(
-        "Recording stopped at step {}: a trace keeps {} spans. What came later, of this launch and of those "
+        "Recording stopped at cycle {}: a trace keeps {} spans. What came later, of this launch and of those "
         "after it, is missing.",
         launch.end, timeline_.max_spans);
     timeline_.is_cut = true;
@@ -170,6 +170,8 @@ Drawing::Drawing(const Records& records, Timeline& timeline, const Report& repor
 Launch Drawing::take() {
   launch_.kernel = records_.kernel;
   launch_.schedule = report_.schedule;
+  launch_.timing = records_.timing;
+  launch_.sms = records_.sms;
   launch_.finding = report_.text();
   launch_.copies = report_.stats.copies;
   launch_.mmas = report_.stats.mmas;

@@ -32,9 +32,11 @@ void add_column(std::string& out, const Launch& launch, std::string_view name, b
 }
 
 void add_launch(std::string& out, const Launch& launch) {
-  add(out, "{{\"kernel\":{},\"schedule\":{},\"finding\":{},\"cut\":{},\"steps\":{},\"copies\":{},\"mmas\":{},\n",
+  add(out,
+      "{{\"kernel\":{},\"schedule\":{},\"finding\":{},\"cut\":{},\"cycles\":{},\"predicted\":{},\"copies\":{},"
+      "\"mmas\":{},\n",
       quoted(launch.kernel), quoted(launch.schedule), quoted(launch.finding), quoted(launch.cut), launch.end,
-      launch.copies, launch.mmas);
+      quoted(prediction_of(launch)), launch.copies, launch.mmas);
   out += "\"lanes\":[";
   for (std::size_t l = 0; l < launch.lanes.size(); ++l) {
     const Lane& lane = launch.lanes[l];
@@ -66,8 +68,7 @@ void add_launch(std::string& out, const Launch& launch) {
 }
 
 std::string data_of(const Timeline& timeline) {
-  std::string out =
-      fmt::format("{{\"unit\":{},\"remark\":{},\"texts\":[", quoted(timeline.unit), quoted(timeline.remark()));
+  std::string out = fmt::format("{{\"remark\":{},\"texts\":[", quoted(timeline.remark()));
   for (std::size_t t = 0; t < timeline.texts.all().size(); ++t) {
     if (t != 0) out += ',';
     out += quoted(timeline.texts.all()[t]);

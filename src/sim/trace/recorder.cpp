@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace heddle::sim::trace {
@@ -17,9 +18,15 @@ constexpr std::uint32_t bit_of(std::uint32_t thread) { return 1u << thread % 32;
 }  // namespace
 
 Recorder::Recorder(const machine::Machine& machine, const LaunchOptions& options, Timeline& timeline)
-    : machine_(machine), timeline_(timeline) {
+    : machine_(machine),
+      timeline_(timeline),
+      timing_(timeline.timing ? *timeline.timing : timing_of(options.arch)) {
   records_.kernel = options.kernel;
   records_.grid = machine.grid();
+  records_.timing = timeline.timing ? &*timeline.timing : &timing_of(options.arch);
+  records_.sms = options.sms;
+  const double ctas = static_cast<double>(records_.grid.x) * records_.grid.y * records_.grid.z;
+  ctas_at_once_ = std::min<double>(ctas, options.sms);
   const std::lock_guard lock(timeline.mutex);
   room_ = timeline.is_full() ? 0 : timeline.max_spans - timeline.spans;
   is_cut_ = room_ == 0;
@@ -27,7 +34,7 @@ Recorder::Recorder(const machine::Machine& machine, const LaunchOptions& options
 
 EventMask Recorder::wants() const {
   if (is_cut_) return 0;
-  // What a thread does and is not named in on_event() takes it a step.
+  // What a thread issues and is not named in on_event() takes it as long as an access.
   return mask_of({EventKind::kCtaStart,      EventKind::kCtaExit,         EventKind::kThreadExit,
                   EventKind::kRole,          EventKind::kBarrierInit,     EventKind::kBarrierArrive,
                   EventKind::kBarrierExpect, EventKind::kBarrierComplete, EventKind::kBarrierPhase,
@@ -40,7 +47,8 @@ EventMask Recorder::wants() const {
                   EventKind::kMmaDone,       EventKind::kMmaFence,        EventKind::kMmaCommit,
                   EventKind::kMmaPass,       EventKind::kMmaTell,         EventKind::kTmemAlloc,
                   EventKind::kTmemDealloc,   EventKind::kTmemIssue,       EventKind::kTmemPass,
-                  EventKind::kAsyncCopy,     EventKind::kAsyncPass,       EventKind::kAsyncArrive});
+                  EventKind::kAsyncCopy,     EventKind::kAsyncPass,       EventKind::kAsyncArrive,
+                  EventKind::kCopyReadGlobal});
 }
 
 bool Recorder::has_room() {
@@ -82,6 +90,7 @@ void Recorder::on_event(const Event& event) {
       if (copy == copies_.end()) return;
       AsyncRecord& operation = records_.operations[copy->second];
       operation.phase = event.phase;
+      if (const auto load = loads_.find(event.copy); load != loads_.end()) operation.done = land(load->second);
       return contribute(event, operation.done, {Cause::Kind::kAsync, copy->second, operation.done});
     }
     case EventKind::kBarrierPhase: return end_phase(event);
@@ -98,7 +107,12 @@ void Recorder::on_event(const Event& event) {
       if (const auto copy = copies_.find(event.copy); copy != copies_.end()) {
         ++records_.operations[copy->second].finished;
       }
+      loads_.erase(event.copy);
       return;
+    case EventKind::kCopyReadGlobal: return read_global(event);
+    case EventKind::kFence: step(event, timing_.fence); return;
+    case EventKind::kSharedRead:
+    case EventKind::kSharedWrite: return access_shared(event);
     case EventKind::kGroupCommit: {
       step(event);
       thread_record(event).groups.emplace_back();
@@ -128,7 +142,7 @@ void Recorder::on_event(const Event& event) {
     }
     case EventKind::kTmemIssue: {
       const std::uint32_t warp = warp_index(event);
-      tmem_[key_of(warp, static_cast<std::uint32_t>(event.value))] = step(event) + timeline_.costs.tensor_memory;
+      tmem_[key_of(warp, static_cast<std::uint32_t>(event.value))] = step(event) + timing_.tensor_memory;
       return;
     }
     case EventKind::kTmemPass: {
@@ -139,12 +153,12 @@ void Recorder::on_event(const Event& event) {
                           transfer->second, {});
     }
     case EventKind::kAsyncCopy:
-      thread_record(event).async_copies.push_back(step(event) + timeline_.costs.copy_latency);
+      thread_record(event).async_copies.push_back(step(event) + timing_.memory_latency);
       return;
     case EventKind::kAsyncPass: {
       const std::vector<Time>& copies = thread_record(event).async_copies;
       const std::size_t over = std::min<std::size_t>(event.copy, copies.size());
-      if (over != 0) wait(event, {.kind = Awaited::Kind::kAsyncCopies}, copies[over - 1], {});
+      if (over != 0) wait(event, {.kind = Awaited::Kind::kAsyncCopies}, copies[over - 1], {}, timing_.issue);
       return;
     }
     default: step(event);
@@ -165,6 +179,7 @@ void Recorder::start_cta(const Event& event) {
   cta_index_[event.cta] = static_cast<std::uint32_t>(records_.ctas.size());
   const std::uint32_t warps = (event.thread + 31) / 32;
   records_.ctas.push_back({.linear = event.cta,
+                           .rank = event.address >> machine::kRankShift,
                            .cluster = cluster_id,
                            .first_warp = static_cast<std::uint32_t>(records_.warps.size()),
                            .warps = warps,
@@ -178,6 +193,7 @@ void Recorder::start_cta(const Event& event) {
     warp.live = lanes == 32 ? ~0u : (1u << lanes) - 1;
     warp.now.fill(started->second);
   }
+  units_.emplace_back();
   recorded_ += warps;
 }
 
@@ -185,13 +201,13 @@ Recorder::ThreadRecord& Recorder::thread_record(const Event& event) {
   return threads_[key_of(event.cta, event.thread)];
 }
 
-Time Recorder::step(const Event& event) {
+Time Recorder::step(const Event& event, Time cycles) {
   WarpRecord& warp = records_.warps[warp_index(event)];
   const std::uint32_t lane = event.thread % 32;
   const std::uint32_t done = ++warp.steps[lane];
   const std::uint32_t most = warp.steps[warp.leader];
   if (done > most || (done == most && lane < warp.leader)) warp.leader = lane;
-  return ++warp.now[lane];
+  return warp.now[lane] += cycles;
 }
 
 Cause Recorder::here(const Event& event) {
@@ -199,11 +215,12 @@ Cause Recorder::here(const Event& event) {
   return {Cause::Kind::kWarp, warp, records_.warps[warp].now[event.thread % 32]};
 }
 
-void Recorder::wait(const Event& event, const Awaited& on, Time end, const Cause& cause) {
+void Recorder::wait(const Event& event, const Awaited& on, Time end, const Cause& cause, Time least) {
   WarpRecord& warp = records_.warps[warp_index(event)];
   const std::uint32_t lane = event.thread % 32;
-  const Time begin = std::exchange(warp.now[lane], std::max(warp.now[lane], end));
-  keep(warp, lane, {on, begin, end, cause, event.site, false});
+  const Time begin = warp.now[lane];
+  warp.now[lane] = std::max(begin + least, end);
+  if (begin + least < end) keep(warp, lane, {on, begin, end, cause, event.site, false});
 }
 
 // The event is told for lane 0 alone.
@@ -212,7 +229,7 @@ void Recorder::wait_as_warp(Event event, const Awaited& on, Time end, const Caus
   const std::uint32_t live = records_.warps[warp_index(event)].live;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     event.thread = first + lane;
-    if ((live >> lane & 1) != 0) wait(event, on, end, cause);
+    if ((live >> lane & 1) != 0) wait(event, on, end, cause, timing_.issue);
   }
 }
 
@@ -263,15 +280,16 @@ void Recorder::arrive(const Event& event) {
   if (event.copy != 0) {  // a commit, which comes after all multiplications of its queue
     const Commit& commit = commits_[event.copy];
     const Queue& queue = queues_[commit.queue];
-    time = std::max(commit.cause.time, queue.free);
-    cause = queue.last != kNoIndex && queue.free >= commit.cause.time
+    time = std::max(commit.cause.time, queue.done);
+    cause = queue.last != kNoIndex && queue.done >= commit.cause.time
                 ? Cause{Cause::Kind::kAsync, queue.last, time}
                 : commit.cause;
   } else {
     time = step(event);
     cause = here(event);
   }
-  contribute(event, time, cause);
+  const bool is_of_peer = barrier(event).cta != records_.warps[warp].cta;
+  contribute(event, time + (is_of_peer ? timing_.wake_by_peer - timing_.wake : 0), cause);
   extend_hold(records_.warps[warp], barrier(event), time);
 }
 
@@ -280,9 +298,10 @@ void Recorder::pass(const Event& event) {
   // The phase before the first is over from the start; the machine calls it ~0.
   const std::uint64_t index = event.phase + 1;
   if (record.phases.size() <= index) record.phases.resize(index + 1);
-  const Time end = record.phases[index].end;
   const Cause cause = record.phases[index].cause;
-  wait(event, {.kind = Awaited::Kind::kBarrier, .id = event.barrier, .phase = event.phase}, end, cause);
+  const Time end = cause.kind == Cause::Kind::kNone ? 0 : record.phases[index].end + timing_.wake;
+  wait(event, {.kind = Awaited::Kind::kBarrier, .id = event.barrier, .phase = event.phase}, end, cause,
+       timing_.passing_wait);
   const std::uint32_t warp = warp_index(event);
   const Time now = records_.warps[warp].now[event.thread % 32];
   PhaseRecord& phase = record.phases[index];
@@ -333,8 +352,8 @@ void Recorder::named(const Event& event) {
     return;
   }
   round.is_over = true;
-  wait(event, {.kind = Awaited::Kind::kNamed, .id = static_cast<std::uint32_t>(event.value)}, round.latest,
-       round.cause);
+  wait(event, {.kind = Awaited::Kind::kNamed, .id = static_cast<std::uint32_t>(event.value)},
+       round.latest + timing_.named_barrier, round.cause, timing_.named_barrier);
 }
 
 void Recorder::cluster(const Event& event) {
@@ -349,23 +368,24 @@ void Recorder::cluster(const Event& event) {
   }
   if (thread.cluster_arrivals == 0) return;
   const CtaRecord::Round& round = rounds[thread.cluster_arrivals - 1];
-  wait(event, {.kind = Awaited::Kind::kCluster, .phase = thread.cluster_arrivals}, round.latest, round.cause);
+  wait(event, {.kind = Awaited::Kind::kCluster, .phase = thread.cluster_arrivals},
+       round.latest + timing_.cluster_barrier, round.cause, timing_.cluster_barrier);
 }
 
 void Recorder::issue_copy(const Event& event) {
-  constexpr AsyncRecord::Kind kKinds[] = {AsyncRecord::Kind::kLoad, AsyncRecord::Kind::kStore,
-                                          AsyncRecord::Kind::kReduce, AsyncRecord::Kind::kToPeer,
-                                          AsyncRecord::Kind::kClusterRequest};
-  const Time now = step(event);
+  constexpr AsyncRecord::Kind kKinds[] = {AsyncRecord::Kind::kLoad,           AsyncRecord::Kind::kStore,
+                                          AsyncRecord::Kind::kReduce,         AsyncRecord::Kind::kToPeer,
+                                          AsyncRecord::Kind::kClusterRequest, AsyncRecord::Kind::kToPeer};
+  const Time now = step(event, timing_.copy_issue);
   const std::uint32_t warp = warp_index(event);
   records_.warps[warp].issues_copies = true;
   const AsyncRecord::Kind kind = kKinds[event.value];
-  // By warp, since the machine lets a warp run far ahead of another whose copies come before its own.
-  Time& free = records_.warps[warp].engine_free;
-  const Time start = std::max(now, free);
-  const Time moved =
-      start + (event.bytes + timeline_.costs.copy_bytes_per_step - 1) / timeline_.costs.copy_bytes_per_step;
-  free = moved;
+  // What leaves the SM; a load comes when it is known where from.
+  Time moved = now;
+  if (kind != AsyncRecord::Kind::kLoad) {
+    const double share = std::min(timing_.sm_store_bytes, timing_.l2_bytes / ctas_at_once_);
+    moved = units_[cta_index_[event.cta]].out.serve(now, cycles_for(event.bytes, share));
+  }
   const bool has_barrier = kind != AsyncRecord::Kind::kStore && kind != AsyncRecord::Kind::kReduce;
   const auto index = static_cast<std::uint32_t>(records_.operations.size());
   if (!has_room()) return;
@@ -373,17 +393,22 @@ void Recorder::issue_copy(const Event& event) {
   records_.operations.push_back({.kind = kind,
                                  .warp = warp,
                                  .issued = now,
-                                 .done = moved + timeline_.costs.copy_latency,
+                                 .done = moved + (has_barrier ? timing_.wake_by_peer : timing_.store_latency),
                                  .count = 1,
                                  .bytes = event.bytes,
                                  .barrier = has_barrier ? event.barrier : kNoIndex,
                                  .site = event.site});
   copies_[event.copy] = index;
+  if (kind == AsyncRecord::Kind::kLoad) {
+    loads_[event.copy] = {.operation = index,
+                          .bytes = static_cast<double>(event.bytes),
+                          .targets = static_cast<double>(event.phase)};
+  }
   if (has_barrier && event.barrier < records_.barriers.size()) {
     extend_hold(records_.warps[warp], barrier(event), now);
   } else if (!has_barrier) {
     Group& group = thread_record(event).groups.back();
-    group.read = std::max(group.read, moved);
+    group.read = std::max(group.read, moved + timing_.store_read);
     group.done = std::max(group.done, records_.operations[index].done);
     group.cause = {Cause::Kind::kAsync, index, group.done};
   }
@@ -398,7 +423,37 @@ void Recorder::wait_for_group(const Event& event) {
   const Group& last = groups[over - 1];
   wait(event,
        {.kind = reads_only ? Awaited::Kind::kStoreSources : Awaited::Kind::kStores, .phase = groups.size()},
-       reads_only ? last.read : last.done, last.cause);
+       reads_only ? last.read : last.done, last.cause, timing_.issue);
+}
+
+Time Recorder::cycles_for(double bytes, double per_cycle) const {
+  return static_cast<Time>(std::ceil(bytes / per_cycle));
+}
+
+// Model: a copy is in L2 or not as its first bytes are; what comes from memory is in L2 at once, and stays.
+void Recorder::read_global(const Event& event) {
+  bool is_in_l2 = true;
+  for (std::uint64_t line = event.global / 128; line <= (event.global + event.bytes - 1) / 128; ++line) {
+    if (in_l2_.insert(line).second) is_in_l2 = false;
+  }
+  const auto load = loads_.find(event.copy);
+  if (load == loads_.end() || load->second.is_known) return;
+  load->second.is_known = true;
+  load->second.is_in_l2 = is_in_l2;
+}
+
+// Model: of a copy to several CTAs each takes in all of it, L2 gives it once; since all of them issue such copies
+// of their own, all count for who issued them.
+Time Recorder::land(Load& load) {
+  AsyncRecord& operation = records_.operations[load.operation];
+  if (std::exchange(load.is_timed, true)) return operation.done;
+  const double cold = timing_.memory_share >= 0 ? timing_.memory_share : load.is_in_l2 ? 0 : 1;
+  const Time cycles = std::max({cycles_for(load.bytes * load.targets, timing_.sm_bytes),
+                                cycles_for(load.bytes * ctas_at_once_, timing_.l2_bytes),
+                                cycles_for(load.bytes * cold * ctas_at_once_, timing_.memory_bytes)});
+  const double latency = timing_.l2_latency + cold * (timing_.memory_latency - timing_.l2_latency);
+  const std::uint32_t cta = records_.warps[operation.warp].cta;
+  return units_[cta].in.serve(operation.issued, cycles) + static_cast<Time>(latency);
 }
 
 void Recorder::issue_mma(const Event& event) {
@@ -428,7 +483,11 @@ void Recorder::issue_mma(const Event& event) {
                                    .site = event.site});
   }
   ++records_.operations[queue.open].count;
-  mmas_[event.copy] = {key, queue.open, now, 0};
+  const double products = 32.0 * (event.address >> 16) * (event.address & 0xFFFF);
+  const Time cycles =
+      std::max(cycles_for(products, timing_.products), cycles_for(event.bytes, timing_.operand_bytes));
+  queue.pending.push_back(event.copy);
+  mmas_[event.copy] = {.queue = key, .operation = queue.open, .issued = now, .cycles = cycles};
 }
 
 void Recorder::end_mma(const Event& event) {
@@ -437,11 +496,28 @@ void Recorder::end_mma(const Event& event) {
   Multiplication& mma = known->second;
   Queue& queue = queues_[mma.queue];
   AsyncRecord& operation = records_.operations[mma.operation];
-  mma.done = std::max(mma.issued, queue.free) + timeline_.costs.multiply;
-  queue.free = mma.done;
+  const std::uint32_t cta = records_.warps[operation.warp].cta;
+  const Time end = units_[cta].tensor.serve(std::max(mma.issued, queue.free), mma.cycles);
+  if (!queue.pending.empty()) queue.pending.pop_front();
+  // Warpgroups take turns, one multiplication each.
+  queue.free = end + others_waiting(cta, queue, end) * mma.cycles;
+  mma.done = end + timing_.multiply_latency;
+  queue.done = mma.done;
   queue.last = mma.operation;
   operation.done = std::max(operation.done, mma.done);
   ++operation.finished;
+}
+
+Time Recorder::others_waiting(std::uint32_t cta, const Queue& queue, Time at) {
+  Time count = 0;
+  const CtaRecord& record = records_.ctas[cta];
+  for (std::uint32_t group = 0; group * 4 < record.warps; ++group) {
+    const auto other = queues_.find(key_of(record.linear, group));
+    if (other == queues_.end() || &other->second == &queue || other->second.pending.empty()) continue;
+    const Multiplication& next = mmas_[other->second.pending.front()];
+    if (std::max(next.issued, other->second.free) <= at) ++count;
+  }
+  return count;
 }
 
 void Recorder::meet(const Event& event) {
@@ -451,11 +527,22 @@ void Recorder::meet(const Event& event) {
     if ((event.value >> lane & 1) != 0) latest = std::max(latest, warp.now[lane]);
   }
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    if ((event.value >> lane & 1) != 0) warp.now[lane] = latest + 1;
+    if ((event.value >> lane & 1) != 0) warp.now[lane] = latest + timing_.issue;
   }
 }
 
-// A thread that looks at a flag again and again takes one step, and waits for who wrote it.
+// Model: what a thread writes to a peer holds it up until it is on its way, as a full queue would.
+void Recorder::access_shared(const Event& event) {
+  const Time now = step(event, timing_.shared_access);
+  const std::uint32_t cta = cta_index_[event.cta];
+  if (event.kind == EventKind::kSharedRead || event.address >> machine::kRankShift == records_.ctas[cta].rank) {
+    return;
+  }
+  Time& at = records_.warps[warp_index(event)].now[event.thread % 32];
+  at = units_[cta].to_peers.serve(now, cycles_for(event.bytes, timing_.peer_bytes));
+}
+
+// A thread that looks at a flag again and again waits for who wrote it, and looks once.
 void Recorder::strong(const Event& event) {
   const bool is_shared = event.kind == EventKind::kSharedStrong;
   const std::uint64_t address =
@@ -464,7 +551,7 @@ void Recorder::strong(const Event& event) {
   if (event.strong.reads && known != written_.end()) {
     const Written& last = known->second;
     if (last.cause.index != warp_index(event)) {
-      wait(event, {.kind = Awaited::Kind::kFlag, .phase = address}, last.time, last.cause);
+      wait(event, {.kind = Awaited::Kind::kFlag, .phase = address}, last.time + timing_.wake, last.cause, 0);
     }
   }
   if (!event.strong.writes) return;

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Watches a launch and keeps who waited for what, who held which stage and what was in flight, each with its
-// place on a clock of the recorder's own: every lane of a warp has one, a wait sets it to the end of what it
-// waited for. The order in which the machine happens to let threads take their turns leaves no trace in it.
+// place on a clock of the recorder's own: every lane of a warp has one, what it issues moves it by as much as the
+// timing says, and a wait sets it to the end of what it waited for. The order in which the machine happens to let
+// threads take their turns leaves no trace in it, but where two of them want one unit.
 #pragma once
 
 #include "sim/machine/machine.h"
 #include "sim/trace/records.h"
 #include "sim/trace/timeline.h"
+#include "sim/trace/unit.h"
 
 #include <heddle/sim/event.h>
 #include <heddle/sim/report.h>
 
 #include <cstdint>
+#include <deque>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace heddle::sim::trace {
@@ -39,17 +43,34 @@ class Recorder final : public Observer {
     std::vector<Time> async_copies;
     std::uint32_t cluster_arrivals = 0;
   };
-  struct Queue {  // of multiplications
-    Time free = 0;
-    std::uint32_t open = kNoIndex;    // the operation that the next one is added to
-    std::uint32_t leader = kNoIndex;  // the warp that issued the newest one
-    std::uint32_t last = kNoIndex;    // the operation that ended last
+  struct Queue {                        // of multiplications
+    Time free = 0;                      // of the tensor core
+    Time done = 0;                      // its newest operation
+    std::deque<std::uint64_t> pending;  // operations that were issued and are not over
+    std::uint32_t open = kNoIndex;      // the operation that the next one is added to
+    std::uint32_t leader = kNoIndex;    // the warp that issued the newest one
+    std::uint32_t last = kNoIndex;      // the operation that ended last
   };
   struct Multiplication {
     std::uint64_t queue = 0;
     std::uint32_t operation = 0;
     Time issued = 0;
+    Time cycles = 0;
     Time done = 0;
+  };
+  struct Load {  // on its way
+    std::uint32_t operation = 0;
+    double bytes = 0;
+    double targets = 1;
+    bool is_known = false;  // whether its bytes are in L2
+    bool is_in_l2 = false;
+    bool is_timed = false;
+  };
+  struct Units {  // of an SM
+    Unit in;
+    Unit out;
+    Unit to_peers;
+    Unit tensor;
   };
   struct Commit {
     std::uint64_t queue = 0;
@@ -69,11 +90,12 @@ class Recorder final : public Observer {
   CtaRecord& cta_of(const Event& event) { return records_.ctas[cta_index_[event.cta]]; }
   std::uint32_t warp_index(const Event& event) { return cta_of(event).first_warp + event.thread / 32; }
   ThreadRecord& thread_record(const Event& event);
-  // The thread of the event has done something that takes a step: when.
-  Time step(const Event& event);
+  // The thread of the event has issued something that takes it so long: when it goes on.
+  Time step(const Event& event, Time cycles);
+  Time step(const Event& event) { return step(event, timing_.issue); }
   Cause here(const Event& event);
-  // The thread of the event has waited until `end`, which may be over long ago.
-  void wait(const Event& event, const Awaited& on, Time end, const Cause& cause);
+  // The thread of the event has waited until `end`, which may be over long ago; asking takes `least`.
+  void wait(const Event& event, const Awaited& on, Time end, const Cause& cause, Time least);
   void wait_as_warp(Event event, const Awaited& on, Time end, const Cause& cause);
   void keep(WarpRecord& warp, std::uint32_t lane, WaitRecord record);
   BarrierRecord& barrier(const Event& event);
@@ -87,17 +109,26 @@ class Recorder final : public Observer {
   void named(const Event& event);
   void cluster(const Event& event);
   void issue_copy(const Event& event);
+  void read_global(const Event& event);
+  // When the bytes of a load are there.
+  Time land(Load& load);
+  Time cycles_for(double bytes, double per_cycle) const;
   void wait_for_group(const Event& event);
   void issue_mma(const Event& event);
   void end_mma(const Event& event);
+  // How many other queues of the SM wait for the tensor cores at that time.
+  Time others_waiting(std::uint32_t cta, const Queue& queue, Time at);
   void meet(const Event& event);
   void strong(const Event& event);
+  void access_shared(const Event& event);
   void end_waits();
   void end_holds();
   bool has_room();
 
   const machine::Machine& machine_;
   Timeline& timeline_;
+  const Timing timing_;
+  double ctas_at_once_ = 1;
   std::uint64_t room_;  // spans that may still be recorded
   std::uint64_t recorded_ = 0;
   bool is_cut_ = false;
@@ -107,6 +138,9 @@ class Recorder final : public Observer {
   std::vector<Time> free_since_;                             // of SMs that a cluster has left
   std::unordered_map<std::uint64_t, Time> started_;          // clusters
   std::unordered_map<std::uint64_t, std::uint32_t> copies_;  // operation by copy
+  std::unordered_map<std::uint64_t, Load> loads_;            // by copy
+  std::unordered_set<std::uint64_t> in_l2_;                  // lines of 128 bytes that were loaded
+  std::vector<Units> units_;                                 // by CTA
   std::unordered_map<std::uint64_t, Multiplication> mmas_;
   std::unordered_map<std::uint64_t, Queue> queues_;
   std::unordered_map<std::uint64_t, Commit> commits_;

@@ -70,7 +70,6 @@ struct WarpRecord {
   const char* role = "";
   bool issues_copies = false;
   bool issues_mmas = false;
-  Time engine_free = 0;  // when its copies so far have moved
   Time begin = 0;
   std::uint32_t live = 0;  // lanes
   std::array<Time, 32> now{};
@@ -117,6 +116,7 @@ struct BarrierRecord {
 
 struct CtaRecord {
   std::uint32_t linear = 0;
+  std::uint32_t rank = 0;
   std::uint32_t cluster = 0;
   std::uint32_t first_warp = 0;  // index of the record
   std::uint32_t warps = 0;
@@ -130,6 +130,8 @@ struct CtaRecord {
 
 struct Records {
   std::string kernel;
+  const Timing* timing = nullptr;
+  std::uint32_t sms = 0;
   isa::Dim3 grid = {};
   std::vector<CtaRecord> ctas;
   std::vector<WarpRecord> warps;

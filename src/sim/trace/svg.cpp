@@ -110,7 +110,7 @@ class Still {
       text += fmt::format(
           "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2:.0f}\"/>"
           "<text class=\"soft\" x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4:.0f}{5}</text>\n",
-          x, kTop - 6, bottom, kTop - 10, t, t == 0 ? fmt::format(" {}", timeline_.unit) : "");
+          x, kTop - 6, bottom, kTop - 10, t, t == 0 ? " cycles" : "");
     }
     return text;
   }

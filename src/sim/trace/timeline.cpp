@@ -34,6 +34,15 @@ std::string Timeline::remark() const {
   return text;
 }
 
+std::string prediction_of(const Launch& launch) {
+  if (launch.timing == nullptr || !launch.finding.empty() || !launch.cut.empty()) return "";
+  return fmt::format("{:.2f} us on {} of the {} SMs of {}", launch.timing->us(static_cast<double>(launch.end)),
+                     std::min(launch.sms, launch.timing->sms), launch.timing->sms,
+                     launch.timing->is_measured
+                         ? fmt::format("an {}", launch.timing->card)
+                         : fmt::format("a {}, which no card confirmed", launch.timing->card));
+}
+
 const Launch* main_launch(const Timeline& timeline) {
   const Launch* best = nullptr;
   for (const Launch& launch : timeline.launches) {

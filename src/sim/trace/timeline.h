@@ -9,13 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace heddle::sim::trace {
 
-using Time = std::uint64_t;  // in the timeline's unit
+using Time = std::uint64_t;  // in cycles
 
 inline constexpr std::uint32_t kNoIndex = ~std::uint32_t{0};
 
@@ -71,8 +72,10 @@ struct Share {
 struct Launch {
   std::string kernel;
   std::string schedule;
-  std::string finding;  // what ended the run; empty: nothing
-  std::string cut;      // where recording stopped, and why; empty: it did not
+  std::string finding;             // what ended the run; empty: nothing
+  std::string cut;                 // where recording stopped, and why; empty: it did not
+  const Timing* timing = nullptr;  // what times follow from; null: a GPU's clock
+  std::uint32_t sms = 0;           // that it had
   Time end = 0;
   std::uint64_t copies = 0;  // as the machine has counted them
   std::uint64_t mmas = 0;
@@ -96,9 +99,8 @@ class Texts {
 
 struct Timeline {
   std::uint64_t max_spans = 0;
-  StepCosts costs;
-  const char* unit = "steps";
-  std::mutex mutex;  // launches may end at the same time
+  std::optional<Timing> timing;  // none: that of each launch's architecture
+  std::mutex mutex;              // launches may end at the same time
   std::uint64_t spans = 0;
   bool is_cut = false;
   std::uint64_t launches_left_out = 0;
@@ -118,6 +120,9 @@ void add_up_shares(Launch& launch, Texts& texts);
 std::string to_json(const Timeline& timeline);
 std::string to_html(const Timeline& timeline);
 std::string to_svg(const Timeline& timeline);
+
+// How long the card would take for it, in words; empty where that is not known.
+std::string prediction_of(const Launch& launch);
 
 // The launch to look at first: one that a finding ended, or the longest. Null if there is none.
 const Launch* main_launch(const Timeline& timeline);

@@ -33,9 +33,10 @@ Format format_of(const std::string& path) {
 
 }  // namespace
 
-Trace::Trace(std::uint64_t max_spans, const StepCosts& costs) : timeline_(std::make_unique<trace::Timeline>()) {
+Trace::Trace(std::uint64_t max_spans, std::optional<Timing> timing)
+    : timeline_(std::make_unique<trace::Timeline>()) {
   timeline_->max_spans = max_spans;
-  timeline_->costs = costs;
+  timeline_->timing = timing;
 }
 
 Trace::~Trace() = default;
@@ -65,7 +66,6 @@ void Trace::add(TracedLaunch launch) {
   report.schedule = "of the hardware";
   report.stats.copies = read.loads;
   report.stats.mmas = read.multiplications;
-  timeline_->unit = "cycles";
   trace::Launch drawn = trace::Drawing(read.records, *timeline_, report).take();
   const std::uint64_t all = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   if (read.lost != 0) {
@@ -106,7 +106,16 @@ std::string Trace::shares() const {
 
 std::string Trace::remark() const { return timeline_->remark(); }
 
-const char* Trace::unit() const { return timeline_->unit; }
+std::string Trace::prediction() const {
+  const trace::Launch* launch = trace::main_launch(*timeline_);
+  return launch == nullptr ? "" : trace::prediction_of(*launch);
+}
+
+double Trace::predicted_cycles() const {
+  trace::Time most = 0;
+  for (const trace::Launch& launch : timeline_->launches) most = std::max(most, launch.end);
+  return static_cast<double>(most);
+}
 
 std::size_t Trace::launches() const { return timeline_->launches.size(); }
 

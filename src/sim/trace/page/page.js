@@ -76,7 +76,7 @@
 
   function clampView() {
     const length = Math.max(view.end - view.begin, 4);
-    const most = launch.steps * 1.02 + 1;
+    const most = launch.cycles * 1.02 + 1;
     if (length >= most) {
       view.begin = 0;
       view.end = most;
@@ -124,7 +124,7 @@
       context.fillRect(Math.round(x), kAxis - 5, 1, 5);
     }
     context.textAlign = "left";
-    context.fillText(trace.unit, 10, 15);
+    context.fillText("cycles", 10, 15);
     context.fillRect(0, kAxis - 1, canvas.clientWidth, 1);
   }
 
@@ -278,7 +278,7 @@
   function describe(i) {
     const kind = kKinds[launch.kind[i]], label = text(launch.label[i]);
     const head = kind === "wait" ? "waits for " + label : kind === "hold" ? "works, holds " + label : label;
-    const facts = [`${trace.unit} ${number(launch.begin[i])} to ${number(launch.end[i])} (${number(launch.end[i] - launch.begin[i])})`];
+    const facts = [`cycles ${number(launch.begin[i])} to ${number(launch.end[i])} (${number(launch.end[i] - launch.begin[i])})`];
     if (launch.use[i] >= 0) facts.push("use " + launch.use[i] + " of the ring");
     if (launch.bytes[i]) facts.push(number(launch.bytes[i]) + " bytes");
     if (kind === "multiply") facts.push(launch.times[i] + (launch.times[i] === 1 ? " instruction" : " instructions"));
@@ -363,7 +363,7 @@
 
   function fit() {
     view.begin = 0;
-    view.end = launch.steps * 1.02 + 1;
+    view.end = launch.cycles * 1.02 + 1;
     redraw();
   }
 
@@ -432,7 +432,7 @@
     selected = hovered = NONE;
     makeRows();
     el("title").textContent = launch.kernel;
-    el("facts").textContent = `${number(launch.steps)} ${trace.unit}, ${ctas.length} CTA${ctas.length === 1 ? "" : "s"}, ` +
+    el("facts").textContent = `${number(launch.cycles)} cycles${launch.predicted ? ` (${launch.predicted})` : ""}, ${ctas.length} CTA${ctas.length === 1 ? "" : "s"}, ` +
       `${number(launch.count)} spans, schedule ${launch.schedule}`;
     const finding = el("finding");
     finding.hidden = !launch.finding;
@@ -446,7 +446,7 @@
     fit();
     if (launch.finding) {
       // What led to it is at the end.
-      view.begin = Math.max(0, launch.steps - Math.max(400, launch.steps / 8));
+      view.begin = Math.max(0, launch.cycles - Math.max(400, launch.cycles / 8));
       const first = rows.find((row) => row.involved);
       if (first) view.top = Math.max(0, first.y - 40);
     }
