@@ -253,7 +253,8 @@ nlohmann::json sweep_shape(const Shape& shape, CublasLt* cublas, Memory& memory,
   const SearchResult found = search(session, {.rounds = options.search_rounds,
                                               .ordered = options.is_by_model ? std::size_t{0} : std::size_t{2},
                                               .is_dependent = !options.is_alone,
-                                              .is_by_model = options.is_by_model});
+                                              .is_by_model = options.is_by_model,
+                                              .is_whole = options.is_whole});
   nlohmann::json report = {{"m", shape.m},
                            {"n", shape.n},
                            {"k", shape.k},

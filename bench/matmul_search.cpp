@@ -157,7 +157,8 @@ SearchResult search(Session& session, const SearchOptions& options) {
   double least = 1e30;
   for (const Candidate& candidate : all) {
     const std::string name = ordered_name(shape, candidate.name);
-    if (candidate.least_us > kHopeless * least || (options.is_by_model && candidate.formula_us > likely_us)) {
+    const bool is_hopeless = candidate.least_us > kHopeless * least && !options.is_whole;
+    if (is_hopeless || (options.is_by_model && candidate.formula_us > likely_us)) {
       result.hopeless.push_back(name);
       continue;
     }
