@@ -11,6 +11,10 @@ namespace CLI {
 class App;
 }
 
+namespace heddle {
+struct TracedLaunch;
+}
+
 namespace heddle::bench {
 struct MatmulBenchOptions;
 }
@@ -90,6 +94,8 @@ struct MatmulOptions {
   bool strict = false;
   std::vector<std::string> accept;
   bool json = false;
+  // On a GPU: run a build that records, and add what it did. Null: do not.
+  std::vector<TracedLaunch>* traced = nullptr;
 };
 CLI::App* add_matmul(CLI::App& app, MatmulOptions& options);
 void add_matmul_options(CLI::App& command, MatmulOptions& options);

@@ -5,6 +5,7 @@
 
 #include "matmul.h"
 #include "matmul/reference/matmul_scaled_reference.h"
+#include "matmul_traced.h"
 #include "progress.h"
 
 #include <heddle/host/error.h>
@@ -65,12 +66,16 @@ OperandLayout layout_of(const char* option, const std::string& text, const char*
 // What a command for plain matmuls and for those with scales need of either.
 struct Plain {
   MatmulCase matmul;
+  std::vector<TracedLaunch>* traced = nullptr;
 
   std::vector<std::string> configs(const DeviceId& device) {
     return matmul_configs(matmul.problem, extras(), device);
   }
   std::string choice(const DeviceId& device) { return matmul_choice(matmul.problem, extras(), device); }
   RunOutcome run(const DeviceId& device, const RunOptions& options) {
+    if (device.is_gpu() && traced != nullptr) {
+      return traced_matmul(matmul.problem, matmul.tensors(), device.ordinal, *traced);
+    }
     return heddle::matmul(matmul.problem, matmul.tensors(), device, options);
   }
   double host_bytes() const {
@@ -148,6 +153,7 @@ Plain plain_of(const MatmulOptions& o) {
   p.b_pitch = pitch(p.b_layout == OperandLayout::kKMajor ? p.k : p.n, p.b_type);
   p.out_pitch = pitch(p.n, p.out_type);
   p.residual_pitch = p.out_pitch;
+  plain.traced = o.traced;
   return plain;
 }
 
@@ -162,6 +168,7 @@ Scaled scaled_of(const MatmulOptions& o) {
   only(o.a_layout == plain.a_layout && o.b_layout == plain.b_layout, "--a-layout or --b-layout");
   only(o.beta == plain.beta && o.activation == plain.activation, "--beta or --activation");
   only(o.bias == plain.bias && o.residual == plain.residual, "--bias or --residual");
+  only(o.traced == nullptr, "a trace of a GPU");
   Scaled scaled;
   MatmulScaledProblem& p = scaled.matmul.problem;
   p.m = o.m;
@@ -370,6 +377,12 @@ int run(Kind kind, const MatmulOptions& options) {
 }
 
 }  // namespace
+
+#ifndef HEDDLE_WITH_TRACED_MATMUL
+RunOutcome traced_matmul(const MatmulProblem&, const MatmulTensors&, int, std::vector<TracedLaunch>&) {
+  throw InputError("trace: this program was built without device code for sm90; sim:sm90 would pass");
+}
+#endif
 
 CLI::App* add_matmul(CLI::App& app, MatmulOptions& o) {
   CLI::App* command =

@@ -3,6 +3,8 @@
 // Runs what another command runs, once, and writes what happened as a picture; or draws what happened on a GPU.
 #include "commands.h"
 
+#include "matmul_traced.h"
+
 #include <heddle/host/error.h>
 #include <heddle/sim/trace.h>
 
@@ -37,6 +39,20 @@ int record(const TraceOptions& options, Run&& run) {
   if (trace.launches() == 0) {
     throw InputError("trace: nothing ran in the simulated SM; --device sim:sm90 or sim:sm100 would");
   }
+  write(options, trace);
+  return status;
+}
+
+// The matmul on a GPU, in a build that records.
+int record_on_gpu(const TraceOptions& options) {
+  sim::Trace::check_path(options.out);
+  std::vector<TracedLaunch> launches;
+  MatmulOptions matmul_options = options.matmul;
+  matmul_options.traced = &launches;
+  if (matmul_options.config.empty()) matmul_options.config = kTracedConfig;
+  const int status = matmul(matmul_options);
+  sim::Trace trace(options.events);
+  for (TracedLaunch& launch : launches) trace.add(std::move(launch));
   write(options, trace);
   return status;
 }
@@ -78,6 +94,7 @@ CLI::App* add_trace(CLI::App& app, TraceOptions& options) {
       "  heddle trace -o copy.html tile_copy\n"
       "  heddle trace -o hang.html tile_copy --mistake drop_release\n"
       "  heddle trace -o matmul.json matmul --m 256 --n 256 --k 512 --device sim:sm100\n"
+      "  heddle trace -o gpu.html matmul --m 2048 --n 2048 --k 1024 --device cuda:0\n"
       "  heddle trace -o gpu.html file matmul.trace        (of a GPU)\n"
       "  heddle exec --trace program.html ./program      (CUDA programs and Triton scripts)");
   return command;
@@ -86,6 +103,7 @@ CLI::App* add_trace(CLI::App& app, TraceOptions& options) {
 int trace(const TraceOptions& options, const CLI::App& command) {
   if (command.got_subcommand("file")) return draw_file(options);
   if (command.got_subcommand("matmul")) {
+    if (find_device(options.matmul.device).is_gpu()) return record_on_gpu(options);
     return record(options, [&] { return matmul(options.matmul); });
   }
   return record(options, [&] { return check(options.check); });
