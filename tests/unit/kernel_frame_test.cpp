@@ -6,6 +6,7 @@
 #include <heddle/isa/named_barrier.h>
 #include <heddle/kernel/barriers.h>
 #include <heddle/kernel/context.h>
+#include <heddle/kernel/cta_life.h>
 #include <heddle/kernel/roles.h>
 #include <heddle/pipeline/pipeline_storage.h>
 
@@ -258,6 +259,49 @@ TEST(KernelScope, PreparedMemoryIsSeenByEveryThread) {
     });
     EXPECT_EQ(report.ok(), is_prepared) << report.text();
   }
+}
+
+// Every warp does what its role says, once, behind what all have prepared; a role that is absent does nothing.
+TEST(CtaLife, SendsEveryWarpToItsRole) {
+  using Life = CtaLife<LifeConfig{}, Roles>;
+  std::map<std::string, std::uint32_t> threads;
+  EXPECT_TRUE(is_silent(run_kernel<PreparedShared>({.threads = Roles::kThreads}, [&](PreparedShared& shared) {
+    auto pipeline = shared.barriers.pipeline("own");
+    const auto count = [&](const char* role) {
+      EXPECT_EQ(isa::ld_shared(&shared.numbers[isa::laneid()]), isa::laneid());
+      ++threads[role];
+    };
+    Life::run([&] { pipeline.init_mbars(1, 1); },
+              [&] {
+                ++threads["prepared"];
+                if (isa::warp_idx() == 0) isa::st_shared(&shared.numbers[isa::laneid()], isa::laneid());
+              },
+              as_role<Load>([&] { count("load"); }), as_role<EpilogueLoad>([&] { count("epilogue_load"); }),
+              as_role<Epilogue>([&] { count("epilogue"); }));
+  })));
+  EXPECT_EQ(threads, (std::map<std::string, std::uint32_t>{{"prepared", 224}, {"load", 32}, {"epilogue", 128}}));
+}
+
+// Registers go from the other warps to the first role that is listed.
+template <RegisterSplit split>
+struct MovesRegisters {
+  struct Params {};
+  using Shared = PreparedShared;
+  using Math = Role<"math", 8>;
+  using LoadWarps = Role<"load", 4>;
+  using Two = WarpRoles<Math, LoadWarps>;
+  static constexpr std::uint32_t kThreads = Two::kThreads;
+  static constexpr std::uint32_t kRegisters = isa::entry_registers(kThreads);
+  static void run(const Params&, Shared& shared) {
+    auto pipeline = shared.barriers.pipeline("own");
+    CtaLife<LifeConfig{.registers = split}, Two>::run([&] { pipeline.init_mbars(1, 1); }, [] {},
+                                                      as_role<Math>([] {}), as_role<LoadWarps>([] {}));
+  }
+};
+
+TEST(CtaLife, MovesRegistersToTheFirstRole) {
+  EXPECT_TRUE(is_silent(sim::launch<MovesRegisters<RegisterSplit{232, 40}>>({}, {}, {})));
+  EXPECT_TRUE((sim::launch<MovesRegisters<RegisterSplit{240, 40}>>({}, {}, {}).has("register_budget")));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/sim/global_memory.h>
+#include <heddle/tile/edge_load.h>
 #include <heddle/tile/fill_tile.h>
 #include <heddle/tile/load_tile.h>
 #include <heddle/tile/smem_array.h>
@@ -227,6 +228,71 @@ TEST(TensorMapFor, TakesPitchesAndRefusesWhatTheCopyEngineDoes) {
   EXPECT_EQ(spec.type, TensorType::kBF16);
   every_other.pitch = 201;
   EXPECT_THROW((void)tensor_map_for<Tile>(every_other), InputError);
+}
+
+using LoadRows = EdgeLoad<Tile, Major::kK, TileSharing{.sharers = 2, .has_edge = true}>;
+using LoadPanels = EdgeLoad<Tile, Major::kMN, TileSharing{.has_edge = true}>;
+
+TEST(EdgeLoad, CopiesWhatIsInsideInEightsOrPanels) {
+  EXPECT_EQ(LoadRows::inside(0, 40), 16u);
+  EXPECT_EQ(LoadRows::inside(32, 40), 8u);
+  EXPECT_EQ(LoadRows::inside(32, 33), 8u);
+  EXPECT_EQ(LoadRows::inside(32, 41), 16u);
+  EXPECT_EQ(LoadRows::inside(48, 40), 0u);
+  EXPECT_EQ(LoadRows::inside(40, 40), 0u);
+  EXPECT_EQ((EdgeLoad<Tile, Major::kK, TileSharing{.cta_group = 2}>::inside(32, 40)), 16u);  // a pair copies all
+  EXPECT_EQ(LoadPanels::inside(0, 64), 64u);
+  EXPECT_EQ(LoadPanels::inside(0, 65), 128u);
+  EXPECT_EQ(LoadPanels::inside(128, 200), 128u);
+  EXPECT_EQ(LoadPanels::inside(128, 130), 64u);
+}
+
+TEST(EdgeLoad, KeepsWhatEveryTileBrings) {
+  const Matrix matrix;
+  EXPECT_EQ(edge_maps_for<LoadRows>(matrix.whole()).kept, 8u);     // of 16, 16 and 8 rows
+  EXPECT_EQ(edge_maps_for<LoadRows>(matrix.whole(), 2).kept, 0u);  // the fourth of two pairs brings nothing
+  EXPECT_EQ(edge_maps_for<LoadRows>(matrix.whole()).extent, 40u);
+  EXPECT_EQ(edge_maps_for<LoadPanels>(matrix.whole()).kept, 128u);  // of 200 columns: two panels and two
+  EXPECT_EQ(edge_maps_for<LoadPanels>(matrix.whole()).extent, 200u);
+}
+
+// Two CTAs share the tile at the end, whose 8 rows are those of one of them. What no copy brings is prepared.
+template <bool clears>
+sim::Report load_edge(const Matrix& matrix, const EdgeMaps& maps, std::uint32_t more_bytes, bool prepares,
+                      std::uint32_t& wrong) {
+  return test::run_kernel<Shared>(
+      {.threads = 32, .grid = {2}, .cluster = {2}, .memory = &matrix.memory}, [&](Shared& shared) {
+        const Tile tile = shared.tiles[0];
+        const std::uint32_t number = isa::cluster_ctarank();
+        if (prepares) LoadRows::prepare_gap<32, clears>(maps, tile);
+        isa::fence_proxy_async_shared_cta();
+        if (isa::tid_x() == 0) test::init_barrier(&shared.full, 1);
+        isa::cluster_sync();
+        const LoadRows::Part part = LoadRows::part(maps, 32, number);
+        EXPECT_EQ(part.map == nullptr, number == 1);
+        if (isa::tid_x() == 0) {
+          isa::mbarrier_arrive_expect_tx(&shared.full, LoadRows::tx_bytes(maps, 32) + more_bytes);
+          LoadRows::load(part, tile, {64, 32, 1}, &shared.full, number, 3);
+        }
+        test::wait_parity(&shared.full, 0);
+        for (std::uint32_t i = isa::tid_x(); i < 16 * 128; i += 32) {
+          const std::uint32_t row = i / 128;
+          const std::uint16_t expected = row < 8 ? matrix.at(1, 32 + row, 64 + i % 128) : clears ? 0 : 0x7fff;
+          wrong += tile.load(row, i % 128).bits != expected;
+        }
+        isa::cluster_sync();
+      });
+}
+
+TEST(EdgeLoad, BringsTheRowsThatThereAre) {
+  const Matrix matrix;
+  const EdgeMaps maps = edge_maps_for<LoadRows>(matrix.whole());
+  std::uint32_t wrong = 0;
+  EXPECT_TRUE(is_silent(load_edge<true>(matrix, maps, 0, true, wrong)));
+  EXPECT_TRUE(is_silent(load_edge<false>(matrix, maps, 0, true, wrong)));
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_TRUE(load_edge<true>(matrix, maps, 128, true, wrong).has("deadlock"));  // a row more is expected
+  EXPECT_TRUE(load_edge<true>(matrix, maps, 0, false, wrong).has("uninitialised_read"));
 }
 
 }  // namespace

@@ -93,6 +93,13 @@ void expect_each_tile_once() {
   }
 }
 
+TEST(TileSchedulerParams, SayOfNothingThatKIsInOnePart) {
+  EXPECT_EQ(TileSchedulerParams{}.splits, 1u);
+  EXPECT_EQ((KBlocks{.all = 7, .share = 3}.of_split(1).first), 3u);
+  EXPECT_EQ((KBlocks{.all = 7, .share = 3}.of_split(2).count), 1u);
+  EXPECT_EQ((KBlocks{.all = 7, .share = 3}.of_split(3).count), 0u);
+}
+
 TEST(PersistentTileScheduler, VisitsEachTileOnceAlongM) {
   expect_each_tile_once<TileSchedulerConfig{.raster = Raster::kAlongM, .group = 8}>();
   expect_each_tile_once<TileSchedulerConfig{.raster = Raster::kAlongM, .group = 1}>();

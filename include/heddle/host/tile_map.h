@@ -14,6 +14,7 @@
 
 #include <heddle/host/tensor_map.h>
 #include <heddle/isa/target.h>
+#include <heddle/tile/edge_load.h>
 #include <heddle/tile/layout.h>
 
 namespace heddle::inline HEDDLE_TARGET {
@@ -30,9 +31,10 @@ struct TiledMatrix {
   OobFill fill = OobFill::kZeros;
 };
 
-// For copies of a Tile (a TileTensor of two dimensions) by load_tile and store_tile. Throws as make_tensor_map.
+// For copies of a Tile (a TileTensor of two dimensions) by load_tile and store_tile, or of so many of its rows by
+// load_tile_part. Throws as make_tensor_map.
 template <class Tile>
-TensorMap tensor_map_for(const TiledMatrix& matrix) {
+TensorMap tensor_map_for(const TiledMatrix& matrix, std::uint32_t box_rows = Tile::rows()) {
   constexpr Layout layout = Tile::layout;
   static_assert(layout.rank == 2, "a map for a tile of two dimensions: use make_tensor_map for others");
   using T = typename Tile::value_type;
@@ -44,10 +46,28 @@ TensorMap tensor_map_for(const TiledMatrix& matrix) {
                           .address = matrix.address,
                           .dims = {matrix.cols, matrix.rows, matrix.batches},
                           .strides = {pitch * sizeof(T), batch_stride * sizeof(T)},
-                          .box = {box.dims[0], box.dims[1], 1},
+                          .box = {box.dims[0], box_rows, 1},
                           .swizzle = layout.swizzle,
                           .l2_promotion = matrix.l2_promotion,
                           .fill = matrix.fill});
+}
+
+// For copies by a Load (an EdgeLoad). `cluster` CTAs along the extent that ends have a tile each: where they
+// reach beyond the last one, some bring nothing.
+template <class Load>
+EdgeMaps edge_maps_for(const TiledMatrix& matrix, std::uint32_t cluster = 1) {
+  using Tile = typename Load::Tile;
+  constexpr bool is_k_major = Load::major == Major::kK;
+  constexpr std::uint32_t part = is_k_major ? Load::kPart : Tile::rows();
+  const auto extent = static_cast<std::uint32_t>(is_k_major ? matrix.rows : matrix.cols);
+  const std::uint32_t tiles = (extent + Load::kExtent - 1) / Load::kExtent;
+  const std::uint32_t left = Load::inside(tiles == 0 ? 0 : (tiles - 1) * Load::kExtent, extent);
+  EdgeMaps maps;
+  maps.whole = tensor_map_for<Tile>(matrix, part);
+  maps.edge = is_k_major && left % part != 0 ? tensor_map_for<Tile>(matrix, left % part) : maps.whole;
+  maps.extent = extent;
+  maps.kept = Load::sharing.has_edge && tiles % cluster != 0 ? 0 : left;
+  return maps;
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -103,6 +103,23 @@ struct TileSchedulerParams {
   bool is_along_m = true;
 };
 
+// How K is shared out: each work item has `share` blocks of a stage's depth, the last of them what is left. None
+// is legal: then the sums are zero.
+struct KBlocks {
+  std::uint32_t all = 0;
+  std::uint32_t share = 0;
+
+  struct Range {
+    std::uint32_t first;
+    std::uint32_t count;
+  };
+  HEDDLE_HOST_DEVICE constexpr Range of_split(std::uint32_t split) const {
+    const std::uint32_t first = split * share;
+    const std::uint32_t left = first < all ? all - first : 0;
+    return {first, left < share ? left : share};
+  }
+};
+
 // The most cluster tiles of a launch, over all batches and splits.
 inline constexpr std::uint64_t kMaxClusterTiles = (std::uint64_t{1} << 31) - 1;
 

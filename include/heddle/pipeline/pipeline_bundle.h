@@ -115,4 +115,31 @@ template <PipelineBundleConfig config, class Payload = NoTiles>
 using PipelineBundle = std::conditional_t<(config.clc_stages > 0), SmemPipelineBundle<config, Payload>,
                                           SmemPipelineBundleNoClc<config, Payload>>;
 
+// By which the main load of a tile goes ahead of the epilogue's; nothing where the epilogue loads nothing.
+template <class Bundle>
+class LoadOrder : public LoadOrderBarrier<> {
+ public:
+  HEDDLE_DEVICE explicit LoadOrder(Bundle& pipelines) : LoadOrderBarrier<>(pipelines.load_order) {}
+};
+template <class Bundle>
+requires(!Bundle::has_epi_load) class LoadOrder<Bundle> {
+ public:
+  HEDDLE_DEVICE explicit LoadOrder(Bundle&) {}
+  HEDDLE_DEVICE void arrive() const {}
+};
+
+// The epilogue's side of the ring of what it loads, if there is one.
+template <class Bundle>
+class SourceRing : public ProducerConsumerPipeline<decltype(Bundle::epi_load)::num_stages> {
+ public:
+  HEDDLE_DEVICE explicit SourceRing(Bundle& pipelines)
+      : ProducerConsumerPipeline<decltype(Bundle::epi_load)::num_stages>(pipelines.epi_load.barriers.ptr(),
+                                                                         "epilogue load") {}
+};
+template <class Bundle>
+requires(!Bundle::has_epi_load) class SourceRing<Bundle> {
+ public:
+  HEDDLE_DEVICE explicit SourceRing(Bundle&) {}
+};
+
 }  // namespace heddle::inline HEDDLE_TARGET
