@@ -28,10 +28,12 @@ double cycles(const Work& work) {
   sim::Trace trace(1'000'000, timing);
   const sim::Tracing tracing(trace);
   Device device({.kernel = "matmul", .sms = ctas, .check_races = false});
-  MatmulSm90Operands operands{.m = config.tile_m * config.cluster_m * work.tiles,
-                              .n = config.tile_n * config.cluster_n,
-                              .k = config.tile_k * work.blocks * work.parts,
-                              .out = {}};
+  MatmulOperands operands{.m = config.tile_m * config.cluster_m * work.tiles,
+                          .n = config.tile_n * config.cluster_n,
+                          .k = config.tile_k * work.blocks * work.parts,
+                          .a = {},
+                          .b = {},
+                          .out = {}};
   const std::uint32_t out_bytes = work.stores_float ? 4 : 2;
   DeviceBuffer a(device, "A", std::size_t{operands.m} * operands.k * 2);
   DeviceBuffer b(device, "B", std::size_t{operands.n} * operands.k * 2);
@@ -39,15 +41,15 @@ double cycles(const Work& work) {
   a.fill(0);
   b.fill(0);
   out.fill(0);
-  operands.a = a.data();
-  operands.b = b.data();
-  operands.a_pitch = operands.b_pitch = operands.k;
+  operands.a = {.address = a.data(), .rows = operands.m, .cols = operands.k};
+  operands.b = {.address = b.data(), .rows = operands.n, .cols = operands.k};
   const std::uint32_t rows = config.is_swapped ? operands.n : operands.m;
   const std::uint32_t cols = config.is_swapped ? operands.m : operands.n;
-  operands.out = {work.stores_float ? MatmulElement::kFp32 : MatmulElement::kBf16, out.data(), rows, cols, cols};
+  operands.out = {work.stores_float ? MatmulElement::kFp32 : MatmulElement::kBf16, out.data(), rows, cols};
   operands.splits = work.parts;
   operands.is_joined = work.parts > 1;
-  const RunOutcome outcome = launch_matmul_sm90<Kernel>(device, matmul_sm90_params<Kernel>(operands));
+  operands.raster = Raster::kAlongM;
+  const RunOutcome outcome = launch_matmul<Kernel>(device, matmul_sm90_params<Kernel>(operands));
   if (!outcome.ok() || !trace.remark().empty()) {
     std::fprintf(stderr, "matmul_timing: %s%s\n", outcome.report.c_str(), trace.remark().c_str());
     std::exit(1);

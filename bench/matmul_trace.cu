@@ -42,8 +42,8 @@ void check(cudaError_t error) {
 }
 
 template <std::uint32_t... instance>
-constexpr MatmulSm90Launch find(std::uint32_t wanted) {
-  MatmulSm90Launch found = nullptr;
+constexpr MatmulLaunch find(std::uint32_t wanted) {
+  MatmulLaunch found = nullptr;
   ((wanted == instance ? (void)(found = detail::launch_instance<instance, bf16>) : (void)0), ...);
   return found;
 }
@@ -57,7 +57,7 @@ int run(int argc, char** argv) {
   const MatmulProblem problem{
       .m = std::atoll(argv[1]), .n = std::atoll(argv[2]), .k = std::atoll(argv[3]), .is_dependent = false};
   const auto instance = static_cast<std::uint32_t>(std::atoi(argv[4]));
-  const MatmulSm90Launch launch = find<0, 6>(instance);
+  const MatmulLaunch launch = find<0, 6>(instance);
   if (launch == nullptr) {
     std::fprintf(stderr, "matmul_trace: instance %u is not built here; 0 and 6 are\n", instance);
     return 2;
@@ -72,15 +72,15 @@ int run(int argc, char** argv) {
   fill<<<1024, 256>>>(data, sets * set, 7);
   check(cudaDeviceSynchronize());
   Device device({.kernel = "matmul"});
-  MatmulSm90Plan plan;
+  MatmulPlan plan;
   plan.choice.instance = instance;
+  plan.has_order = true;
   plan.a_pitch = plan.b_pitch = k;
   plan.out_pitch = n;
   const auto once = [&](std::size_t i) {
     __nv_bfloat16* at = data + i % sets * set;
     const MatmulTensors tensors{.a = at, .b = at + m * k, .out = at + m * k + n * k};
-    const RunOutcome outcome =
-        launch(device, {.problem = &problem, .tensors = &tensors, .plan = &plan, .stream = nullptr});
+    const RunOutcome outcome = launch(device, {.problem = problem, .tensors = tensors, .plan = plan});
     if (!outcome.ok()) {
       std::fprintf(stderr, "%s", outcome.report.c_str());
       std::exit(1);

@@ -11,9 +11,14 @@ using namespace heddle::own_epilogue;
 template <class Mine>
 static RunOutcome run(Device& device, void* a, void* b, void* out, const typename Mine::Params& epilogue) {
   using Matmul = MatmulSm100<MatmulSm100Config{.tile_n = 128, .stages = 4}, MmaKind::kF16, OperandMajors{}, Mine>;
-  auto params = matmul_sm100_params<Matmul>({.m = kM, .n = kN, .k = kK, .a = a, .b = b, .out = out});
+  auto params = matmul_sm100_params<Matmul>({.m = kM,
+                                             .n = kN,
+                                             .k = kK,
+                                             .a = {a, kM, kK},
+                                             .b = {b, kN, kK},
+                                             .out = {MatmulElement::kBf16, out, kM, kN}});
   params.epilogue = epilogue;
-  return sm100::launch<Matmul>(device, params);
+  return launch_matmul<Matmul>(device, params);
 }
 
 int main() {

@@ -14,13 +14,11 @@ static RunOutcome run(Device& device, void* a, void* b, void* out, const typenam
   auto params = matmul_sm90_params<Matmul>({.m = kM,
                                             .n = kN,
                                             .k = kK,
-                                            .a = a,
-                                            .b = b,
-                                            .a_pitch = kK,
-                                            .b_pitch = kK,
-                                            .out = {MatmulElement::kBf16, out, kM, kN, kN}});
+                                            .a = {a, kM, kK},
+                                            .b = {b, kN, kK},
+                                            .out = {MatmulElement::kBf16, out, kM, kN}});
   params.epilogue = epilogue;
-  return launch_matmul_sm90<Matmul>(device, params);
+  return launch_matmul<Matmul>(device, params);
 }
 
 int main() {

@@ -70,29 +70,21 @@ Outcome<Out> run(const Problem& problem, MatmulElement type, std::vector<float> 
   b.upload(problem.b.data());
   out.fill(0xEE);
   floats.upload(more.data());
+  const MatmulOperands operands{.m = kM,
+                                .n = kN,
+                                .k = kK,
+                                .a = {a.data(), kM, kK},
+                                .b = {b.data(), kN, kK},
+                                .out = {type, out.data(), kM, out_cols}};
   typename Kernel::Params params = [&] {
     if constexpr (is_hopper) {
-      return matmul_sm90_params<Kernel>({.m = kM,
-                                         .n = kN,
-                                         .k = kK,
-                                         .a = a.data(),
-                                         .b = b.data(),
-                                         .a_pitch = kK,
-                                         .b_pitch = kK,
-                                         .out = {type, out.data(), kM, out_cols, out_cols}});
+      return matmul_sm90_params<Kernel>(operands);
     } else {
-      return matmul_sm100_params<Kernel>(
-          {.m = kM, .n = kN, .k = kK, .a = a.data(), .b = b.data(), .out = out.data(), .out_type = type});
+      return matmul_sm100_params<Kernel>(operands);
     }
   }();
   params.epilogue = make(static_cast<float*>(floats.data()));
-  const RunOutcome outcome = device.finish([&] {
-    if constexpr (is_hopper) {
-      return launch_matmul_sm90<Kernel>(device, params);
-    } else {
-      return sm100::launch<Kernel>(device, params);
-    }
-  });
+  const RunOutcome outcome = device.finish([&] { return launch_matmul<Kernel>(device, params); });
   Outcome<Out> result{std::vector<Out>(std::size_t{kM} * out_cols), std::move(more), outcome.report};
   out.download(result.out.data());
   floats.download(result.more.data());
@@ -168,6 +160,7 @@ TEST(Epilogue, IsComposedOfTypes) {
 }
 
 TEST(Epilogue, HasTheActivationsOfTheHostInterface) {
+  EXPECT_FALSE(std::signbit(Relu::of(-0.0f)));
   for (const float x : {-3.0f, -0.5f, 0.0f, 0.25f, 4.0f}) {
     EXPECT_EQ(Relu::of(x), activate(Activation::kRelu, x));
     EXPECT_EQ(Gelu::of(x), activate(Activation::kGelu, x));
@@ -230,10 +223,8 @@ TEST(Epilogue, RefusesRowsThatEndInsideOf16Bytes) {
     return matmul_sm90_params<Kernel>({.m = 1,
                                        .n = n,
                                        .k = 8,
-                                       .a = memory,
-                                       .b = memory,
-                                       .a_pitch = 8,
-                                       .b_pitch = 8,
+                                       .a = {memory, 1, 8},
+                                       .b = {memory, n, 8},
                                        .out = {MatmulElement::kBf16, memory, 1, n, 16}});
   };
   EXPECT_NO_THROW(params_of(16));

@@ -35,7 +35,7 @@ std::string refusal_of(const MatmulTensors& tensors, const MatmulProblem& proble
   return refusal([&] { (void)plan_matmul_sm90(problem, tensors, false); });
 }
 
-TEST(MatmulSm90Plan, AddressesOffSixteenBytesAreRefused) {
+TEST(MatmulPlan, AddressesOffSixteenBytesAreRefused) {
   const auto with = [](const MatmulTensors& tensors) {
     return refusal([&] { check_alignment(problem_of_16(), tensors); });
   };
@@ -47,7 +47,7 @@ TEST(MatmulSm90Plan, AddressesOffSixteenBytesAreRefused) {
             "matmul: bias is at 0x400001; addresses are multiples of 2, and 0x400000 would pass");
 }
 
-TEST(MatmulSm90Plan, PartsOfKTakeAWorkspaceOfTheirSize) {
+TEST(MatmulPlan, PartsOfKTakeAWorkspaceOfTheirSize) {
   MatmulProblem problem{.m = 17, .n = 18, .k = 256};
   problem.out_pitch = 24;
   const MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut)};
@@ -71,7 +71,7 @@ TEST(MatmulSm90Plan, PartsOfKTakeAWorkspaceOfTheirSize) {
       "matmul: splits is 3; the parts of K are equal and multiples of 64, and one would be empty. 2 would pass");
 }
 
-TEST(MatmulSm90Plan, ConfigurationsOfTheOtherTargetAreRefused) {
+TEST(MatmulPlan, ConfigurationsOfTheOtherTargetAreRefused) {
   MatmulProblem problem = problem_of_16();
   const MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut)};
   problem.config = "64x16x128_2_1x1_single_fused";
@@ -84,7 +84,7 @@ TEST(MatmulSm90Plan, ConfigurationsOfTheOtherTargetAreRefused) {
             "matmul: configuration '64x128x64_8_2x1_single' cannot run this problem: it is for GPUs only");
 }
 
-TEST(MatmulSm90Plan, CardsThatCannotRunTheKernelsAreRefused) {
+TEST(MatmulPlan, CardsThatCannotRunTheKernelsAreRefused) {
   const auto with = [](const GpuList& list, int ordinal) {
     return refusal([&] { check_matmul_gpu(list, ordinal, 9); });
   };
@@ -95,14 +95,14 @@ TEST(MatmulSm90Plan, CardsThatCannotRunTheKernelsAreRefused) {
   EXPECT_EQ(with({{}, "no CUDA device was found"}, 0), "matmul: there is no GPU: no CUDA device was found");
 }
 
-TEST(MatmulSm90Plan, ADriverThatIsTooOldIsNamedWithBothVersions) {
+TEST(MatmulPlan, ADriverThatIsTooOldIsNamedWithBothVersions) {
   EXPECT_EQ(
       driver_too_old(12040, 13000),
       "the driver is for CUDA 12.4 and this program for CUDA 13.0; a driver for CUDA 13.0 or later would do");
   EXPECT_EQ(driver_too_old(0, 13000), "no NVIDIA driver is loaded; one for CUDA 13.0 or later would do");
 }
 
-TEST(MatmulSm90Plan, AStreamOfAnotherCardIsRefused) {
+TEST(MatmulPlan, AStreamOfAnotherCardIsRefused) {
   EXPECT_EQ(refusal([] { check_matmul_stream(1, 1); }), "");
   EXPECT_EQ(refusal([] { check_matmul_stream(1, 0); }),
             "matmul: the stream belongs to GPU 1, and GPU 0 is the current one; cudaSetDevice(1) would pass");

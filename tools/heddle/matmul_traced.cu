@@ -4,6 +4,7 @@
 #include "matmul_traced.h"
 
 #include "matmul/device/matmul_sm90_launch.h"
+#include "matmul/host/matmul_sm90_plan.h"
 
 #include <heddle/host/device_trace.h>
 
@@ -15,8 +16,8 @@ namespace {
 constexpr const char* kTraced = "128x256x64_4_2x1_coop, 128x128x64_6_1x1_pingpong and 64x64x64_13_1x1_single";
 
 template <std::uint32_t... instance>
-MatmulSm90Launch find(std::uint32_t wanted) {
-  MatmulSm90Launch found = nullptr;
+MatmulLaunch find(std::uint32_t wanted) {
+  MatmulLaunch found = nullptr;
   ((wanted == instance ? (void)(found = on_cuda_traced::detail::launch_instance<instance, bf16>) : (void)0), ...);
   return found;
 }
@@ -37,8 +38,8 @@ constexpr std::uint32_t kSingle =
 
 RunOutcome traced_matmul(const MatmulProblem& problem, const MatmulTensors& tensors, int ordinal,
                          std::vector<TracedLaunch>& launches) {
-  const MatmulSm90Plan plan = plan_matmul_sm90(problem, tensors, false, 0, "");
-  const MatmulSm90Launch launch = find<kCoop, kPingpong, kSingle>(plan.choice.instance);
+  const MatmulPlan plan = plan_matmul_sm90(problem, tensors, false, 0, "");
+  const MatmulLaunch launch = find<kCoop, kPingpong, kSingle>(plan.choice.instance);
   if (launch == nullptr || plan.choice.splits != 1 || problem.a_type != MatmulElement::kBf16) {
     throw InputError("trace: there is no build of " + name_of(plan.choice) +
                      " that records on a GPU; in bf16 and with K whole there are " + kTraced);
@@ -47,9 +48,7 @@ RunOutcome traced_matmul(const MatmulProblem& problem, const MatmulTensors& tens
   Device device({.kernel = "matmul", .ordinal = ordinal});
   const MatmulOnDevice on_device(device, tensors, plan, plan.partial_bytes);
   const MatmulTensors there = on_device.tensors();
-  const auto run = [&] {
-    return launch(device, {.problem = &problem, .tensors = &there, .plan = &plan, .stream = nullptr});
-  };
+  const auto run = [&] { return launch(device, {.problem = problem, .tensors = there, .plan = plan}); };
   // The first one loads the kernel.
   if (RunOutcome first = device.finish(run); !first.ok()) return first;
   DeviceTrace trace(name_of(plan.choice));

@@ -40,19 +40,19 @@ struct StandardFamily {
                                              .b = tile_shape(majors.b, config.tile_n / config.cta_group),
                                              .a_swizzle = swizzle(majors.a, config.tile_m),
                                              .b_swizzle = swizzle(majors.b, config.tile_n / config.cta_group)}>;
+  using Loads = OperandLoads<config, Payload, majors>;
   using Accumulator = TmemTensor<float, config.accumulator()>;
   static constexpr std::uint32_t tmem_cols = 0;
   struct Operands {
-    isa::TensorMap a;  // {k, row, batch}, or {row, k, batch}
-    isa::TensorMap b;
+    EdgeMaps a;  // {k, row, batch}, or {row, k, batch}
+    EdgeMaps b;
     std::uint32_t instruction;
   };
 
   template <class Context, class Tiles>
-  HEDDLE_DEVICE static void load(const Operands& operands, const Context& ctx, const Tiles& tiles,
-                                 const TileWork& work, std::uint32_t k_block) {
-    load_a<config, majors.a>(tiles.a_tile(), &operands.a, ctx, work, k_block * kTileK, tiles.barrier());
-    load_b<config, majors.b>(tiles.b_tile(), &operands.b, ctx, work, k_block * kTileK, tiles.barrier());
+  HEDDLE_DEVICE static void load(const Operands&, const Loads& loads, const Context& ctx, const Tiles& tiles,
+                                 const TileWork&, std::uint32_t k_block) {
+    loads.load(ctx, tiles, k_block * kTileK);
   }
 
   template <class Tiles>

@@ -16,8 +16,8 @@ namespace {
 // Blocks of 512 bytes, as 128 words.
 isa::TensorMap scales_map(const void* address, std::int64_t rows, std::int64_t scales,
                           std::uint32_t box_row_blocks, std::uint32_t box_scale_blocks) {
-  const std::uint64_t row_blocks = sm100::tiles_along(rows, 128);
-  const std::uint64_t scale_blocks = sm100::tiles_along(scales, 4);
+  const std::uint64_t row_blocks = tiles_along(rows, 128);
+  const std::uint64_t scale_blocks = tiles_along(scales, 4);
   return make_tensor_map({.type = TensorType::kU32,
                           .rank = 4,
                           .address = address,
@@ -31,14 +31,14 @@ RunOutcome launch_config(Device& device, const MatmulScaledCall& call) {
   using Family = BlockScaledFamily<kBlockScaledConfigs[index].config, format>;
   using Kernel = MatmulSm100Frame<Family, Scale>;
   const MatmulScaledProblem& p = call.problem;
-  typename Kernel::Params params = sm100::scaled_params<Kernel, Family>(call);
+  typename Kernel::Params params = sm100::scaled_params<Kernel>(call);
   if (p.k > 0) {
-    const std::uint32_t scales = sm100::tiles_along(p.k, format.scale_vector_elems);
+    const std::uint32_t scales = tiles_along(p.k, format.scale_vector_elems);
     params.operands.sfa = scales_map(call.a_scales, p.m, scales, 1, Family::kScaleBlocks);
     params.operands.sfb = scales_map(call.b_scales, p.n, scales, Family::kColBlocks, Family::kScaleBlocks);
   }
   params.epilogue.factor = p.alpha;
-  return sm100::launch<Kernel>(device, params);
+  return launch_matmul<Kernel>(device, params);
 }
 
 template <BlockScaledFormat format>

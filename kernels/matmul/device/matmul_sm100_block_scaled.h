@@ -45,6 +45,7 @@ struct BlockScaledFamily {
                                                                .scale_format = format.scale_format,
                                                                .scale_vector_elems = format.scale_vector_elems,
                                                                .sfb_rows = config.tile_n}>;
+  using Loads = OperandLoads<config, Payload>;
   using Accumulator = TmemTensor<float, config.accumulator()>;
   // Each stage of the input has columns for its scales, which stay until the commit that releases the stage.
   static constexpr ScaleFactorShape kSfa{.rows = kSm100TileM, .scales_per_row = 4 * kScaleBlocks};
@@ -54,18 +55,17 @@ struct BlockScaledFamily {
                         TmemRegion<"sfb", TmemScales<kSfb>, config.stages>>;
   static constexpr std::uint32_t tmem_cols = Plan::kAllocCols;
   struct Operands {
-    isa::TensorMap a;  // {k, row, batch}
-    isa::TensorMap b;
+    EdgeMaps a;  // {k, row, batch}
+    EdgeMaps b;
     isa::TensorMap sfa;  // {word of a block, block along K, block of rows, batch}
     isa::TensorMap sfb;
     std::uint32_t instruction;
   };
 
   template <class Context, class Tiles>
-  HEDDLE_DEVICE static void load(const Operands& operands, const Context& ctx, const Tiles& tiles,
-                                 const TileWork& work, std::uint32_t k_block) {
-    load_a<config>(tiles.a_tile(), &operands.a, ctx, work, k_block * kTileK, tiles.barrier());
-    load_b<config>(tiles.b_tile(), &operands.b, ctx, work, k_block * kTileK, tiles.barrier());
+  HEDDLE_DEVICE static void load(const Operands& operands, const Loads& loads, const Context& ctx,
+                                 const Tiles& tiles, const TileWork& work, std::uint32_t k_block) {
+    loads.load(ctx, tiles, k_block * kTileK);
     load_scales(tiles.sfa_tile(), &operands.sfa, k_block, work.m, work.batch, tiles.barrier());
     load_scales(tiles.sfb_tile(), &operands.sfb, k_block, work.n * kColBlocks, work.batch, tiles.barrier());
   }

@@ -12,11 +12,9 @@ namespace {
 
 template <std::uint32_t index>
 RunOutcome launch_config(Device& device, const MatmulScaledCall& call) {
-  constexpr MatmulSm100Config config = kBlockwiseConfigs[index].config;
-  using Family = BlockwiseFp8Family<config>;
-  using Kernel = MatmulSm100BlockwiseFp8<config>;
+  using Kernel = MatmulSm100BlockwiseFp8<kBlockwiseConfigs[index].config>;
   const MatmulScaledProblem& p = call.problem;
-  typename Kernel::Params params = sm100::scaled_params<Kernel, Family>(call);
+  typename Kernel::Params params = sm100::scaled_params<Kernel>(call);
   if (p.k > 0) {
     params.operands.a_scales = tensor_map_2d({.type = TensorType::kF32,
                                               .address = call.a_scales,
@@ -28,7 +26,7 @@ RunOutcome launch_config(Device& device, const MatmulScaledCall& call) {
     params.operands.b_scales = static_cast<const float*>(call.b_scales);
     params.operands.b_scales_pitch = params.k_blocks.all;
   }
-  return sm100::launch<Kernel>(device, params);
+  return launch_matmul<Kernel>(device, params);
 }
 
 }  // namespace

@@ -15,16 +15,18 @@ namespace heddle::inline HEDDLE_TARGET {
 // e4m3 and e5m2 in any mix, which share a kernel.
 template <MatmulSm100Config matmul_config>
 struct BlockwiseFp8Family {
+  using In = e4m3;
   static constexpr MatmulSm100Config config = matmul_config;
   static constexpr std::uint32_t kTileK = BlockwiseFP8TileConfig::scale_block_k;
   using Payload =
-      BlockwiseFP8TilePayload<e4m3, e4m3,
+      BlockwiseFP8TilePayload<In, In,
                               BlockwiseFP8TileConfig{.a = {kSm100TileM, kTileK}, .b = {config.tile_n, kTileK}}>;
+  using Loads = OperandLoads<config, Payload>;
   using Accumulator = TmemTensor<float, config.accumulator()>;
   static constexpr std::uint32_t tmem_cols = 0;
   struct Operands {
-    isa::TensorMap a;  // {k, row, batch}
-    isa::TensorMap b;
+    EdgeMaps a;  // {k, row, batch}
+    EdgeMaps b;
     isa::TensorMap a_scales;  // {row, block along K}
     const float* b_scales;    // [block of columns][block along K]
     std::uint32_t b_scales_pitch;
@@ -32,10 +34,9 @@ struct BlockwiseFp8Family {
   };
 
   template <class Context, class Tiles>
-  HEDDLE_DEVICE static void load(const Operands& operands, const Context& ctx, const Tiles& tiles,
-                                 const TileWork& work, std::uint32_t k_block) {
-    load_a<config>(tiles.a_tile(), &operands.a, ctx, work, k_block * kTileK, tiles.barrier());
-    load_b<config>(tiles.b_tile(), &operands.b, ctx, work, k_block * kTileK, tiles.barrier());
+  HEDDLE_DEVICE static void load(const Operands& operands, const Loads& loads, const Context& ctx,
+                                 const Tiles& tiles, const TileWork& work, std::uint32_t k_block) {
+    loads.load(ctx, tiles, k_block * kTileK);
     isa::cp_async_bulk_tensor_load(
         tiles.a_scales_tile().data(), &operands.a_scales,
         {static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(k_block)}, tiles.barrier());

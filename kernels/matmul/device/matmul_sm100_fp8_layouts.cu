@@ -3,7 +3,7 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-RunOutcome launch_sm100_fp8_layouts(Device& device, const MatmulSm100Call& call) {
+RunOutcome launch_sm100_fp8_layouts(Device& device, const MatmulCall& call) {
   return sm100::launch_layouts<MmaKind::kF8f6f4>(device, call);
 }
 

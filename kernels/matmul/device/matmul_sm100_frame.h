@@ -11,17 +11,19 @@
 //   epilogue       tensor memory to registers, to shared memory, to global memory by the copy engine
 //   epilogue_load  copies in what C had and a residual, if the policy takes them     epilogue-load pipeline
 //
-// Ragged edges are the copy engine's business: it reads zeros outside of the operands and writes nothing outside
-// of C.
+// Ragged edges: behind the end of K the copy engine reads zeros; rows behind the end of M or N are not copied
+// (EdgeLoad), and outside of C nothing is written.
 //
 // What is multiplied is a family:
 //
 //   struct Family {
 //     static constexpr MatmulSm100Config config;
 //     using Payload;                     // the tiles of a stage
+//     using Loads;                       // OperandLoads: how they are copied
 //     struct Operands;                   // tensor maps, part of the kernel's parameters
 //     static constexpr std::uint32_t tmem_cols;   // to allocate; 0: the accumulators alone
-//     static void load(const Operands&, const Context&, const Tiles&, const TileWork&, std::uint32_t k_block);
+//     static void load(const Operands&, const Loads&, const Context&, const Tiles&, const TileWork&,
+//                      std::uint32_t k_block);
 //     static void multiply(const Operands&, const Tiles&, TmemAddress tmem, std::uint32_t accumulator,
 //                          bool accumulate);
 //   };
@@ -32,6 +34,7 @@
 
 #include <heddle/isa/arch.h>
 #include <heddle/isa/tma.h>
+#include <heddle/kernel/cta_life.h>
 #include <heddle/kernel/shared_memory.h>
 #include <heddle/kernel/warp_context.h>
 #include <heddle/pipeline/tile_pipeline.h>
@@ -67,9 +70,11 @@ struct MatmulSm100Frame {
                 "columns that are folded come in eights of each kind, of 128 rows");
 
   using Payload = typename Family::Payload;
+  using Loads = typename Family::Loads;
   using Roles = MatmulRoles::Warps<(config.clc_stages > 0), kHasSource>;
   using Counts = ArrivalCounts<kCluster, Roles>;
   using Context = KernelContext<kCluster>;
+  using Life = CtaLife<LifeConfig{.cluster = kCluster}, Roles>;
   using Warps = WarpContext<WarpContextConfig{.output = {.num_stages = config.output_stages,
                                                          .stage_stride_cols = config.tile_n,
                                                          .cta_group = config.cta_group},
@@ -83,7 +88,7 @@ struct MatmulSm100Frame {
   using Scheduler = TileScheduler<kScheduler, Roles, config.clc_stages>;
   using Stores = StoreTilePipeline<StoreTiles<config.store_tiles>, 1>;
   template <Element Out>
-  using Writer = OutputWriter<Out, kOutCols, Stores, config.tile_m>;
+  using Writer = RowWriter<Out, kOutCols, Stores, config.tile_m>;
 
   using Params = MatmulSm100Params<typename Family::Operands, Epilogue>;
   struct Shared {
@@ -108,34 +113,28 @@ struct MatmulSm100Frame {
   HEDDLE_DEVICE static void run_as(const Params& params, Shared& shared) {
     const Context ctx;
     auto scheduler = make_tile_scheduler<Scheduler>(params.scheduler, shared.pipelines);
-    const KernelScope<kCluster> scope([&] { shared.pipelines.template init_mbars<typename Kernel::Counts>(); },
-                                      [&] {
-                                        if (Roles::template is<MatmulRoles::Load>() && ctx.elect_one_thread())
-                                          prefetch(params);
-                                      });
-    scope.wait_for_kernel_ahead();
-    if (Roles::template enter<MatmulRoles::Load>()) {
-      load(params, shared, ctx, scheduler);
-    } else if (Roles::template enter<MatmulRoles::Mma>()) {
-      Kernel::multiply(params, shared, ctx, scheduler);
-    } else if (Roles::template enter<MatmulRoles::Epilogue>()) {
-      Kernel::finish(params, shared, ctx, scheduler);
-    }
-    if constexpr (config.clc_stages > 0) {
-      if (Roles::template enter<MatmulRoles::Scheduler>()) scheduler.run_scheduler();
-    }
-    if constexpr (kHasSource) {
-      if (Roles::template enter<MatmulRoles::EpilogueLoad>()) {
-        with_output_type(params.c.type, [&]<class Out>() { load_source<Out>(params, shared, ctx, scheduler); });
-      }
-    }
+    Life::run([&] { shared.pipelines.template init_mbars<typename Kernel::Counts>(); },
+              [&] { prepare(params, shared); },
+              as_role<MatmulRoles::Load>([&] { load(params, shared, ctx, scheduler); }),
+              as_role<MatmulRoles::Mma>([&] { Kernel::multiply(params, shared, ctx, scheduler); }),
+              as_role<MatmulRoles::Epilogue>([&] { Kernel::finish(params, shared, ctx, scheduler); }),
+              as_role<MatmulRoles::Scheduler>([&] {
+                if constexpr (config.clc_stages > 0) scheduler.run_scheduler();
+              }),
+              as_role<MatmulRoles::EpilogueLoad>([&] {
+                if constexpr (kHasSource) {
+                  with_output_type(params.c.type,
+                                   [&]<class Out>() { load_source<Out>(params, shared, ctx, scheduler); });
+                }
+              }));
   }
 
-  HEDDLE_DEVICE static void prefetch(const Params& params) {
-    isa::prefetch_tensormap(&params.c.map);
+  HEDDLE_DEVICE static void prepare(const Params& params, Shared& shared) {
+    Life::template prefetch<MatmulRoles::Load>(params.c.map);
     if (params.k_blocks.all == 0) return;  // the operands have no maps
-    isa::prefetch_tensormap(&params.operands.a);
-    isa::prefetch_tensormap(&params.operands.b);
+    Life::template prefetch<MatmulRoles::Load>(params.operands.a.whole, params.operands.b.whole);
+    prepare_gaps<typename Loads::A, typename Loads::B, kThreads, !is_plain_epilogue<Epilogue>, config.stages>(
+        params.operands.a, params.operands.b, shared.pipelines.input.payload());
   }
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
@@ -146,9 +145,17 @@ struct MatmulSm100Frame {
       scheduler.throttle_signal(ctx.is_first_cta_in_cluster());
       const KBlocks::Range range = params.k_blocks.of_split(work.split);
       const std::uint32_t ahead = range.count < config.stages ? range.count : config.stages;
-      if (is_elected) load_blocks(params, ctx, input, work, range.first, ahead);
+      const Loads loads(params.operands, ctx, work);
+      const auto load_blocks = [&](std::uint32_t first, std::uint32_t count) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+          const auto tiles = input.produce();
+          tiles.expect_bytes(loads.tx_bytes());
+          Family::load(params.operands, loads, ctx, tiles, work, first + i);
+        }
+      };
+      if (is_elected) load_blocks(range.first, ahead);
       if (params.has_c_before || params.has_residual) order.arrive();
-      if (is_elected) load_blocks(params, ctx, input, work, range.first + ahead, range.count - ahead);
+      if (is_elected) load_blocks(range.first + ahead, range.count - ahead);
     }
     if (is_elected) input.drain_producer();
   }
@@ -233,14 +240,6 @@ struct MatmulSm100Frame {
   }
 
  private:
-  HEDDLE_DEVICE static void load_blocks(const Params& params, const Context& ctx, Input& input,
-                                        const TileWork& work, std::uint32_t first, std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const auto tiles = input.produce();
-      Family::load(params.operands, ctx, tiles, work, first + i);
-    }
-  }
-
   // What an epilogue warp does to sums in registers: the policy, the residual, the store.
   template <Element Out>
   class Finisher {

@@ -3,7 +3,7 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-RunOutcome launch_sm100_f16_layouts(Device& device, const MatmulSm100Call& call) {
+RunOutcome launch_sm100_f16_layouts(Device& device, const MatmulCall& call) {
   return sm100::launch_layouts<MmaKind::kF16>(device, call);
 }
 

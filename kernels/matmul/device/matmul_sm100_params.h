@@ -1,68 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Blackwell matmul with an epilogue of one's own is given: one matrix, all of K, operands with K along
-// their rows. sm100::launch<Kernel>(device, params) starts it.
+// The parameters of a Blackwell matmul, of every family: for the library's instances, and for kernels with an
+// epilogue of one's own.
 //
 //   using Kernel = MatmulSm100<MatmulSm100Config{.tile_n = 128}, MmaKind::kF16, OperandMajors{}, MyEpilogue>;
-//   auto params = matmul_sm100_params<Kernel>({.m = m, .n = n, .k = k, .a = a, .b = b, .out = c,
-//                                              .out_type = MatmulElement::kBf16});
+//   auto params = matmul_sm100_params<Kernel>({.m = m, .n = n, .k = k, .a = {a, m, k}, .b = {b, n, k},
+//                                              .out = {MatmulElement::kBf16, c, m, n}});
 //   params.epilogue = {...};
+//   launch_matmul<Kernel>(device, params);
 #pragma once
 
+#include "matmul/host/matmul_launch.h"
+#include "matmul/host/matmul_operands.h"
 #include "matmul_sm100.h"
-#include "matmul_sm100_maps.h"
 
 namespace heddle::inline HEDDLE_TARGET {
 
-// In the memory of the device, rows one behind the other. `n` counts columns of the sums, of which an epilogue
-// that folds makes fewer.
-struct MatmulSm100Operands {
-  std::int64_t m = 0;
-  std::int64_t n = 0;
-  std::int64_t k = 0;
-  const void* a = nullptr;
-  const void* b = nullptr;
-  void* out = nullptr;
-  MatmulElement out_type = MatmulElement::kBf16;
-};
+template <std::uint32_t tile_n>
+constexpr std::uint32_t chunk_cols_of(std::uint32_t element_bytes) {
+  return element_bytes == 4   ? row_chunk_cols<float, tile_n>()
+         : element_bytes == 2 ? row_chunk_cols<bf16, tile_n>()
+                              : row_chunk_cols<e4m3, tile_n>();
+}
 
+// The instruction is that of the types which the family stores; others of its kind take another one.
 template <class Kernel>
-typename Kernel::Params matmul_sm100_params(const MatmulSm100Operands& call) {
+typename Kernel::Params matmul_sm100_params(const MatmulOperands& call) {
   using Family = typename Kernel::FamilyType;
-  using In = typename Family::In;
   constexpr MatmulSm100Config config = Kernel::config;
-  const auto map = [&]<class Tile>(const Tile*, const void* address, std::int64_t rows, std::uint32_t sharers) {
-    return sm100::MatricesMap{.type = tensor_type<In>,
-                              .address = address,
-                              .rows = rows,
-                              .cols = call.k,
-                              .element_bytes = sizeof(In),
-                              .pitch = static_cast<std::uint64_t>(call.k),
-                              .batch_stride = static_cast<std::uint64_t>(rows * call.k),
-                              .box_rows = Tile::rows() / sharers,
-                              .box_cols = Tile::layout.panel_elems,
-                              .swizzle = Tile::swizzle}
-        .make();
+  using Loads = typename Family::Loads;
+  const auto batched = [](TiledMatrix matrix) {
+    if (matrix.batches == 0) matrix.batches = 1;
+    matrix.l2_promotion = L2Promotion::k256B;
+    return matrix;
   };
-  const std::int64_t out_cols = call.n / Kernel::kFolds;
-  check_whole_rows(static_cast<std::uint64_t>(out_cols), sm100::output_bytes(call.out_type));
+  check_whole_rows(call.out);
   typename Kernel::Params params{};
-  params.operands.a =
-      map(static_cast<const typename Family::Payload::ATile*>(nullptr), call.a, call.m, config.sharers_of_a());
-  params.operands.b =
-      map(static_cast<const typename Family::Payload::BTile*>(nullptr), call.b, call.n, config.sharers_of_b());
-  params.operands.instruction = Family::instruction(operand_type<In>(), operand_type<In>());
-  params.c = sm100::output_target<Kernel::kOutCols, config.tile_m>(
-      {.address = call.out,
-       .rows = call.m,
-       .cols = out_cols,
-       .pitch = static_cast<std::uint64_t>(out_cols),
-       .batch_stride = static_cast<std::uint64_t>(call.m * out_cols)},
-      call.out_type, nullptr);
-  params.k_blocks.all = sm100::tiles_along(call.k, Family::kTileK);
-  params.k_blocks.share = params.k_blocks.all;
-  params.scheduler = sm100::scheduler_params<Kernel>({.tiles_m = sm100::tiles_along(call.m, config.tile_m),
-                                                      .tiles_n = sm100::tiles_along(call.n, config.tile_n)});
+  if (call.k > 0) {  // otherwise there is nothing to copy
+    params.operands.a = edge_maps_for<typename Loads::A>(batched(call.a), config.cluster.m);
+    params.operands.b = edge_maps_for<typename Loads::B>(batched(call.b), config.cluster.n * config.cta_group);
+    constexpr OperandType type = operand_type<typename Family::In>();
+    params.operands.instruction = Family::instruction(type, type);
+  }
+  params.c = {{.map = call.out.map(3, config.tile_m / 4,
+                                   chunk_cols_of<Kernel::kOutCols>(call.out.element_bytes()), L2Promotion::k256B),
+               .m = static_cast<std::uint32_t>(call.out.rows),
+               .n = static_cast<std::uint32_t>(call.out.cols),
+               .ragged_out = call.out.is_ragged ? call.out.address : nullptr,
+               .pitch = call.out.row_elems(),
+               .batch_stride = call.out.matrix_elems()},
+              call.out.type};
+  params.k_blocks.all = tiles_along(call.k, Family::kTileK);
+  params.k_blocks.share = tiles_along(params.k_blocks.all, call.splits);
+  params.scheduler = matmul_tiles<Kernel>({.tiles_m = tiles_along(call.m, config.tile_m),
+                                           .tiles_n = tiles_along(call.n, config.tile_n),
+                                           .batches = static_cast<std::uint32_t>(call.out.batches) / call.splits,
+                                           .splits = call.splits,
+                                           .group = call.group,
+                                           .raster = call.raster});
   return params;
 }
 

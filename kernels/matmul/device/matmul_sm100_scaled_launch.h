@@ -5,7 +5,7 @@
 
 #include "matmul/host/matmul_sm100_scaled_configs.h"
 #include "matmul/host/matmul_sm100_scaled_host.h"
-#include "matmul_sm100_maps.h"
+#include "matmul_sm100_params.h"
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -41,43 +41,27 @@ inline ScaledOperandTypes operand_types_of(ScaledFormat format) {
   }
 }
 
-// Operands are rows of bytes.
-inline isa::TensorMap bytes_map(const void* address, std::int64_t rows, std::uint64_t row_bytes,
-                                std::uint64_t pitch_bytes, std::uint32_t box_rows) {
-  return MatricesMap{.address = address,
-                     .rows = rows,
-                     .cols = static_cast<std::int64_t>(row_bytes),
-                     .pitch = pitch_bytes,
-                     .batch_stride = pitch_bytes * static_cast<std::uint64_t>(rows),
-                     .box_rows = box_rows,
-                     .box_cols = 128}
-      .make();
-}
-
-// What all of them have: operands, output, tiles.
-template <class Kernel, class Family>
+// What all of them have: operands, which are rows of bytes, output and tiles.
+template <class Kernel>
 typename Kernel::Params scaled_params(const MatmulScaledCall& call) {
-  constexpr MatmulSm100Config config = Family::config;
   const MatmulScaledProblem& p = call.problem;
   const MatmulScaledPlan& plan = call.plan;
-  typename Kernel::Params params{};
-  if (p.k > 0) {
-    params.operands.a =
-        bytes_map(call.a, p.m, plan.row_bytes, plan.a_pitch_bytes, kSm100TileM / config.sharers_of_a());
-    params.operands.instruction = Family::instruction(operand_types_of(p.format).a, operand_types_of(p.format).b);
-    params.operands.b = bytes_map(call.b, p.n, plan.row_bytes, plan.b_pitch_bytes,
-                                  Family::Payload::BTile::rows() / config.sharers_of_b());
-  }
-  const MatricesMap out{.address = call.out,
-                        .rows = p.m,
-                        .cols = p.n,
-                        .pitch = plan.out_pitch,
-                        .batch_stride = plan.out_pitch * static_cast<std::uint64_t>(p.m)};
-  params.c = output_target<config.tile_n>(out, p.out_type, plan.is_ragged ? call.out : nullptr);
-  params.k_blocks.all = tiles_along(static_cast<std::int64_t>(plan.row_bytes), Family::kTileK);
-  params.k_blocks.share = params.k_blocks.all;
-  params.scheduler = scheduler_params<Kernel>(
-      {.tiles_m = tiles_along(p.m, kSm100TileM), .tiles_n = tiles_along(p.n, config.tile_n)});
+  const auto m = static_cast<std::uint64_t>(p.m);
+  const auto n = static_cast<std::uint64_t>(p.n);
+  auto params = matmul_sm100_params<Kernel>(
+      {.m = static_cast<std::uint32_t>(p.m),
+       .n = static_cast<std::uint32_t>(p.n),
+       .k = static_cast<std::uint32_t>(plan.row_bytes),
+       .a = {.address = call.a, .rows = m, .cols = plan.row_bytes, .pitch = plan.a_pitch_bytes},
+       .b = {.address = call.b, .rows = n, .cols = plan.row_bytes, .pitch = plan.b_pitch_bytes},
+       .out = {.type = p.out_type,
+               .address = call.out,
+               .rows = m,
+               .cols = n,
+               .pitch = plan.out_pitch,
+               .is_ragged = plan.is_ragged}});
+  const ScaledOperandTypes types = operand_types_of(p.format);
+  params.operands.instruction = Kernel::FamilyType::instruction(types.a, types.b);
   return params;
 }
 

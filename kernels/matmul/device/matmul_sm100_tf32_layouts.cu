@@ -3,7 +3,7 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-RunOutcome launch_sm100_tf32_layouts(Device& device, const MatmulSm100Call& call) {
+RunOutcome launch_sm100_tf32_layouts(Device& device, const MatmulCall& call) {
   return sm100::launch_layouts<MmaKind::kTf32>(device, call);
 }
 

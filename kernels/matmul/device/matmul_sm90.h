@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // C = A * B for Hopper: A is [M, K], B is [N, K] (or [K, N]), both bf16 or fp16; sums are float, C is bf16, fp16
-// or float. Ragged edges: behind the end of K the copy engine reads zeros. Rows behind the end of M or N are not
-// copied, because the copy engine makes zeros more slowly than it copies; what is multiplied in their place goes
-// into elements of C that do not exist, and are not stored.
+// or float. Ragged edges: behind the end of K the copy engine reads zeros; rows behind the end of M or N are not
+// copied (EdgeLoad).
 //
 // Persistent, with one warp that loads and one or two warpgroups that multiply. Loads go through a ring of
 // stages; with a cluster, the CTAs that need the same rows of A or B load a part each and multicast it. Results
@@ -21,14 +20,11 @@
 #include "matmul_sm90_join.h"
 
 #include <heddle/isa/entry.h>
-#include <heddle/isa/fence.h>
 #include <heddle/isa/named_barrier.h>
-#include <heddle/isa/registers.h>
-#include <heddle/isa/tma.h>
 #include <heddle/isa/warp.h>
 #include <heddle/isa/wgmma.h>
-#include <heddle/kernel/barriers.h>
 #include <heddle/kernel/context.h>
+#include <heddle/kernel/cta_life.h>
 #include <heddle/kernel/named_barriers.h>
 #include <heddle/kernel/roles.h>
 #include <heddle/kernel/scheduler.h>
@@ -37,10 +33,8 @@
 #include <heddle/pipeline/input_tile_pipeline.h>
 #include <heddle/pipeline/store_tile_pipeline.h>
 #include <heddle/pipeline/wgmma_backend.h>
-#include <heddle/tile/arbitrary_rows.h>
-#include <heddle/tile/fill_tile.h>
-#include <heddle/tile/fill_transposed.h>
-#include <heddle/tile/load_tile.h>
+#include <heddle/tile/edge_load.h>
+#include <heddle/tile/panel_store.h>
 #include <heddle/tile/wgmma_sums.h>
 
 #include <utility>
@@ -94,18 +88,14 @@ struct MatmulSm90Config {
 
 template <class Epilogue>
 struct MatmulSm90Params {
-  isa::TensorMap a;
-  isa::TensorMap a_edge;  // boxes of the rows that are left at the end of M
-  isa::TensorMap b;
-  isa::TensorMap b_edge;  // and of N
+  EdgeMaps a;
+  EdgeMaps b;
   isa::TensorMap c;       // boxes of 16 rows x 128 bytes
   isa::TensorMap c_tail;  // boxes for what is left of a tile's columns
   TileSchedulerParams scheduler;
   std::uint32_t k_blocks;    // of a tile: all of K, or of a part of it
   std::uint32_t split_rows;  // of C for each part of K
   std::uint32_t joined;      // parts of K that a cluster adds up; or 1
-  std::uint32_t a_kept;      // rows of A that every tile copies
-  std::uint32_t b_kept;      // and of B, which are columns where it is [K, N]
   std::uint32_t m;
   std::uint32_t n;
   MatmulElement output;
@@ -121,7 +111,7 @@ struct MatmulSm90 {
   static_assert(config.tile_n % (8 * kFolds) == 0,
                 "columns that are folded come in eights of each kind: make tile_n a multiple of 16");
   // Whether it stores rows that end inside of 16 bytes.
-  static constexpr bool kStoresRagged = requires(typename Epilogue::Params p) { Epilogue::is_ragged(p, 0u, 0u); };
+  static constexpr bool kStoresRagged = kStoresRaggedRows<Epilogue>;
   static constexpr bool kIsBKMajor = config.b_major == Major::kK;
   static constexpr bool kTakesTurns = config.form == MatmulForm::kPingpong;
   static constexpr ClusterConfig kCluster{.cluster = {config.cluster_m, config.cluster_n}};
@@ -161,39 +151,24 @@ struct MatmulSm90 {
   };
   static_assert(check_shared_memory<Shared, Arch::kSm90>());
 
+  static constexpr bool kHasEdge = config.cluster() <= 2;  // see EdgeLoad
+  using LoadA = EdgeLoad<typename Payload::ATile, Major::kK,
+                         TileSharing{.sharers = config.cluster_n, .has_edge = kHasEdge}>;
+  using LoadB = EdgeLoad<typename Payload::BTile, config.b_major,
+                         TileSharing{.sharers = config.cluster_m, .has_edge = kHasEdge}>;
+
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
     const Context ctx;
     const Scheduler scheduler(params.scheduler);
-    const KernelScope<kCluster, AtExit::kNothing> scope(
-        [&] { Input::init_barriers(shared.input.barriers.ptr(), 1, kReadersOfStage); },
-        [&] {
-          if (Roles::template is<Load>() && ctx.elect_one_thread()) prefetch(params);
-          prepare_gaps(params, shared.input.payload());
-        });
-    scope.wait_for_kernel_ahead();
-    if (Roles::template enter<Math>()) {
-      if constexpr (kMovesRegisters) isa::setmaxnreg_inc<kMathRegisters>();
-      multiply(params, shared, ctx, scheduler);
-    } else {
-      if constexpr (kMovesRegisters) isa::setmaxnreg_dec<kLoadRegisters>();
-      if (Roles::template enter<Load>() && ctx.elect_one_thread()) load(params, shared, ctx, scheduler);
-    }
-  }
-
-  // Rows of a tile that one CTA copies, of those that share it.
-  static constexpr std::uint32_t kRowsOfA = config.tile_m / config.cluster_n;
-  static constexpr std::uint32_t kRowsOfB = config.tile_n / config.cluster_m;
-
-  // How many rows of a tile that begins at `first` are copied: those inside of the matrix, in eights.
-  HEDDLE_HOST_DEVICE static constexpr std::uint32_t rows_inside(std::uint32_t first, std::uint32_t extent,
-                                                                std::uint32_t tile_rows) {
-    const std::uint32_t rows = first < extent ? (extent - first + 7) / 8 * 8 : 0;
-    return rows < tile_rows ? rows : tile_rows;
-  }
-  // The same for columns of B, which come in whole panels.
-  HEDDLE_HOST_DEVICE static constexpr std::uint32_t b_inside(std::uint32_t first, std::uint32_t n) {
-    const std::uint32_t rows = rows_inside(first, n, config.tile_n);
-    return kIsBKMajor ? rows : (rows + 63) / 64 * 64;
+    Life::run([&] { Input::init_barriers(shared.input.barriers.ptr(), 1, kReadersOfStage); },
+              [&] {
+                Life::template prefetch<Load>(params.a.whole, params.b.whole, params.c);
+                prepare_gaps<LoadA, LoadB, kThreads, !is_plain_epilogue<Epilogue>, config.stages>(
+                    params.a, params.b, shared.input.payload());
+              },
+              as_role<Math>([&] { multiply(params, shared, ctx, scheduler); }), as_role<Load>([&] {
+                if (ctx.elect_one_thread()) load(params, shared, ctx, scheduler);
+              }));
   }
 
  private:
@@ -210,8 +185,11 @@ struct MatmulSm90 {
   static constexpr std::uint32_t kStageBytesOfB = Payload::template Storage<1>::BTileArray::tile_stride_bytes;
 
   static constexpr bool kIsCrowded = Values::count > 168;
-  static constexpr std::uint32_t kLoadRegisters = kIsCrowded ? 24 : 40;
-  static constexpr std::uint32_t kMathRegisters = kIsCrowded ? 240 : 232;
+  static constexpr RegisterSplit kSplit = kIsCrowded ? RegisterSplit{240, 24} : RegisterSplit{232, 40};
+  using Life = CtaLife<LifeConfig{.cluster = kCluster,
+                                  .at_exit = AtExit::kNothing,
+                                  .registers = kMovesRegisters ? kSplit : RegisterSplit{}},
+                       Roles>;
 
   // A stage is empty when every warp that reads it has said so, in every CTA that this one sends a part to.
   static constexpr std::uint32_t kReadersOfStage =
@@ -219,27 +197,29 @@ struct MatmulSm90 {
 
   static_assert(kRows % kWgmmaM == 0, "a math warpgroup multiplies 64 rows at a time");
   static_assert(config.tile_k % 64 == 0, "a stage holds whole rows of the 128-byte swizzle");
-  static_assert(config.tile_m % config.cluster_n == 0 && config.tile_n % config.cluster_m == 0,
-                "the CTAs that share a tile load equal parts of it");
   static_assert(
       !config.is_swapped || (is_plain_epilogue<Epilogue> && kIsBKMajor && config.cluster() == 1),
       "a transposed tile is stored as it is, by a CTA without others, and both operands have K contiguous");
-
-  HEDDLE_DEVICE static void prefetch(const Params& params) {
-    isa::prefetch_tensormap(&params.a);
-    isa::prefetch_tensormap(&params.b);
-    isa::prefetch_tensormap(&params.c);
-  }
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, const Context& ctx,
                                  const Scheduler& scheduler) {
     Input input(shared.input);
     for (const TileWork work : scheduler.tiles()) {
-      const Block block = block_of(params, work, ctx);
+      const std::uint32_t m = work.m * config.tile_m;
+      const std::uint32_t n = work.n * config.tile_n;
+      const auto a = LoadA::part(params.a, m, ctx.cluster_n());
+      const auto b = LoadB::part(params.b, n, ctx.cluster_m());
+      const std::uint32_t tx_bytes = LoadA::tx_bytes(params.a, m) + LoadB::tx_bytes(params.b, n);
       for (std::uint32_t i = 0; i < params.k_blocks; ++i) {
         const auto tiles = input.produce();
-        tiles.expect_bytes(block.tx_bytes);
-        load_block(block, tiles, work, (part_of(work) * params.k_blocks + i) * config.tile_k, ctx);
+        tiles.expect_bytes(tx_bytes);
+        const auto k = static_cast<std::int32_t>((part_of(work) * params.k_blocks + i) * config.tile_k);
+        LoadA::load(a, tiles.a_tile(), {k, static_cast<std::int32_t>(m)}, tiles.barrier(), ctx.cluster_n(),
+                    ctx.a_multicast_mask());
+        LoadB::load(
+            b, tiles.b_tile(),
+            {kIsBKMajor ? k : static_cast<std::int32_t>(n), kIsBKMajor ? static_cast<std::int32_t>(n) : k},
+            tiles.barrier(), ctx.cluster_m(), ctx.b_multicast_mask());
       }
     }
     // Peers signal the barriers of this CTA until they have read all that it sent them.
@@ -249,70 +229,6 @@ struct MatmulSm90 {
   // Which part of K: one that the scheduler deals out, or that of this CTA in its cluster.
   HEDDLE_DEVICE static std::uint32_t part_of(const TileWork& work) {
     return kJoins ? work.split + isa::ctaid().z : work.split;
-  }
-
-  // What this CTA copies of every block along K of a tile. The CTAs that need the same rows of A or B copy an
-  // equal part each, for all of them: rows where K is contiguous, panels of 64 columns where it is not.
-  struct Block {
-    const isa::TensorMap* a;  // null: nothing, because its part is outside
-    const isa::TensorMap* b;
-    std::uint32_t b_panels;  // of B as [K, N]
-    std::uint32_t tx_bytes;  // that arrive in a stage, from all who copy
-  };
-
-  HEDDLE_DEVICE static Block block_of(const Params& params, const TileWork& work, const Context& ctx) {
-    const std::uint32_t a = rows_inside(work.m * config.tile_m, params.m, config.tile_m);
-    const std::uint32_t b = b_inside(work.n * config.tile_n, params.n);
-    return {.a = map_of(a, ctx.cluster_n() * kRowsOfA, kRowsOfA, params.a, params.a_edge),
-            .b = map_of(b, ctx.cluster_m() * kRowsOfB, kRowsOfB, params.b, params.b_edge),
-            .b_panels = b / 64,
-            .tx_bytes = (a + b) * config.tile_k * static_cast<std::uint32_t>(sizeof(In))};
-  }
-
-  HEDDLE_DEVICE static const isa::TensorMap* map_of(std::uint32_t rows, std::uint32_t from, std::uint32_t part,
-                                                    const isa::TensorMap& whole, const isa::TensorMap& edge) {
-    return rows >= from + part ? &whole : rows > from ? &edge : nullptr;
-  }
-
-  template <class Tiles>
-  HEDDLE_DEVICE static void load_block(const Block& block, const Tiles& tiles, const TileWork& work,
-                                       std::uint32_t first_k, const Context& ctx) {
-    constexpr TileSharing a_sharing{.sharers = config.cluster_n, .has_edge = true};
-    constexpr TileSharing b_sharing{.sharers = config.cluster_m, .by_panels = !kIsBKMajor, .has_edge = true};
-    const auto m = static_cast<std::int32_t>(work.m * config.tile_m);
-    const auto n = static_cast<std::int32_t>(work.n * config.tile_n);
-    const auto k = static_cast<std::int32_t>(first_k);
-    if (block.a != nullptr) {
-      load_tile_part<a_sharing>(tiles.a_tile(), block.a, {k, m}, tiles.barrier(), ctx.cluster_n(),
-                                ctx.a_multicast_mask());
-    }
-    if (block.b != nullptr) {
-      load_tile_part<b_sharing>(tiles.b_tile(), block.b, {kIsBKMajor ? k : n, kIsBKMajor ? n : k},
-                                tiles.barrier(), ctx.cluster_m(), ctx.b_multicast_mask(), block.b_panels);
-    }
-  }
-
-  // Rows that some tile does not copy are multiplied all the same. Where sums are stored as they are, they may be
-  // what they happen to be. An epilogue that looks at a whole row of sums must find zeros. Orders: the zeros,
-  // through the fence and the barrier behind, before what the copy engine writes and wgmma reads.
-  HEDDLE_DEVICE static void prepare_gaps(const Params& params, const Payload& payload) {
-    constexpr bool clears = !is_plain_epilogue<Epilogue>;
-    if constexpr (!clears && !kIsSimulated) return;
-    if (params.a_kept == config.tile_m && params.b_kept == config.tile_n) return;
-    for (std::uint32_t stage = 0; stage < config.stages; ++stage) {
-      const auto a = payload.get_a_tile(stage);
-      const auto b = payload.get_b_tile(stage);
-      if constexpr (clears) {
-        clear_rows<kThreads>(a, params.a_kept);
-        if constexpr (kIsBKMajor) clear_rows<kThreads>(b, params.b_kept);
-        if constexpr (!kIsBKMajor) clear_panels<kThreads>(b, params.b_kept / 64);
-      } else {
-        leave_rows<kThreads>(a, params.a_kept);
-        if constexpr (kIsBKMajor) leave_rows<kThreads>(b, params.b_kept);
-        if constexpr (!kIsBKMajor) leave_panels<kThreads>(b, params.b_kept / 64);
-      }
-    }
-    if constexpr (clears) isa::fence_proxy_async_shared_cta();
   }
 
   HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx,
@@ -392,8 +308,8 @@ struct MatmulSm90 {
       (std::make_integer_sequence<std::uint32_t, Parts::kShares>());
     } else {
       [&]<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
-        (store_panel<Out, i % panels * cols>(params, stores, sums.block(i / panels),
-                                             at.row + i / panels * kWgmmaM, at),
+        (store_part<Out, i % panels * cols>(params, stores, sums.block(i / panels), at.row + i / panels * kWgmmaM,
+                                            at),
          ...);
       }
       (std::make_integer_sequence<std::uint32_t, kRowBlocks * panels>());
@@ -411,57 +327,24 @@ struct MatmulSm90 {
     constexpr std::uint32_t panels = ((left < Parts::kShareCols ? left : Parts::kShareCols) + cols - 1) / cols;
     const std::uint32_t row = at.row + block * kWgmmaM;
     [&]<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
-      if constexpr (config.is_swapped) {
-        (store_transposed<Out, from + i * cols>(params, stores, sums.block(block), row, at), ...);
-      } else {
-        (store_panel<Out, from + i * cols>(params, stores, sums.block(block), row, at), ...);
-      }
+      (store_part<Out, from + i * cols>(params, stores, sums.block(block), row, at), ...);
     }
     (std::make_integer_sequence<std::uint32_t, panels>());
   }
 
   // Columns from `from` on, as many as a panel has, or the rest of the tile.
   template <class Out, std::uint32_t from>
-  HEDDLE_DEVICE static void store_panel(const Params& params, Stores& stores, WgmmaAccumulators<kWgmma>& sums,
-                                        std::uint32_t row, const Corner& at) {
+  HEDDLE_DEVICE static void store_part(const Params& params, Stores& stores, WgmmaAccumulators<kWgmma>& sums,
+                                       std::uint32_t row, const Corner& at) {
     constexpr bool is_tail = kOutCols - from < 128 / sizeof(Out);
     constexpr std::uint32_t cols = is_tail ? kOutCols - from : 128 / sizeof(Out);
-    const std::uint32_t col = at.col + from;
-    bool is_stored = row < params.m && col < params.n / kFolds;
-    auto tile =
-        stores.template acquire_as<TileTensor<Out, k_major_tile<Out>(kStoreRows, cols, Swizzle::k128B)>>();
-    if constexpr (is_plain_epilogue<Epilogue>) {
-      fill_from_wgmma<from>(tile.tile(), sums);
+    const isa::TensorMap* const map = is_tail ? &params.c_tail : &params.c;
+    const PanelPlace place{row, at.col + from, params.m, params.n / kFolds, at.rows_before};
+    if constexpr (config.is_swapped) {
+      store_panel_transposed<Out, from, cols>(stores, sums, map, place);
     } else {
-      const std::uint32_t lane = isa::laneid();
-      WgmmaPanel<from / 2, cols / 2, WgmmaAccumulators<kWgmma>> panel(sums, row + lane / 4, col + lane % 4 * 2,
-                                                                      params.m, params.n / kFolds);
-      Epilogue::template apply<Out>(params.epilogue, panel);
-      bool is_ragged = false;
-      if constexpr (kStoresRagged) is_ragged = Epilogue::is_ragged(params.epilogue, col + cols, params.n);
-      if (is_ragged) {
-        if constexpr (kStoresRagged) Epilogue::template store<Out>(params.epilogue, panel);
-        is_stored = false;
-      } else {
-        fill_from_wgmma<from>(tile.tile(), sums);
-      }
+      store_panel<Out, from, cols, Epilogue>(stores, sums, params.epilogue, map, place);
     }
-    std::move(tile).release_if(is_stored, is_tail ? &params.c_tail : &params.c,
-                               {static_cast<std::int32_t>(col), static_cast<std::int32_t>(at.rows_before + row)});
-  }
-
-  // The same where they are rows of the output.
-  template <class Out, std::uint32_t from>
-  HEDDLE_DEVICE static void store_transposed(const Params& params, Stores& stores,
-                                             WgmmaAccumulators<kWgmma>& sums, std::uint32_t row,
-                                             const Corner& at) {
-    constexpr bool is_tail = config.tile_n - from < 128 / sizeof(Out);
-    constexpr std::uint32_t cols = is_tail ? config.tile_n - from : 128 / sizeof(Out);
-    const std::uint32_t col = at.col + from;
-    auto tile = stores.template acquire_as<TileTensor<Out, k_major_tile<Out>(cols, kWgmmaM, Swizzle::k128B)>>();
-    fill_transposed_from_wgmma<from>(tile.tile(), sums);
-    std::move(tile).release_if(row < params.m && col < params.n, is_tail ? &params.c_tail : &params.c,
-                               {static_cast<std::int32_t>(row), static_cast<std::int32_t>(col)});
   }
 };
 

@@ -57,15 +57,6 @@ inline RunOutcome cannot_run(std::uint32_t cluster) {
   return outcome;
 }
 
-// Throws for an output whose rows end inside of 16 bytes, which only the epilogue of the host's interface stores:
-// the copy engine would write behind them.
-inline void check_whole_rows(std::uint64_t cols, std::uint32_t element_bytes) {
-  if (cols * element_bytes % 16 == 0) return;
-  throw InputError("matmul: a row of the output is " + std::to_string(cols * element_bytes) +
-                   " bytes; with this epilogue it must be a multiple of 16. " +
-                   std::to_string((cols * element_bytes + 15) / 16 * 16 / element_bytes) + " columns would pass");
-}
-
 // Calls enqueue(device) for tensors that are on the current GPU, in a stream of it.
 template <class Enqueue>
 void enqueue_on_current_gpu(const MatmulProblem& problem, const MatmulTensors& tensors, int major, void* stream,

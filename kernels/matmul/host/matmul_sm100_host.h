@@ -4,11 +4,11 @@
 #pragma once
 
 #include "matmul/api/matmul_problem.h"
-#include "matmul_extents.h"
+#include "matmul_plan.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle {
@@ -18,12 +18,8 @@ namespace heddle {
 std::vector<std::string> matmul_sm100_configs();
 std::string matmul_sm100_choice(const MatmulProblem& problem, bool is_fused);
 
-// Everything that follows from a problem. Throws InputError for one that cannot be run.
-struct MatmulSm100Plan : MatmulExtents {
-  std::uint32_t config = 0;         // index in kMatmulSm100Configs
-  std::uint64_t partial_pitch = 0;  // of the workspace, in floats
-  std::size_t partial_bytes = 0;    // 0: K is not split
-};
-MatmulSm100Plan plan_matmul_sm100(const MatmulProblem& problem, const MatmulTensors& tensors);
+// Throws InputError for one that cannot be run. The choice depends on neither target nor workspace.
+MatmulPlan plan_matmul_sm100(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated = true,
+                             std::uint64_t workspace_bytes = kMatmulWorkspaceBytes, std::string_view gpu = {});
 
 }  // namespace heddle

@@ -52,9 +52,13 @@ std::string matmul_sm100_choice(const MatmulProblem& problem, bool is_fused) {
   return problem.m <= 64 && are_k_major(problem) ? "1sm_64x64_1x1" : "1sm_128x64_1x1";
 }
 
-MatmulSm100Plan plan_matmul_sm100(const MatmulProblem& p, const MatmulTensors& tensors) {
-  MatmulSm100Plan plan{check_matmul(p, tensors, kRules)};
+MatmulPlan plan_matmul_sm100(const MatmulProblem& p, const MatmulTensors& tensors, bool, std::uint64_t,
+                             std::string_view) {
+  MatmulPlan plan{check_matmul(p, tensors, kRules), {}};
+  std::uint32_t& config = plan.choice.instance;
+  plan.choice.splits = static_cast<std::uint32_t>(p.splits);
   if (p.splits > 1) {
+    plan.partial_rows = static_cast<std::uint32_t>(p.m);
     plan.partial_pitch = static_cast<std::uint64_t>(p.n + 3) / 4 * 4;
     plan.partial_bytes = checked_bytes(
         "the workspace of a split K", p.m, static_cast<std::int64_t>(plan.partial_pitch), plan.partial_pitch,
@@ -62,14 +66,14 @@ MatmulSm100Plan plan_matmul_sm100(const MatmulProblem& p, const MatmulTensors& t
   }
   const std::string name = p.config.empty() ? matmul_sm100_choice(p, plan.is_fused) : p.config;
   std::string known;
-  for (plan.config = 0; plan.config < kMatmulSm100ConfigCount; ++plan.config) {
-    if (name == kMatmulSm100Configs[plan.config].name) break;
-    known += fmt::format("{}{}", plan.config == 0 ? "" : ", ", kMatmulSm100Configs[plan.config].name);
+  for (config = 0; config < kMatmulSm100ConfigCount; ++config) {
+    if (name == kMatmulSm100Configs[config].name) break;
+    known += fmt::format("{}{}", config == 0 ? "" : ", ", kMatmulSm100Configs[config].name);
   }
-  require(plan.config < kMatmulSm100ConfigCount,
+  require(config < kMatmulSm100ConfigCount,
           fmt::format("no configuration is called '{}'; there are {}", name, known));
   require(
-      !plan.is_fused || p.splits > 1 || kMatmulSm100Configs[plan.config].is_fused,
+      !plan.is_fused || p.splits > 1 || kMatmulSm100Configs[config].is_fused,
       fmt::format(
           "configuration '{}' stores the sums as they are; alpha, beta, activation, bias and residual take one "
           "whose name ends in '_fused'",
@@ -78,7 +82,7 @@ MatmulSm100Plan plan_matmul_sm100(const MatmulProblem& p, const MatmulTensors& t
   for (const MatmulSm100Named& named : kMatmulSm100Configs) {
     if (named.has_layouts) with_layouts += fmt::format("{}{}", with_layouts.empty() ? "" : ", ", named.name);
   }
-  require(are_k_major(p) || kMatmulSm100Configs[plan.config].has_layouts,
+  require(are_k_major(p) || kMatmulSm100Configs[config].has_layouts,
           fmt::format("configuration '{}' takes A as [M, K] and B as [N, K]; {} take other layouts", name,
                       with_layouts));
   return plan;

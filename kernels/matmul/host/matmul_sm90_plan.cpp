@@ -191,9 +191,10 @@ std::string matmul_sm90_choice(const MatmulProblem& problem, bool is_fused, bool
       {.is_fused = is_fused, .is_simulated = is_simulated, .workspace_bytes = workspace_bytes, .gpu = gpu}));
 }
 
-MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated,
-                                std::uint64_t workspace_bytes, std::string_view gpu) {
-  MatmulSm90Plan plan{check_matmul(problem, tensors, kRules), {}, false, 0, 0, 0};
+MatmulPlan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated,
+                            std::uint64_t workspace_bytes, std::string_view gpu) {
+  MatmulPlan plan{check_matmul(problem, tensors, kRules), {}};
+  plan.has_order = true;
   if (plan.out_bytes == 0) return plan;
   const MatmulSm90Needs needs{
       .is_fused = plan.is_fused, .is_simulated = is_simulated, .workspace_bytes = workspace_bytes, .gpu = gpu};

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a matmul is run: which instance, in which order of tiles, and in how many parts of K. The same for both
-// targets.
+// How a Hopper matmul is run. The same for both targets.
 #pragma once
 
 #include "matmul/api/matmul_problem.h"
-#include "matmul_extents.h"
+#include "matmul_plan.h"
 
 #include <string>
 #include <string_view>
@@ -15,23 +14,7 @@ namespace heddle {
 
 // What a configuration's name says: "64x128x64_8_2x1_single@m8/2" is an instance, bands of 8 tiles along M, and K
 // in two parts.
-struct MatmulSm90Choice {
-  std::uint32_t instance = 0;  // index in kMatmulSm90Instances
-  std::uint32_t group = 8;     // clusters' tiles across a band
-  bool bands_along_m = true;
-  std::uint32_t splits = 1;  // parts of K
-};
-
-struct MatmulSm90Plan : MatmulExtents {
-  MatmulSm90Choice choice;
-  bool is_joined = false;          // clusters add the parts of K up, and nothing of them is stored
-  std::uint32_t partial_rows = 0;  // of each part of K in the workspace
-  std::uint64_t partial_pitch = 0;
-  std::uint64_t partial_bytes = 0;
-
-  // Parts of K that another kernel adds up.
-  std::uint32_t stored_parts() const { return is_joined ? 1 : choice.splits; }
-};
+using MatmulSm90Choice = MatmulChoice;
 
 // What a choice must allow for.
 struct MatmulSm90Needs {
@@ -48,8 +31,8 @@ std::string matmul_sm90_choice(const MatmulProblem& problem, bool is_fused, bool
                                std::uint64_t workspace_bytes = kMatmulWorkspaceBytes, std::string_view gpu = {});
 
 // Throws InputError for what cannot be run. A choice of the library takes at most `workspace_bytes`.
-MatmulSm90Plan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated,
-                                std::uint64_t workspace_bytes = kMatmulWorkspaceBytes, std::string_view gpu = {});
+MatmulPlan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated,
+                            std::uint64_t workspace_bytes = kMatmulWorkspaceBytes, std::string_view gpu = {});
 
 // From the tune file, the table of tuned shapes or the cost model, in this order.
 MatmulSm90Choice choose_matmul_sm90(const MatmulProblem& problem, const MatmulSm90Needs& needs);
