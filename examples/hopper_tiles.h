@@ -82,7 +82,7 @@ struct Matmul {
   }
 
   // [multiply]
-  // Tile after tile, each warpgroup those whose number has its parity.
+  // Tile after tile, each warpgroup every other one.
   HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared) {
     const std::uint32_t warpgroup = isa::warp_idx() / 4;
     Input input(shared.input);
@@ -90,12 +90,8 @@ struct Matmul {
     StoreTilePipeline<CTiles> stores(shared.c_tiles[warpgroup], Barriers::first("store") + warpgroup);
     Sums sums;
     const PersistentTileScheduler<kScheduler> scheduler(params.scheduler);
-    std::uint32_t tile = 0;
-    for (auto work : scheduler.tiles()) {
-      if (tile++ % 2 != warpgroup) {
-        input.pipeline().consumer_skip(params.k_steps);
-        continue;
-      }
+    if (warpgroup == 1) input.pipeline().consumer_skip(params.k_steps);
+    for (auto work : scheduler.tiles(warpgroup, 2)) {
       auto turn = turns.wait();
       // While a product is under way the next stage is waited for; then the stage before it goes back.
       auto stage = input.acquire_consumer();
@@ -110,6 +106,7 @@ struct Matmul {
       std::move(turn).pass();
       auto& values = std::move(pending).wait();
       std::move(stage).release_elected();
+      input.pipeline().consumer_skip(params.k_steps);  // the stages of the other warpgroup's tile
       auto c = stores.acquire();
       HEDDLE_UNROLL
       for (std::uint32_t i = 0; i < values.count; ++i) c.tile().store(values[i], values.row(i), values.col(i));
