@@ -82,7 +82,7 @@ function(heddle_precompile_tests)
     file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp" "")
     add_library(heddle_test_precompiled OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
     heddle_test_options(heddle_test_precompiled)
-    heddle_precompile(heddle_test_precompiled <gtest/gtest.h> <heddle/heddle.h>)
+    heddle_precompile(heddle_test_precompiled <gtest/gtest.h> <heddle/heddle.h> <heddle/host.h>)
   endif()
 endfunction()
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that kernels and their hosts use, in reading order. What is for the simulated SM alone is in heddle/sim/,
-// and ready-made kernels with their host functions are in heddle/kernels/ (the library heddle::kernels).
+// All that kernels use, in reading order; what launches them is in heddle/host.h. What is for the simulated SM
+// alone is in heddle/sim/, and ready-made kernels with their host functions are in heddle/kernels/ (the library
+// heddle::kernels).
 #pragma once
 
 #include <heddle/linear.h>
@@ -23,6 +24,7 @@
 #include <heddle/kernel/barriers.h>
 #include <heddle/kernel/clc_scheduler.h>
 #include <heddle/kernel/context.h>
+#include <heddle/kernel/cta_life.h>
 #include <heddle/kernel/named_barriers.h>
 #include <heddle/kernel/roles.h>
 #include <heddle/kernel/scheduler.h>
@@ -31,6 +33,7 @@
 #include <heddle/kernel/warp_context.h>
 
 #include <heddle/tile/convert.h>
+#include <heddle/tile/edge_load.h>
 #include <heddle/tile/element.h>
 #include <heddle/tile/epilogue.h>
 #include <heddle/tile/fill_tile.h>
@@ -38,7 +41,9 @@
 #include <heddle/tile/load_tile.h>
 #include <heddle/tile/online_softmax.h>
 #include <heddle/tile/operand.h>
+#include <heddle/tile/panel_store.h>
 #include <heddle/tile/row_softmax.h>
+#include <heddle/tile/row_writer.h>
 #include <heddle/tile/scale_factors.h>
 #include <heddle/tile/smem_array.h>
 #include <heddle/tile/swizzle.h>
@@ -65,10 +70,3 @@
 #include <heddle/isa/tmem.h>
 #include <heddle/isa/warp.h>
 #include <heddle/isa/wgmma.h>
-
-#include <heddle/host/device_id.h>
-#include <heddle/host/error.h>
-#include <heddle/host/run_options.h>
-#include <heddle/host/tensor_map.h>
-#include <heddle/host/tile_map.h>
-#include <heddle/isa/device.h>

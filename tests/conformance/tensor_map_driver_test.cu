@@ -8,6 +8,7 @@
 #include <heddle/isa/tensor_map.h>
 #include <heddle/isa/tensor_map_encode.h>
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <cinttypes>
@@ -23,6 +24,17 @@ namespace {
 
 using namespace heddle;
 using Rule = TensorMapRule;
+
+// What isa/tensor_map_encode.h says of the driver without its header.
+using isa::detail::DriverCode;
+static_assert(static_cast<int>(DriverCode::kSuccess) == CUDA_SUCCESS);
+static_assert(static_cast<int>(DriverCode::kInvalidValue) == CUDA_ERROR_INVALID_VALUE);
+static_assert(static_cast<int>(DriverCode::kNotInitialized) == CUDA_ERROR_NOT_INITIALIZED);
+static_assert(static_cast<int>(DriverCode::kDeinitialized) == CUDA_ERROR_DEINITIALIZED);
+static_assert(static_cast<int>(DriverCode::kInvalidContext) == CUDA_ERROR_INVALID_CONTEXT);
+static_assert(static_cast<int>(DriverCode::kNotSupported) == CUDA_ERROR_NOT_SUPPORTED);
+static_assert(sizeof(CUtensorMap) == sizeof(TensorMap) && sizeof(CUtensorMapDataType) == sizeof(int) &&
+              sizeof(cuuint64_t) == sizeof(std::uint64_t) && sizeof(cuuint32_t) == sizeof(std::uint32_t));
 
 const char* name(Rule rule) {
   constexpr const char* names[] = {"none",

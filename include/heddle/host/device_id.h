@@ -12,7 +12,6 @@
 #include <heddle/isa/gpu_list.h>
 #include <heddle/isa/target.h>
 
-#include <charconv>
 #include <string>
 #include <string_view>
 
@@ -45,6 +44,17 @@ inline DeviceId id_of(const GpuDescription& gpu) {
   return {.target = Target::kCuda, .arch = gpu.major == 9 ? Arch::kSm90 : Arch::kSm100, .ordinal = gpu.ordinal};
 }
 
+// -1: not the digits of a GPU's number.
+inline int number_of(std::string_view digits) {
+  if (digits.empty() || digits.size() > 4) return -1;
+  int number = 0;
+  for (const char digit : digits) {
+    if (digit < '0' || digit > '9') return -1;
+    number = 10 * number + (digit - '0');
+  }
+  return number;
+}
+
 }  // namespace detail
 
 inline DeviceId parse_device(std::string_view name, const GpuList& gpus, Arch fallback) {
@@ -60,9 +70,7 @@ inline DeviceId parse_device(std::string_view name, const GpuList& gpus, Arch fa
   constexpr std::string_view kPrefix = "cuda:";
   int ordinal = -1;
   if (name.starts_with(kPrefix)) {
-    const char* const last = name.data() + name.size();
-    const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), last, ordinal);
-    if (error != std::errc{} || end != last) ordinal = -1;
+    ordinal = detail::number_of(name.substr(kPrefix.size()));
   }
   if (ordinal < 0) throw InputError(quoted + "expected auto, cuda:N, sim:sm90 or sim:sm100");
   if (gpus.gpus.empty()) throw InputError(quoted + gpus.why + "; sim:sm90 and sim:sm100 need no GPU");

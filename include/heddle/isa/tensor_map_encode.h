@@ -24,7 +24,6 @@
 #include <heddle/isa/tensor_map.h>
 
 #if HEDDLE_ON_CUDA
-#include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 #endif
 
@@ -43,19 +42,36 @@ struct TensorMapRefusal {
 
 namespace detail {
 
-inline const char* driver_error_name(CUresult code) {
+// Codes of the driver (CUresult). cuda.h is not included for them: it is longer than all of isa/, and every file
+// that makes a map would read it. tests/conformance/tensor_map_driver_test.cu compares.
+enum class DriverCode : int {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kNotInitialized = 3,
+  kDeinitialized = 4,
+  kInvalidContext = 201,
+  kNotSupported = 801,
+};
+
+inline const char* driver_error_name(DriverCode code) {
   switch (code) {
-    case CUDA_ERROR_INVALID_VALUE: return "CUDA_ERROR_INVALID_VALUE";
-    case CUDA_ERROR_NOT_INITIALIZED: return "CUDA_ERROR_NOT_INITIALIZED";
-    case CUDA_ERROR_DEINITIALIZED: return "CUDA_ERROR_DEINITIALIZED";
-    case CUDA_ERROR_INVALID_CONTEXT: return "CUDA_ERROR_INVALID_CONTEXT";
-    case CUDA_ERROR_NOT_SUPPORTED: return "CUDA_ERROR_NOT_SUPPORTED";
+    case DriverCode::kInvalidValue: return "CUDA_ERROR_INVALID_VALUE";
+    case DriverCode::kNotInitialized: return "CUDA_ERROR_NOT_INITIALIZED";
+    case DriverCode::kDeinitialized: return "CUDA_ERROR_DEINITIALIZED";
+    case DriverCode::kInvalidContext: return "CUDA_ERROR_INVALID_CONTEXT";
+    case DriverCode::kNotSupported: return "CUDA_ERROR_NOT_SUPPORTED";
     default: return "a code that cuda.h names";
   }
 }
 
+// cuTensorMapEncodeTiled, whose enumerations are ints to the calling convention.
+using EncodeTiled = DriverCode (*)(void* map, int type, std::uint32_t rank, void* address,
+                                   const std::uint64_t* dims, const std::uint64_t* strides,
+                                   const std::uint32_t* box, const std::uint32_t* element_strides, int interleave,
+                                   int swizzle, int l2_promotion, int fill);
+
 struct TensorMapEncoder {
-  PFN_cuTensorMapEncodeTiled_v12000 function = nullptr;
+  EncodeTiled function = nullptr;
   TensorMapRefusal refusal;
 };
 
@@ -74,7 +90,7 @@ inline TensorMapEncoder find_tensor_map_encoder() {
             {"cudaGetDriverEntryPointByVersion", static_cast<int>(found),
              "the driver has no cuTensorMapEncodeTiled; it came with CUDA 12.0"}};
   }
-  return {reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function), {}};
+  return {reinterpret_cast<EncodeTiled>(function), {}};
 }
 
 }  // namespace detail
@@ -96,19 +112,12 @@ inline std::uint32_t tensor_map_sm() {
 inline TensorMapRefusal tensor_map_encode_tiled(TensorMap& map, const TensorMapSpec& spec) {
   static const detail::TensorMapEncoder encoder = detail::find_tensor_map_encoder();
   if (encoder.function == nullptr) return encoder.refusal;
-  static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= 64);
-  static_assert(sizeof(cuuint64_t) == sizeof(std::uint64_t) && sizeof(cuuint32_t) == sizeof(std::uint32_t));
-  cuuint64_t dims[5];
-  cuuint64_t strides[4];
-  for (int d = 0; d < 5; ++d) dims[d] = spec.dims[d];
-  for (int d = 0; d < 4; ++d) strides[d] = spec.strides[d];
-  const CUresult code = encoder.function(
-      reinterpret_cast<CUtensorMap*>(&map), static_cast<CUtensorMapDataType>(spec.type), spec.rank,
-      const_cast<void*>(spec.address), dims, strides, spec.box, spec.element_strides,
-      static_cast<CUtensorMapInterleave>(spec.interleave),
-      static_cast<CUtensorMapSwizzle>(tma_code(spec.swizzle)),
-      static_cast<CUtensorMapL2promotion>(spec.l2_promotion), static_cast<CUtensorMapFloatOOBfill>(spec.fill));
-  if (code == CUDA_SUCCESS) return {};
+  static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) >= 64);
+  const detail::DriverCode code = encoder.function(
+      &map, static_cast<int>(spec.type), spec.rank, const_cast<void*>(spec.address), spec.dims, spec.strides,
+      spec.box, spec.element_strides, static_cast<int>(spec.interleave), static_cast<int>(tma_code(spec.swizzle)),
+      static_cast<int>(spec.l2_promotion), static_cast<int>(spec.fill));
+  if (code == detail::DriverCode::kSuccess) return {};
   return {"cuTensorMapEncodeTiled", static_cast<int>(code), detail::driver_error_name(code)};
 }
 

@@ -2,6 +2,7 @@
 //
 // A product of two matrices on the simulated Hopper and the simulated Blackwell.
 #include <heddle/heddle.h>
+#include <heddle/host.h>
 #include <heddle/kernels/matmul.h>
 
 #include <cstdint>

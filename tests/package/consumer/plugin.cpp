@@ -2,6 +2,7 @@
 //
 // What a shared library does with the kernels: the library must be position independent for it to link.
 #include <heddle/heddle.h>
+#include <heddle/host.h>
 #include <heddle/kernels/matmul.h>
 
 #include <vector>
