@@ -99,6 +99,28 @@ def unit_tests(build):
     return tests
 
 
+NAMED = re.compile(r"\b(?:struct|class|concept) (?:HEDDLE_\w+ |\[\[nodiscard\]\] )?(\w+)|\b(\w+)\([^;]*\)[^;]*\{$")
+
+
+def names_around(header, number):
+    """The function and the class that a line is in, as far as the text says."""
+    lines = open(os.path.join(ROOT, "include", "heddle", header), encoding="utf-8").read().split("\n")
+    function, kind = "", ""
+    for line in lines[:number]:
+        for found in NAMED.finditer(line):
+            if found.group(1):
+                kind = found.group(1)
+            elif found.group(2) not in ("if", "for", "while", "switch", "constexpr"):
+                function = found.group(2)
+    return [name for name in (function, kind) if name]
+
+
+def mentions(test, names):
+    """How many of the names stand in a test."""
+    text = open(test[1]["file"], encoding="utf-8").read()
+    return sum(re.search(rf"\b{name}\b", text) is not None for name in names)
+
+
 def compile_and_run(entry, program, include, folder, limit):
     """What a test says of a mutant: "killed", "survived" or "no build"."""
     words = [w for w in shlex.split(entry["command"]) if not w.endswith("ccache")]
@@ -137,8 +159,9 @@ def judge(mutant, tests):
     header, number, _, after = mutant
     own = os.path.basename(header)[:-2]
     readers = [t for t in tests if header in t[3]]
-    # Its own test first, then those that read least.
-    readers.sort(key=lambda t: (not t[0].startswith(own), len(t[3])))
+    # Its own test first, then those that name what is changed, then those that read least.
+    names = names_around(header, number)
+    readers.sort(key=lambda t: (not t[0].startswith(own), -mentions(t, names), len(t[3])))
     with tempfile.TemporaryDirectory() as folder:
         include = os.path.join(folder, "include")
         shutil.copytree(os.path.join(ROOT, "include"), include)

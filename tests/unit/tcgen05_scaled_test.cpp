@@ -4,6 +4,9 @@
 // CTA and of a pair, with the scales where the manual puts them.
 #include "tcgen05_tiles.h"
 
+#include <heddle/tile/scale_factors.h>
+#include <heddle/tile/tcgen05_mma.h>
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -158,7 +161,9 @@ std::uint32_t scale_offset(std::uint32_t r, std::uint32_t s) {
   return r / 128 * 512 + r % 32 * 16 + r % 128 / 32 * 4 + s;
 }
 
-template <MmaKind kind, int cta_group, int scale_vec, class Change>
+// With `by_tiles`, operands of 128 rows of A and 64 of B, and their scales, are multiplied as tiles, all steps in
+// one call.
+template <MmaKind kind, int cta_group, int scale_vec, bool by_tiles = false, class Change>
 sim::Report run_scaled(const Case& c, std::vector<float>& d, sim::Schedule schedule, const Change& change) {
   const BlockScaledInstructionDescriptor& f = c.fields;
   constexpr std::uint32_t group = cta_group;
@@ -229,7 +234,17 @@ sim::Report run_scaled(const Case& c, std::vector<float>& d, sim::Schedule sched
       isa::tcgen05_cp_32x128b_warpx4<cta_group>(base + kBColumns, block(shared.sfb));
       isa::tcgen05_cp_32x128b_warpx4<cta_group>(base + kBColumns + 4, block(shared.sfb + 32));
       const std::uint32_t start = isa::shared_address(shared.image);
-      for (std::uint32_t step = 0; step < c.steps; ++step) {
+      if constexpr (by_tiles) {
+        using A = TileTensor<e4m3, k_major_tile<e4m3>(128, 128, Swizzle::k128B)>;
+        using B = TileTensor<e4m3, k_major_tile<e4m3>(64, 128, Swizzle::k128B)>;
+        using Scales = TmemScales<ScaleFactorShape{.rows = 128, .scales_per_row = 4}>;
+        auto* const at = reinterpret_cast<e4m3*>(shared.image);
+        tcgen05_mma_block_scale<kind, scale_vec>(
+            TmemTensor<float, AccumulatorShape{.m = 128, .n = 64}>(TmemAddress(base)), A(at).operand(),
+            B(at + a.total_bytes).operand(), Scales(TmemAddress(base + kAColumns)),
+            Scales(TmemAddress(base + kBColumns)), false, instruction_descriptor(f));
+      }
+      for (std::uint32_t step = 0; !by_tiles && step < c.steps; ++step) {
         BlockScaledInstructionDescriptor now = f;
         now.sfa_id = step * c.scales_per_step();
         now.sfb_id = now.sfa_id;
@@ -271,12 +286,13 @@ sim::Report run_scaled(const Case& c, std::vector<float>& d, sim::Schedule sched
                                   kernel);
 }
 
-template <MmaKind kind, int cta_group, int scale_vec>
+template <MmaKind kind, int cta_group, int scale_vec, bool by_tiles = false>
 void expect_exact(Case c, sim::Schedule schedule = {}) {
   c.fields.kind = kind;
   c.scale_vec = scale_vec;
   std::vector<float> d;
-  const sim::Report report = run_scaled<kind, cta_group, scale_vec>(c, d, schedule, [](auto&, auto&, auto&) {});
+  const sim::Report report =
+      run_scaled<kind, cta_group, scale_vec, by_tiles>(c, d, schedule, [](auto&, auto&, auto&) {});
   ASSERT_TRUE(is_silent(report));
   const std::uint32_t per_scale = c.step_depth() / c.scales_per_step();
   for (std::uint32_t m = 0; m < c.fields.m; ++m) {
@@ -302,6 +318,10 @@ TEST(Tcgen05Scaled, MultipliesMxfp8WithTheScalesOfEachStep) {
       {.fields =
            {.m = 128, .n = 24, .a_type = OperandType::kE5m2, .b_type = OperandType::kE2m1, .negate_a = true},
        .steps = 2});
+}
+
+TEST(Tcgen05Scaled, MultipliesTilesWithAllTheirScales) {
+  expect_exact<MmaKind::kMxf8f6f4, 1, 1, true>({.fields = {.m = 128, .n = 64}, .steps = 4});
 }
 
 TEST(Tcgen05Scaled, MultipliesMxfp4AndNvfp4) {
