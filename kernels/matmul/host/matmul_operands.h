@@ -82,7 +82,7 @@ inline MatmulOperands swapped(MatmulOperands call) {
   return call;
 }
 
-constexpr std::uint32_t tiles_along(std::uint64_t elems, std::uint32_t tile) {
+constexpr std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
   return static_cast<std::uint32_t>((elems + tile - 1) / tile);
 }
 
