@@ -67,7 +67,8 @@ inline std::size_t index_of(MemoryScope scope) {
   return scope == MemoryScope::kSys ? 2 : static_cast<std::size_t>(scope);
 }
 
-struct ThreadOrder {
+// What every access looks at comes first, in one line of the cache.
+struct alignas(64) ThreadOrder {
   // The last wait of this thread on a barrier of its CTA.
   struct Turn {
     std::uint64_t phase = 0;  // plus 1
@@ -82,12 +83,12 @@ struct ThreadOrder {
     Epoch issued = 0;
   };
 
-  Clock known;          // of others; its own past is known by itself
+  Clock known;  // of others; its own past is known by itself
+  WarpOrder* warp = nullptr;
+  std::uint32_t lane = 0;
   Clock tcgen05_known;  // what it knew at its last tcgen05.fence::after_thread_sync
   QueueTime tcgen05;
   std::array<Epoch, 2> tmem_fenced = {};  // by its last tcgen05.fence::before_thread_sync
-  WarpOrder* warp = nullptr;
-  std::uint32_t lane = 0;
   const char* role = "";
   std::array<Epoch, kFencedKinds> proxy_fences = {};  // its own accesses up to here have passed a proxy fence
   Epoch init_fence = 0;  // and initialisations of barriers up to here against the cluster

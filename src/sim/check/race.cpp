@@ -130,7 +130,7 @@ void RaceChecker::thread_reads(const Event& event) {
   Granule& granule = memory.shadow.at(offset);
   const Access access = Access::of(thread, offset, event.bytes, false, sites_.number(event.site));
   const bool is_fresh = (access.bytes & ~granule.written & ~granule.read_unwritten) != 0;
-  if (granule.read.includes(access) && !is_fresh) return;
+  if (!is_fresh && memory.shadow.has_read(granule, access)) return;
   const View view = View::of(thread);
   const bool stops = memory.shadow.find(granule, access.bytes, true, [&](const Access& write) {
     const std::optional<std::uint32_t> lane = write.unknown_to(view, access.bytes);

@@ -74,6 +74,7 @@ void RaceChecker::thread_in_global(const Event& event, bool is_write) {
 
 // Lanes of one instruction, before anything else is looked at.
 void RaceChecker::flush() {
+  batch_.group();
   for (std::size_t g = 0; g < batch_.groups() && !sink_.stop(); ++g) {
     const LaneBatch::Group& group = batch_.group(g);
     if (!group.is_single() && group.is_one && judge_together(group)) continue;
@@ -90,7 +91,7 @@ bool RaceChecker::judge_together(const LaneBatch::Group& group) {
   if (spot.granule.strong != 0) return false;
   if (spot.copies != nullptr && !spot.copies->at(spot.offset).empty()) return false;
   const Access& access = group.access;
-  if (!access.is_write && spot.granule.read.includes(access)) return true;
+  if (!access.is_write && spot.shadow.has_read(spot.granule, access)) return true;
   View view = View::of(*batch_.lane(static_cast<std::size_t>(std::countr_zero(group.lanes))).thread);
   view.self = ~Component{0};
   const bool is_in_question =
@@ -108,7 +109,7 @@ void RaceChecker::judge_alone(const LaneAccess& one) {
   const Spot spot = spot_of(one.global);
   const Access access = one.access();
   const Side now{access, thread.lane};
-  if (!one.is_write && spot.granule.read.includes(access)) return;
+  if (!one.is_write && spot.shadow.has_read(spot.granule, access)) return;
   const View view = View::of(thread);
   bool is_beside = false;
   const bool stops = spot.shadow.find(spot.granule, access.bytes, !one.is_write, [&](const Access& before) {

@@ -178,6 +178,17 @@ class Shadow {
     return (granule.write.bytes & bytes) != 0 && found(granule.write);
   }
 
+  // Whether a record stands for the read, so that nothing is new about it: what was written since has taken the
+  // bytes out of the record.
+  bool has_read(const Granule& granule, const Access& access) const {
+    if (granule.read.includes(access)) return true;
+    if (granule.more == 0) return false;
+    for (const Access& old : more_[granule.more - 1]) {
+      if (!old.is_write && old.includes(access)) return true;
+    }
+    return false;
+  }
+
   StrongAccesses* strong(const Granule& granule) {
     return granule.strong == 0 ? nullptr : &strong_[granule.strong - 1];
   }
