@@ -11,7 +11,9 @@
 #include <heddle/isa/memory.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/sreg.h>
+#include <heddle/isa/tensor_map.h>
 #include <heddle/isa/tma.h>
+#include <heddle/isa/warp.h>
 
 #include <cstdint>
 
@@ -51,7 +53,14 @@
   X(peer_reads_early, "race", "wrong", 2, 2)                     \
   X(written_after_arrive, "race", "wrong", 2, 2)                 \
   X(wait_without_scope, "narrow_scope", "formal", 2, 2)          \
-  X(two_loads_of_a_stage, "write_while_read", "wrong", 1, 1)
+  X(two_loads_of_a_stage, "write_while_read", "wrong", 1, 1)     \
+  X(barrier_gone_too_early, "barrier_in_use", "wrong", 1, 1)     \
+  X(next_phase_too_early, "lost_phase", "wrong", 1, 1)           \
+  X(wait_for_peers_barrier, "remote_wait", "wrong", 2, 2)        \
+  X(half_warps_meet, "divergence", "wrong", 1, 1)                \
+  X(copy_past_the_end, "shared_out_of_bounds", "wrong", 1, 1)    \
+  X(crooked_coordinate, "bad_coordinates", "wrong", 1, 1)        \
+  X(no_tensor_map, "bad_tensor_map", "wrong", 1, 1)
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -60,11 +69,14 @@ namespace faults {
 struct Shared {
   alignas(128) std::uint32_t words[64];
   SharedMemBarrier bars[4];
+  alignas(16) isa::Bytes16 responses[2];
 };
 
 struct Params {
   std::uint32_t* words;         // 64
   const std::uint32_t* source;  // likewise, and read-only
+  TensorMap map;                // of the source: 16 x 4, in boxes of 4 x 1
+  TensorMap no_map;
 };
 
 HEDDLE_DEVICE bool is_first() { return isa::tid_x() == 0; }
@@ -378,6 +390,73 @@ HEDDLE_DEVICE void two_loads_of_a_stage(const Params& params, Shared& shared) {
     isa::mbarrier_arrive_expect_tx(&shared.bars[0], 32);
     isa::cp_async_bulk_load(shared.words, params.source, 16, &shared.bars[0]);
     isa::cp_async_bulk_load(shared.words + (is_wrong ? 0 : 4), params.source + 4, 16, &shared.bars[0]);
+  }
+  wait(shared);
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void barrier_gone_too_early(const Params& params, Shared& shared) {
+  make_barrier(shared, 1);
+  load_16_bytes(params, shared);
+  if (!is_first()) return;
+  if (!is_wrong) wait(shared);
+  isa::mbarrier_inval(&shared.bars[0]);
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void next_phase_too_early(const Params&, Shared& shared) {
+  make_barrier(shared, 1);
+  if (is_first()) isa::mbarrier_arrive(&shared.bars[0]);
+  while (!isa::mbarrier_try_wait_parity(&shared.bars[0], 0)) {
+  }
+  if (!is_wrong) isa::syncthreads();
+  if (isa::tid_x() == 63) isa::mbarrier_arrive(&shared.bars[0]);
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void wait_for_peers_barrier(const Params&, Shared& shared) {
+  make_barrier(shared, 1);
+  isa::cluster_sync();
+  SharedMemBarrier* bar =
+      isa::mapa(&shared.bars[0], is_wrong ? 1 - isa::cluster_ctarank() : isa::cluster_ctarank());
+  if (is_first()) isa::mbarrier_test_wait_parity(bar, 1);
+  isa::cluster_sync();
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void half_warps_meet(const Params&, Shared&) {
+  if (!is_wrong || isa::laneid() < 16) isa::bar_sync(1, is_wrong ? 32 : 64);
+  isa::syncthreads();  // until here none of them exits
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void copy_past_the_end(const Params& params, Shared& shared) {
+  make_barrier(shared, 1);
+  constexpr std::uint32_t kBytes = is_wrong ? 1u << 16 : 16;
+  if (is_first()) {
+    isa::mbarrier_arrive_expect_tx(&shared.bars[0], kBytes);
+    isa::cp_async_bulk_load(shared.words, params.source, kBytes, &shared.bars[0]);
+  }
+  wait(shared);
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void crooked_coordinate(const Params& params, Shared& shared) {
+  make_barrier(shared, 1);
+  if (is_first()) {
+    isa::mbarrier_arrive_expect_tx(&shared.bars[0], 16);
+    isa::cp_async_bulk_tensor_load(shared.words, &params.map, {is_wrong ? 1 : 4, 0}, &shared.bars[0]);
+  }
+  wait(shared);
+}
+
+template <bool is_wrong>
+HEDDLE_DEVICE void no_tensor_map(const Params& params, Shared& shared) {
+  make_barrier(shared, 1);
+  if (is_first()) {
+    isa::mbarrier_arrive_expect_tx(&shared.bars[0], 16);
+    isa::cp_async_bulk_tensor_load(shared.words, is_wrong ? &params.no_map : &params.map, {0, 0},
+                                   &shared.bars[0]);
   }
   wait(shared);
 }

@@ -2,8 +2,9 @@
 //
 // A mistake is the same mistake whether a kernel runs as C++ or as the PTX that nvcc makes of it: code, verdict
 // and line. Every code is either tried here or named with the reason why it is not.
-#include "faults.h"
+#include "faults_sm100.h"
 
+#include <heddle/host/tensor_map.h>
 #include <heddle/sim/launch.h>
 #include <heddle/sim/ptx.h>
 
@@ -22,14 +23,15 @@ namespace heddle {
 namespace {
 
 struct Case {
+  Arch arch;
   std::string name, code, verdict;
   std::uint32_t ctas, cluster;
   sim::Report (*launch)(bool is_wrong, const sim::LaunchOptions&, const LaunchShape&, const faults::Params&);
 };
 
-const Case kCases[] = {
-#define HEDDLE_FAULT_CASE(name, code, verdict, ctas, cluster)                                 \
-  Case{#name,                                                                                 \
+#define HEDDLE_FAULT_CASE(arch, name, code, verdict, ctas, cluster)                           \
+  Case{arch,                                                                                  \
+       #name,                                                                                 \
        code,                                                                                  \
        verdict,                                                                               \
        ctas,                                                                                  \
@@ -39,9 +41,10 @@ const Case kCases[] = {
          return is_wrong ? sim::launch<faults::Kernel_##name<true>>(options, shape, params)   \
                          : sim::launch<faults::Kernel_##name<false>>(options, shape, params); \
        }},
-    HEDDLE_FAULTS(HEDDLE_FAULT_CASE)
-#undef HEDDLE_FAULT_CASE
-};
+#define HEDDLE_FAULT_SM90(...) HEDDLE_FAULT_CASE(Arch::kSm90, __VA_ARGS__)
+#define HEDDLE_FAULT_SM100(...) HEDDLE_FAULT_CASE(Arch::kSm100, __VA_ARGS__)
+
+const Case kCases[] = {HEDDLE_FAULTS(HEDDLE_FAULT_SM90) HEDDLE_FAULTS_SM100(HEDDLE_FAULT_SM100)};
 
 // Codes that one front end alone can raise.
 struct OneSided {
@@ -69,43 +72,27 @@ constexpr OneSided kPtxOnly[] = {
 };
 // Raised by both, and tried elsewhere with each.
 constexpr OneSided kElsewhere[] = {
-    {kBadCoordinates, "tensor maps: tests/unit/tma_fault_test.cpp, tests/museum/tma.cu"},
-    {kBadTensorMap, "likewise"},
     {kBadDescriptor, "wgmma and tcgen05: tests/unit, tests/museum/wgmma.cu"},
     {kMissingWgmmaFence, "likewise"},
-    {kBadCtaGroup, "tensor memory: tests/unit/tcgen05*_test.cpp, tests/museum/tcgen05.cu"},
-    {kBadShape, "likewise"},
+    {kBadShape, "multiplications: tests/unit/tcgen05*_test.cpp, tests/museum/tcgen05.cu"},
     {kMissingTcgen05Fence, "likewise"},
-    {kMissingTmemWait, "likewise"},
     {kScaleCopies, "likewise"},
-    {kTmemAlloc, "likewise"},
-    {kTmemDealloc, "likewise"},
-    {kTmemLane, "likewise"},
-    {kTmemLeak, "likewise"},
-    {kTmemOutOfBounds, "likewise"},
     {kTmemOverlap, "likewise"},
-    {kClcAfterFailure, "cluster launch control: tests/unit/clc_test.cpp, tests/museum/clc.cu"},
-    {kClcBadResponse, "likewise"},
-    {kClcNoCluster, "likewise"},
-    {kBarrierInUse, "tests/unit/mbarrier_fault_test.cpp, tests/museum/mbarrier.cu"},
-    {kLostPhase, "likewise"},
-    {kRemoteWait, "likewise"},
-    {kDivergence, "tests/unit/warp_test.cpp, tests/unit/ptx_masks_test.cpp"},
-    {kSharedOutOfBounds, "tests/unit/memory_test.cpp, tests/unit/ptx_report_test.cpp"},
     {kRegisterBudget, "tests/unit/registers_test.cpp, tests/unit/ptx_registers_test.cpp"},
     {kBudget, "a limit of the launch, not a mistake of one line"},
     {kScheduleDependence, "needs many schedules: tests/unit/repeat_test.cpp, tests/exec"},
     {kUnsupported, "what the model does not know"},
 };
 
-const sim::PtxModule& module() {
-  static const sim::PtxModule loaded = [] {
-    std::ifstream file(HEDDLE_FAULTS_PTX);
+const sim::PtxModule& module(Arch arch) {
+  const auto load = [](const char* path) {
+    std::ifstream file(path);
     std::stringstream text;
     text << file.rdbuf();
     return sim::PtxModule::load(text.str(), "faults.ptx");
-  }();
-  return loaded;
+  };
+  static const sim::PtxModule sm90 = load(HEDDLE_FAULTS_PTX), sm100 = load(HEDDLE_FAULTS_SM100_PTX);
+  return arch == Arch::kSm90 ? sm90 : sm100;
 }
 
 sim::Report run(const Case& one, bool is_wrong, bool is_ptx) {
@@ -114,11 +101,19 @@ sim::Report run(const Case& one, bool is_wrong, bool is_ptx) {
   sim::GlobalMemory memory;
   memory.add("words", words.data(), sizeof(words));
   memory.add_read_only("source", source.data(), sizeof(source));
-  const sim::LaunchOptions options{.memory = &memory, .kernel = one.name};
+  const sim::LaunchOptions options{.memory = &memory, .arch = one.arch, .kernel = one.name};
   const LaunchShape shape{.grid = {one.ctas}, .cluster = {one.cluster}};
-  const faults::Params params{words.data(), source.data()};
+  const faults::Params params{.words = words.data(),
+                              .source = source.data(),
+                              .map = make_tensor_map({.type = TensorType::kU32,
+                                                      .rank = 2,
+                                                      .address = source.data(),
+                                                      .dims = {16, 4},
+                                                      .strides = {64},
+                                                      .box = {4, 1}}),
+                              .no_map = {}};
   if (!is_ptx) return one.launch(is_wrong, options, shape, params);
-  const sim::PtxInstead instead(module());
+  const sim::PtxInstead instead(module(one.arch));
   sim::Report report = one.launch(is_wrong, options, shape, params);
   EXPECT_EQ(instead.launches(), 1u);
   return report;
@@ -143,7 +138,7 @@ Found found_in(const sim::Report& report) {
   Found found{std::string(name_of(list[0].code)), std::string(name_of(list[0].verdict)), {}};
   for (const std::string& place : list[0].places) found.lines.push_back(place.substr(0, place.find(',')));
   // A hang has no pair of places: the first is where somebody waits.
-  if (const std::size_t at = list[0].text.find("faults.h:"); found.lines.empty() && at != std::string::npos) {
+  if (const std::size_t at = list[0].text.find("faults"); found.lines.empty() && at != std::string::npos) {
     found.lines.push_back(list[0].text.substr(at, list[0].text.find_first_of(",\n", at) - at));
   }
   std::sort(found.lines.begin(), found.lines.end());
