@@ -20,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <string_view>
 
 namespace heddle::runtime {
@@ -237,6 +238,7 @@ Error run(State& card, const LaunchWork& work, const void* stream) {
   if (request.is_cooperative) shape.grid_workspace = card.memory.clear_grid_workspace();
 
   const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t processor_begin = std::clock();
   std::atomic<std::uint64_t> instructions = 0;
   const auto run_once = [&](const sim::LaunchOptions& options, bool is_first) {
     sim::PtxLaunch one = shape;
@@ -271,6 +273,7 @@ Error run(State& card, const LaunchWork& work, const void* stream) {
   }
   order.end();
   card.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  card.processor_seconds += static_cast<double>(std::clock() - processor_begin) / CLOCKS_PER_SEC;
   ++card.launches;
   card.instructions += instructions;
   if (asked.schedules != 0 && asked.depth != 0) {

@@ -45,10 +45,12 @@ void check_rules(const State& card, int status) {
 void show_stats(const State& card) {
   std::fflush(stdout);
   const double rate = card.seconds > 0 ? static_cast<double>(card.instructions) / card.seconds / 1e6 : 0;
-  std::fprintf(stderr,
-               "heddle exec: launches %llu, instructions of threads %llu, %.2f s, %.1f million a second\n",
-               static_cast<unsigned long long>(card.launches), static_cast<unsigned long long>(card.instructions),
-               card.seconds, rate);
+  std::fprintf(
+      stderr,
+      "heddle exec: launches %llu, instructions of threads %llu, %.2f s (%.2f of processor time), %.1f million "
+      "a second\n",
+      static_cast<unsigned long long>(card.launches), static_cast<unsigned long long>(card.instructions),
+      card.seconds, card.processor_seconds, rate);
 }
 
 bool depends_on_schedule(const State& card) {

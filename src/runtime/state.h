@@ -77,7 +77,8 @@ struct State {
   std::set<std::string> used_rules;  // that accepted something
   PctBound pct;
   Searches searches;
-  double seconds = 0;  // in launches
+  double seconds = 0;            // in launches
+  double processor_seconds = 0;  // likewise, of all threads of the process
 
   bool keeps_reports = false;  // for the program itself, in place of telling them
   std::deque<std::unique_ptr<heddle_report>> reports;
