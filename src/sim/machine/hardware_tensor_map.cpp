@@ -35,7 +35,7 @@ std::optional<TensorMapSpec> read_hardware_map(const TensorMap& map) {
   constexpr std::uint32_t kTiledByCute = 2;
   constexpr std::uint32_t kInterleaves = 3;
   const std::uint32_t mode = bits(words[1], 0, 4);
-  if (words[0] == 0 || (mode != kTiledByDriver && mode != kTiledByCute) || bits(words[1], 19, 13) != 0) {
+  if (words[0] == 0 || (mode != kTiledByDriver && mode != kTiledByCute) || bits(words[1], 24, 8) != 0) {
     return std::nullopt;
   }
   const std::optional<TensorType> type = type_of(bits(words[1], 7, 4), bits(words[1], 16, 1) != 0);

@@ -5,14 +5,17 @@
 //
 //   0      address
 //   1      mode (bits 0-3; tiled is 0 from the driver, 2 from CuTe DSL), rank - 1 (4-6), element (7-10),
-//   interleave (11-12), swizzle (13-14), fill (15),
-//          tf32 (16), L2 promotion (17-18), stride of dimension 1 in units of 16 bytes (32-63)
+//          interleave (11-12), swizzle (13-14), fill (15), tf32 (16), L2 promotion (17-18), bits without effect
+//          (19-23), stride of dimension 1 in units of 16 bytes (32-63)
 //   2, 3   strides of dimensions 2, 3 and 4 likewise; bits 32-47 of word 3 are four more bits of each of the four
 //   4-6    extents - 1, 32 bits each; above bit 32 of word 6 the element strides - 1, 3 bits each; box of
-//   dimension 0
-//          minus 1 (56-63)
+//          dimension 0 minus 1 (56-63)
 //   7      box of dimensions 1 to 4 minus 1, 8 bits each
 //   8, 9   bytes of a box, alignment in shared memory; from here on CuTe DSL leaves what was there
+//
+// Bits 19-23 of word 1: the driver leaves them 0, CuTe DSL sets 21 in maps of stores. On an H200 each of them was
+// set in turn, with no swizzle and those of 64 and 128 bytes: loads and stores moved the same bytes. Unverified:
+// what they say to Blackwell.
 //
 // Unverified: types below a byte and swizzles with other atoms, which an H200 does not have. A map with any bit
 // that is not known here is none.
