@@ -218,7 +218,7 @@ def _fallback(operator):
     writes_by_name = {one.name: write for one, write in zip(arguments, writes)}
     rounded = _IN_FLOAT.get(operator._schema.name[len("aten::") :])
     is_copy = operator._schema.name == "aten::copy_"
-    compute = operator if rounded is None else _in_float(operator, rounded)
+    compute = _with_numbers(operator) if rounded is None else _in_float(operator, rounded)
 
     name = f"{operator} of PyTorch"
 
@@ -251,6 +251,18 @@ def _fallback(operator):
         if isinstance(result, (list, tuple)):
             return type(result)(given[id(one)] if id(one) in given else aliases.to_card(one) for one in result)
         return aliases.to_card(result)
+
+    return run
+
+
+def _with_numbers(operator):
+    """The operator where PyTorch hands over a number for a tensor, as in `tensor & 1`: its overload for numbers."""
+    tensors = [str(one.type) == "Tensor" for one in operator._schema.arguments]
+
+    def run(*args, **kwargs):
+        if any(is_tensor and isinstance(one, (bool, int, float, complex)) for one, is_tensor in zip(args, tensors)):
+            return operator.overloadpacket(*args, **kwargs)
+        return operator(*args, **kwargs)
 
     return run
 

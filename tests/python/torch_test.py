@@ -32,6 +32,16 @@ class Operators(unittest.TestCase):
         self.assertTrue(torch.allclose(y, x.cuda()))
         self.assertEqual(y.max().item(), x.max().item())
 
+    def test_numbers_in_the_place_of_tensors(self):
+        values = torch.arange(16, dtype=torch.uint8, device="cuda")
+        wanted = torch.arange(16, dtype=torch.uint8)
+        for both in (lambda x: (x >> 3) & 1, lambda x: x | 5, lambda x: x ^ 3, lambda x: (x << 2) % 7, lambda x: 1 & x):
+            got = both(values)
+            self.assertEqual(got.dtype, both(wanted).dtype)
+            self.assertTrue(torch.equal(got.cpu(), both(wanted)))
+        values &= 6
+        self.assertTrue(torch.equal(values.cpu(), wanted & 6))
+
     def test_matmul_of_halves(self):
         a, b = torch.randn(16, 32).half(), torch.randn(32, 8).half()
         self.same(a.cuda() @ b.cuda(), a @ b)
