@@ -6,6 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <string>
+
 namespace heddle::runtime {
 
 namespace {
@@ -28,6 +32,14 @@ int registers(std::uint64_t threads) {
   return static_cast<int>(each < 255 ? each / 8 * 8 : 255);
 }
 
+// 90 of sm_90a: what the code was compiled for. CUB picks among what it was compiled for by it.
+int version_of(const std::string& target) {
+  int version = 0;
+  std::from_chars(target.data() + std::min<std::size_t>(3, target.size()), target.data() + target.size(),
+                  version);
+  return version;
+}
+
 }  // namespace
 
 Error get_attributes(State& card, const Kernel& kernel, FunctionAttributes& attributes) {
@@ -40,7 +52,7 @@ Error get_attributes(State& card, const Kernel& kernel, FunctionAttributes& attr
   attributes.local_bytes = entry->local_bytes;
   attributes.max_threads = static_cast<int>(entry->max_threads != 0 ? entry->max_threads : kMaxThreads);
   attributes.registers = registers(entry->max_threads);
-  attributes.ptx_version = sm;
+  attributes.ptx_version = version_of(kernel.module->ptx()->target());
   attributes.binary_version = sm;
   attributes.max_dynamic_shared = static_cast<int>(max_dynamic_shared(kernel, *entry));
   attributes.carveout = kernel.carveout;
