@@ -2,9 +2,11 @@
 """programs_table.py HEDDLE [--only REGEX] [--write docs/programs.md]: programs of others on the simulated card.
 
 Their code is not here: it is looked for in folders that are given, each a checkout or what was built of one.
-  --triton FOLDER    python/tutorials of Triton's repository, and --triton-python, an interpreter with Triton and PyTorch
+  --triton FOLDER    python/tutorials of Triton's repository, and --triton-python, an interpreter with Triton, PyTorch and
+                     pytest; its folder gluon has Gluon's tutorials
   --cute FOLDER      examples/python/CuTeDSL/cute of CUTLASS's, and --tools-python, one with CuTe DSL, CuPy and the like
   --cutlass FOLDER   CUTLASS's examples, built: a program for each number (docs/exec.md has nvcc's options)
+  --cub PROGRAM      bench/exec_cub.cu, built
 What is not there is left out; rows that the file has of programs which were not run stay. A verdict is the program's own: its comparison, by its status."""
 
 import argparse
@@ -17,6 +19,23 @@ import subprocess
 
 TOOLS = "{tools} {here}/../tests/python/tools_test.py"
 CUTE_ONCE = "--warmup_iterations 0 --iterations 1"
+
+# Gluon's tutorials are test files. Of those with large matrices, the tests with the smallest: (file, architectures, tests).
+GLUON = [
+    ("01-intro", "sm90 sm100", "test"),
+    ("02-layouts", "sm90 sm100", "1d or inout"),
+    ("03-async-copy", "sm90", "1d_cpasync or (pipelined and 4000)"),
+    ("04-tma", "sm90 sm100", "message or 1d_tma or (pipelined and 4000)"),
+    ("05-wgmma", "sm90", "small_mma or (208 and 64-64-64)"),
+    ("06-tcgen05", "sm100", "tmem_example or small_mma or (208 and 64-64-64)"),
+    ("07-persistence", "sm90 sm100", "pipelined and 208 and 64-64-64"),
+    ("08-warp-specialization", "sm90 sm100", "(elementwise and 4000) or (matmul and 208)"),
+    ("09-tma-gather-scatter", "sm100", "(gather or scatter) and not matmul and 8-16"),
+    ("10-tcgen05-copy", "sm100", "nvmma_shared and 32"),
+    ("11-tcgen05-mma-scaled", "sm100", "scaled_pipelined and 128-128 and 128-1"),
+    ("13-conv-im2col", "sm90 sm100", "im2col and not conv2d"),
+    ("14-multicta", "sm90 sm100", "64-64 or two_cta or multicast or tma_tcgen05"),
+]
 
 # (what, architectures, command)
 PROGRAMS = [
@@ -38,6 +57,11 @@ PROGRAMS = [
      f"{{tools}} {{cute}}/blackwell/kernel/dense_gemm/dense_gemm_persistent.py --mnkl 256,256,128,1 {CUTE_ONCE}"),
     ("CuTe DSL Blackwell fmha", "sm100",
      "{tools} {cute}/blackwell/kernel/attention/fmha/fmha.py --q_shape 1,256,1,64 --k_shape 1,256,1,64 " + CUTE_ONCE),
+    *((f"Gluon tutorial {name}", architectures,
+       f"{{triton_python}} -m pytest -q -p no:cacheprovider {{triton}}/gluon/{name}.py -k '{tests}'")
+      for name, architectures, tests in GLUON),
+    *((f"CUB and Thrust: {part}", "sm90 sm100", f"{{cub}} {part}") for part in [
+        "sort", "scan", "reduce", "select", "histogram", "runs", "block", "thrust"]),
     ("CUTLASS 48", "sm90", "{cutlass}/48 --m=256 --n=256 --k=128 --iterations=0"),
     ("CUTLASS 54", "sm90", "{cutlass}/54 --m=256 --n=256 --k=128 --iterations=0"),
     ("CUTLASS 70, fp16", "sm100", "{cutlass}/70fp16 --m=512 --n=512 --k=128 --iterations=0"),
@@ -86,7 +110,7 @@ def main():
     parser.add_argument("heddle")
     parser.add_argument("--only", default="")
     parser.add_argument("--write")
-    for name in ("triton", "triton-python", "cute", "tools-python", "cutlass"):
+    for name in ("triton", "triton-python", "cute", "tools-python", "cutlass", "cub"):
         parser.add_argument(f"--{name}", default="")
     given = parser.parse_args()
     places = {
@@ -96,6 +120,7 @@ def main():
         "cute": given.cute,
         "tools": given.tools_python,
         "cutlass": given.cutlass,
+        "cub": given.cub,
     }
     rows = read_rows(given.write)
     for what, architectures, command in PROGRAMS:
