@@ -21,6 +21,7 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <string_view>
 
 namespace heddle::runtime {
@@ -240,8 +241,14 @@ Error run(State& card, const LaunchWork& work, const void* stream) {
   const auto begin = std::chrono::steady_clock::now();
   const std::clock_t processor_begin = std::clock();
   std::atomic<std::uint64_t> instructions = 0;
+  // What a schedule that is only tried does to the heap is forgotten.
+  std::optional<sim::DeviceHeap> heap_before;
+  if (asked.schedules != 0 || asked.exhaust != 0) heap_before.emplace(card.heap);
   const auto run_once = [&](const sim::LaunchOptions& options, bool is_first) {
     sim::PtxLaunch one = shape;
+    std::optional<sim::DeviceHeap> tried;
+    if (!is_first && heap_before) tried.emplace(*heap_before);
+    one.heap = tried ? &*tried : &card.heap;
     one.print = [&card, is_first](std::string_view text) {
       if (is_first) card.printed += text;
     };

@@ -16,6 +16,7 @@
 
 #include "sim/explore/repeat.h"
 
+#include <heddle/sim/device_heap.h>
 #include <heddle/sim/fault_code.h>
 
 #include <cstdint>
@@ -66,6 +67,7 @@ struct State {
   Graphs graphs;
   Captures captures;
   Error failed = Error::kSuccess;     // a kernel broke the context: all that follows returns this
+  sim::DeviceHeap heap;               // of malloc in kernels
   std::string printed;                // by kernels, and not yet shown
   const char* call = "";              // that goes on
   std::optional<const void*> stream;  // that it is on; none for a call that waits

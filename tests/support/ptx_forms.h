@@ -207,9 +207,220 @@ inline std::vector<ScalarForm> warp_forms() {
   return forms;
 }
 
+// wmma: matrices of finite numbers in shared memory, 1024 bytes for each warp, are loaded, multiplied and folded
+// into one register; and so is each operand by itself, since programs may look at its registers.
+inline std::vector<ScalarForm> wmma_forms() {
+  std::vector<ScalarForm> forms;
+  const auto list = [](const std::string& name, std::uint32_t count) {
+    std::string text = "{";
+    for (std::uint32_t r = 0; r < count; ++r) text += (r == 0 ? "" : ", ") + name + std::to_string(r);
+    return text + "}";
+  };
+  const auto folded = [](const std::string& name, std::uint32_t count, bool is_wide) {
+    std::string text = "mov.b32 d, 0; ";
+    for (std::uint32_t r = 0; r < count; ++r) {
+      const std::string one = name + std::to_string(r);
+      if (is_wide) text += "mov.b64 {s5, s6}, " + one + "; xor.b32 s5, s5, s6; ";
+      text += "mul.lo.u32 d, d, 3; xor.b32 d, d, " + (is_wide ? "s5" : one) + "; ";
+    }
+    return text;
+  };
+  struct Kind {
+    const char *shape, *type, *sum;
+    std::uint32_t a, b, c;  // registers
+    std::uint32_t m, n, k;
+    std::uint32_t mask;  // of the bits that may be set
+    bool has_layouts = true;
+  };
+  constexpr std::uint32_t kHalf = 0xbfffbfff, kAll = 0xffffffff;
+  constexpr Kind kKinds[] = {{".m16n16k16", ".f16", ".f32", 8, 8, 8, 16, 16, 16, kHalf},
+                             {".m32n8k16", ".f16", ".f32", 8, 8, 8, 32, 8, 16, kHalf},
+                             {".m8n32k16", ".f16", ".f32", 8, 8, 8, 8, 32, 16, kHalf},
+                             {".m16n16k16", ".f16", ".f16", 8, 8, 4, 16, 16, 16, kHalf},
+                             {".m32n8k16", ".f16", ".f16", 8, 8, 4, 32, 8, 16, kHalf},
+                             {".m8n32k16", ".f16", ".f16", 8, 8, 4, 8, 32, 16, kHalf},
+                             {".m16n16k16", ".bf16", ".f32", 4, 4, 8, 16, 16, 16, kHalf},
+                             {".m32n8k16", ".bf16", ".f32", 8, 2, 8, 32, 8, 16, kHalf},
+                             {".m8n32k16", ".bf16", ".f32", 2, 8, 8, 8, 32, 16, kHalf},
+                             {".m16n16k16", ".s8", ".s32", 2, 2, 8, 16, 16, 16, kAll},
+                             {".m32n8k16", ".u8", ".s32", 4, 1, 8, 32, 8, 16, kAll},
+                             {".m8n32k16", ".s8", ".s32", 1, 4, 8, 8, 32, 16, kAll},
+                             {".m16n16k8", ".tf32", ".f32", 4, 4, 8, 16, 16, 8, 0xbfffffff},
+                             {".m8n8k4", ".f64", ".f64", 1, 1, 2, 8, 8, 4, 0xbfffffff},
+                             {".m8n8k32", ".s4", ".s32", 1, 1, 2, 8, 8, 32, kAll, false},
+                             {".m8n8k128", ".b1", ".s32", 1, 1, 2, 8, 8, 128, kAll, false}};
+  for (const Kind& kind : kKinds) {
+    for (const std::string rows : {"row", "col"}) {
+      for (const std::string columns : {"row", "col"}) {
+        if (!kind.has_layouts && (rows != "row" || columns != "col")) continue;
+        const std::string type = kind.type;
+        const bool is_wide = type == ".f64";
+        const std::string masked = std::to_string(kind.mask);
+        std::string text =
+            "{ .reg .b32 s<9>; .reg " + std::string(is_wide ? ".f64" : ".b32") + " x<8>, y<8>, z<8>;\n" +
+            "  .shared .align 128 .b8 tile[4096]; mov.u32 s0, %tid.x; mov.u32 s1, tile;\n"
+            "  and.b32 s3, a, " +
+            masked + "; and.b32 s4, b, " + masked + "; and.b32 s5, c, " + masked + "; and.b32 s6, e, " + masked +
+            ";\n  mad.lo.u32 s2, s0, 32, s1; st.shared.v4.b32 [s2], {s3, s4, s5, s6};\n"
+            "  st.shared.v4.b32 [s2+16], {s6, s3, s5, s4}; and.b32 s2, s0, -32; mad.lo.u32 s1, s2, 32, s1;\n"
+            "  bar.warp.sync -1;\n";
+        const auto stride = [](bool along_columns, std::uint32_t row, std::uint32_t column) {
+          return std::to_string(along_columns ? row : column);
+        };
+        const std::string shape = kind.shape;
+        text += "  wmma.load.a.sync.aligned." + rows + shape + ".shared" + type + " " + list("x", kind.a) +
+                ", [s1], " + stride(rows == "col", kind.m, kind.k) + ";\n  wmma.load.b.sync.aligned." + columns +
+                shape + ".shared" + type + " " + list("y", kind.b) + ", [s1], " +
+                stride(columns == "col", kind.k, kind.n) + ";\n  wmma.load.c.sync.aligned.row" + shape +
+                ".shared" + kind.sum + " " + list("z", kind.c) + ", [s1], " + std::to_string(kind.n) + ";\n";
+        const auto add = [&](const std::string& rest) {
+          forms.push_back({text + "  " + rest + "}", 32, {32, 32, 32, 32}, OperandRange::kBits, false});
+        };
+        const std::string types =
+            type == ".f16" ? std::string(kind.sum) + kind.sum : std::string(kind.sum) + type + type + kind.sum;
+        add("wmma.mma" + std::string(type == ".b1" ? ".xor.popc" : "") + ".sync.aligned." + rows + "." + columns +
+            shape + (is_wide ? ".rn" : "") + types + " " + list("z", kind.c) + ", " + list("x", kind.a) + ", " +
+            list("y", kind.b) + ", " + list("z", kind.c) + "; " + folded("z", kind.c, is_wide));
+        add(folded("x", kind.a, is_wide));
+        add(folded("y", kind.b, is_wide));
+        if (rows == "row" && columns == "col") add(folded("z", kind.c, is_wide));
+      }
+    }
+  }
+  return forms;
+}
+
+// mma.sp on finite numbers, with metadata that is made of e: of every chunk the first, the last, or other
+// elements.
+inline std::vector<ScalarForm> sparse_forms() {
+  std::vector<ScalarForm> forms;
+  struct Kind {
+    const char* name;
+    bool is_deep;
+    std::uint32_t selectors;
+    std::uint32_t mask = 0xffffffff;  // of the bits that may be set
+    bool has_halves = false;
+  };
+  constexpr std::uint32_t kHalf = 0xbfffbfff, kSingle = 0xbfffffff;
+  constexpr Kind kKinds[] = {{"m16n8k16.row.col.f32.f16.f16.f32", false, 4, kHalf},
+                             {"m16n8k32.row.col.f32.f16.f16.f32", true, 2, kHalf},
+                             {"m16n8k32.row.col.f16.f16.f16.f16", true, 2, kHalf, true},
+                             {"m16n8k16.row.col.f32.bf16.bf16.f32", false, 4, kHalf},
+                             {"m16n8k32.row.col.f32.bf16.bf16.f32", true, 2, kHalf},
+                             {"m16n8k8.row.col.f32.tf32.tf32.f32", false, 4, kSingle},
+                             {"m16n8k16.row.col.f32.tf32.tf32.f32", true, 2, kSingle},
+                             {"m16n8k32.row.col.s32.s8.u8.s32", false, 2},
+                             {"m16n8k64.row.col.satfinite.s32.s8.s8.s32", true, 1},
+                             {"m16n8k64.row.col.s32.u4.s4.s32", false, 2},
+                             {"m16n8k128.row.col.s32.s4.s4.s32", true, 1}};
+  for (const Kind& kind : kKinds) {
+    const std::string name = kind.name;
+    const bool is_single = name.find("tf32") != std::string::npos;
+    const std::string mask = std::to_string(kind.mask);
+    for (std::uint32_t selector = 0; selector < kind.selectors; ++selector) {
+      std::string text = "{ .reg .b32 s<9>, m<4>;\n  and.b32 s0, a, " + mask + "; and.b32 s1, b, " + mask +
+                         "; and.b32 s2, c, " + mask + "; and.b32 s3, e, " + mask +
+                         ";\n  and.b32 m0, e, 0x11111111; mul.lo.u32 m1, m0, 10; shr.u32 m2, e, 1;\n"
+                         "  and.b32 m2, m2, 0x11111111; not.b32 m3, m0; and.b32 m2, m2, m3; shl.b32 m2, m2, 2;\n"
+                         "  add.u32 m1, m1, 0x44444444; ";
+      if (!is_single) text += "add.u32 m1, m1, m2; ";
+      text +=
+          "mov.b32 s4, s1; mov.b32 s5, s0; mov.b32 s6, s2; mov.b32 s7, s3;\n  "
+          "mma.sp::ordered_metadata.sync.aligned." +
+          name + (kind.has_halves ? " {s4, s5}, " : " {s4, s5, s6, s7}, ") +
+          (kind.is_deep ? "{s0, s1, s2, s3}, {s3, s0, s1, s2}" : "{s0, s1}, {s2, s3}") +
+          (kind.has_halves ? ", {s4, s5}, m1, " : ", {s4, s5, s6, s7}, m1, ") + std::to_string(selector) +
+          ";\n  xor.b32 s4, s4, s5; mul.lo.u32 s6, s6, 3; xor.b32 s6, s6, s7; xor.b32 d, s4, s6; }";
+      forms.push_back({text, 32, {32, 32, 32, 32}, OperandRange::kBits, false});
+    }
+  }
+  return forms;
+}
+
+// Integers narrower than their register, comparisons of halves, vectors of atomics.
+inline std::vector<ScalarForm> packed_forms() {
+  std::vector<ScalarForm> forms;
+  const auto add = [&](std::string text, std::uint32_t d, std::vector<std::uint32_t> s,
+                       OperandRange range = OperandRange::kBits) {
+    forms.push_back({std::move(text), d, std::move(s), range, false});
+  };
+  for (const std::string types : {"u32.u32", "u32.s32", "s32.u32", "s32.s32"}) {
+    for (const std::string half : {"lo.", "hi."}) add("dp2a." + half + types + " d, a, b, c;", 32, {32, 32, 32});
+  }
+  for (const std::string end : {"lo.u32", "lo.s32", "hi.u32", "hi.s32"}) {
+    add("mul24." + end + " d, a, b;", 32, {32, 32});
+    add("mad24." + end + " d, a, b, c;", 32, {32, 32, 32});
+  }
+  add("mad24.hi.sat.s32 d, a, b, c;", 32, {32, 32, 32});
+  for (const std::string type : {"u16", "s16"}) add("cvt.pack.sat." + type + ".s32 d, a, b;", 32, {32, 32});
+  for (const std::string type : {"u8", "s8", "u4", "s4", "u2", "s2"}) {
+    add("cvt.pack.sat." + type + ".s32.b32 d, a, b, c;", 32, {32, 32, 32});
+    add("cvt.pack.sat." + type + ".s32.b32 d, a, b, c;", 32, {32, 32, 32}, OperandRange::kSmall);
+  }
+  for (const std::string op : {"min", "max"}) {
+    add(op + ".relu.s32 d, a, b;", 32, {32, 32});
+    add(op + ".s16x2.relu d, a, b;", 32, {32, 32});
+    for (const std::string end : {".xorsign.abs.f16", ".NaN.xorsign.abs.f16x2", ".ftz.xorsign.abs.f16",
+                                  ".xorsign.abs.bf16x2", ".NaN.xorsign.abs.bf16"}) {
+      const std::uint32_t n = end.ends_with("x2") ? 32 : 16;
+      add(op + end + " d, a, b;", n, {n, n},
+          end.find("bf") == std::string::npos ? OperandRange::kF16 : OperandRange::kBf16);
+    }
+  }
+  for (const std::string op : {"vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"}) {
+    for (const std::string count : {"2", "4"}) {
+      for (const std::string types : {".u32.u32.u32", ".s32.s32.s32", ".u32.s32.u32", ".s32.u32.s32"}) {
+        for (const std::string end : {"", ".sat", ".add"}) {
+          add(op + count + types + end + " d, a, b, c;", 32, {32, 32, 32});
+        }
+      }
+    }
+  }
+  for (const std::string op : {"eq", "lt", "ge"}) {
+    for (const std::string count : {"2", "4"}) {
+      add("vset" + count + ".u32.s32." + op + " d, a, b, c;", 32, {32, 32, 32});
+      add("vset" + count + ".s32.s32." + op + ".add d, a, b, c;", 32, {32, 32, 32});
+    }
+  }
+  for (const std::string op : {"eq", "ne", "lt", "geu", "nan"}) {
+    for (const std::string type : {"f16", "bf16"}) {
+      const OperandRange range = type == "f16" ? OperandRange::kF16 : OperandRange::kBf16;
+      add("set." + op + "." + type + "x2." + type + "x2 d, a, b;", 32, {32, 32}, range);
+      add("set." + op + ".u32." + type + "x2 d, a, b;", 32, {32, 32}, range);
+      add("set." + op + "." + type + "." + type + " d, a, b;", 16, {16, 16}, range);
+      add("set." + op + ".u16." + type + " d, a, b;", 16, {16, 16}, range);
+      add("set." + op + ".and.u32." + type + " d, a, b, c;", 32, {16, 16, 1}, range);
+    }
+    add("set." + op + ".ftz.f16x2.f16x2 d, a, b;", 32, {32, 32}, OperandRange::kF16);
+    add("set." + op + ".f16.f32 d, a, b;", 16, {32, 32}, OperandRange::kF32);
+  }
+  for (const std::string op : {"or", "and"}) {
+    add("{ .reg .pred q; .reg .b32 x; lop3." + op + ".b32 x|q, a, b, c, 0x80, e; selp.b32 d, x, 77, q; }", 32,
+        {32, 32, 32, 1});
+  }
+  add("movmatrix.sync.aligned.m8n8.trans.b16 d, a;", 32, {32});
+  // Each thread has 16 bytes of shared memory at s2.
+  const std::string shared =
+      "{ .reg .b32 s<9>; .reg .b64 p<4>; .reg .b128 w<4>; .shared .align 16 .b8 m[2048]; mov.u32 s0, %tid.x;\n"
+      "  mov.u32 s1, m; mad.lo.u32 s2, s0, 16, s1; ";
+  for (const bool is_cas : {false, true}) {
+    add(shared + "mov.b64 p0, {a, b}; mov.b64 p1, {c, e}; mov.b128 w0, {p0, p1}; st.shared.b128 [s2], w0;\n" +
+            (is_cas ? "  mov.b64 p2, {a, c}; mov.b128 w1, {p2, p1}; mov.b128 w2, {p1, p0};\n"
+                      "  atom.shared.cas.b128 w3, [s2], w1, w2; "
+                    : "  mov.b128 w1, {p1, p0}; atom.shared.exch.b128 w3, [s2], w1; ") +
+            "ld.shared.v4.b32 {s3, s4, s5, s6}, [s2]; xor.b32 s3, s3, s4; mul.lo.u32 s5, s5, 3;\n"
+            "  xor.b32 s5, s5, s6; xor.b32 d, s3, s5; }",
+        32, {32, 32, 32, 32}, OperandRange::kSmall);
+  }
+  return forms;
+}
+
 // Every scalar form whose meaning can be compared, with all its modifiers.
 inline std::vector<ScalarForm> scalar_forms() {
   std::vector<ScalarForm> forms = warp_forms();
+  for (const std::vector<ScalarForm>& more : {wmma_forms(), sparse_forms(), packed_forms()}) {
+    forms.insert(forms.end(), more.begin(), more.end());
+  }
   const auto add = [&](std::string text, std::uint32_t d, std::vector<std::uint32_t> s,
                        OperandRange range = OperandRange::kBits, bool approximate = false) {
     forms.push_back({std::move(text), d, std::move(s), range, approximate});

@@ -54,6 +54,30 @@ TEST(PtxScalar, IntegersWrapWidenAndSaturate) {
   });
 }
 
+TEST(PtxScalar, PackedIntegersKeepToTheirParts) {
+  check({
+      {"dp2a.lo.s32.s32 d, a, b, c;", 32, {32, 32, 32}, {0xffff0002, 0x7f7f03fe, 100, 0}, 100 - 2 * 2 - 3},
+      {"dp2a.hi.u32.u32 d, a, b, c;", 32, {32, 32, 32}, {0x00030002, 0x0504ffff, 1, 0}, 1 + 2 * 4 + 3 * 5},
+      {"mul24.lo.s32 d, a, b;", 32, {32, 32}, {0x55ffffff, 3, 0, 0}, 0xfffffffd},
+      {"mul24.hi.u32 d, a, b;", 32, {32, 32}, {0x800000, 0x800000, 0, 0}, 0x40000000},
+      {"mad24.hi.sat.s32 d, a, b, c;", 32, {32, 32, 32}, {0x7fffff, 0x7fffff, 0x7fffffff, 0}, 0x7fffffff},
+      {"cvt.pack.sat.s16.s32 d, a, b;", 32, {32, 32}, {0x12345, 0xffff0000, 0, 0}, 0x7fff8000},
+      {"cvt.pack.sat.u8.s32.b32 d, a, b, c;", 32, {32, 32, 32}, {300, 0xffffffff, 0xabcd1234, 0}, 0x1234ff00},
+      {"max.s16x2.relu d, a, b;", 32, {32, 32}, {0xfff00005, 0xffff0003, 0, 0}, 0x00000005},
+      {"min.relu.s32 d, a, b;", 32, {32, 32}, {0xffffffff, 7, 0, 0}, 0},
+      {"vabsdiff4.u32.u32.u32 d, a, b, c;", 32, {32, 32, 32}, {0x01ff0310, 0x02000510, 0, 0}, 0x01ff0200},
+      {"vabsdiff4.u32.u32.u32.add d, a, b, c;", 32, {32, 32, 32}, {0x01ff0310, 0x02000510, 9, 0}, 0x10b},
+      {"vadd2.s32.s32.s32.sat d, a, b, c;", 32, {32, 32, 32}, {0x7fff8000, 0x0001ffff, 0, 0}, 0x7fff8000},
+      {"vavrg4.s32.s32.s32 d, a, b, c;", 32, {32, 32, 32}, {0xfd01ff02, 0x00020003, 0, 0}, 0xfe02ff03},
+      {"vset2.u32.u32.lt d, a, b, c;", 32, {32, 32, 32}, {0x00010002, 0x00020001, 0, 0}, 0x00010000},
+      {"set.lt.f16x2.f16x2 d, a, b;", 32, {32, 32}, {0x3c007e00, 0x40003c00, 0, 0}, 0x3c000000},
+      {"set.ltu.u32.bf16x2 d, a, b;", 32, {32, 32}, {0x40007fc0, 0x3f803f80, 0, 0}, 0x0000ffff},
+      {"set.ge.bf16.bf16 d, a, b;", 16, {16, 16}, {0x3f80, 0x3f80, 0, 0}, 0x3f80},
+      {"set.eq.ftz.f16x2.f16x2 d, a, b;", 32, {32, 32}, {0x00010001, 0x80020400, 0, 0}, 0x3c000000},
+      {"max.xorsign.abs.f16x2 d, a, b;", 32, {32, 32}, {0xc0003c00, 0x3c00bc00, 0, 0}, 0xc000bc00},
+  });
+}
+
 TEST(PtxScalar, CarriesChain) {
   check({
       {"{ add.cc.u32 d, a, b; addc.u32 d, c, 0; }", 32, {32, 32, 32}, {0xffffffff, 1, 5, 0}, 6},

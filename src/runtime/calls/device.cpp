@@ -33,6 +33,7 @@ int give(const char* name, T* result, T value) {
 
 // As cudaDeviceSetLimit numbers them: stack, printf buffer, malloc heap, and so on.
 constexpr int kLimits = 16;
+constexpr int kMallocHeap = 2;
 std::size_t limits[kLimits] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 128};
 
 }  // namespace
@@ -48,6 +49,7 @@ HEDDLE_CUDA_CALL int cudaDeviceReset() {
   guard("cudaDeviceReset", [](State& card) {
     show_printed(card);
     card.memory.free_all();
+    card.heap.clear();
     card.captures.clear();
     card.graphs = {};
     card.streams.order = {};  // what has run is over
@@ -109,9 +111,10 @@ HEDDLE_CUDA_CALL int cudaDeviceGetLimit(std::size_t* value, int limit) {
 }
 
 HEDDLE_CUDA_CALL int cudaDeviceSetLimit(int limit, std::size_t value) {
-  return call("cudaDeviceSetLimit", [&](State&) {
+  return call("cudaDeviceSetLimit", [&](State& card) {
     if (limit < 0 || limit >= kLimits) return Error::kInvalidValue;
     limits[limit] = value;
+    if (limit == kMallocHeap) card.heap.set_limit(value);
     return Error::kSuccess;
   });
 }

@@ -28,6 +28,8 @@ const char* name_of(WarpOp op) {
     case WarpOp::kStmatrix: return "stmatrix";
     case WarpOp::kLdmatrix: return "ldmatrix";
     case WarpOp::kMma: return "mma.sync";
+    case WarpOp::kMovmatrix: return "movmatrix";
+    case WarpOp::kWmma: return "wmma";
     case WarpOp::kWgmmaFence: return "wgmma.fence";
     case WarpOp::kWgmmaMma: return "wgmma.mma_async";
     case WarpOp::kWgmmaCommit: return "wgmma.commit_group";

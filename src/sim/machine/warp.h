@@ -26,6 +26,8 @@ enum class WarpOp : std::uint8_t {
   kStmatrix,
   kLdmatrix,
   kMma,
+  kMovmatrix,
+  kWmma,
   kWgmmaFence,
   kWgmmaMma,
   kWgmmaCommit,

@@ -7,7 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
+#include <string>
+#include <vector>
 
 namespace heddle::sim::ptx {
 
@@ -48,33 +51,30 @@ T combine(AtomOp op, T old, T b, T c) {
   }
 }
 
-// Two halves of a word; the type stands for both.
-template <class F>
-struct Pair {
-  static std::uint32_t add(std::uint32_t a, std::uint32_t b) {
-    const auto part = [&](std::uint32_t shift) {
-      return std::uint32_t{narrow<F>(sticky_fma(widen<F>(a >> shift), 1.0, widen<F>(b >> shift)), 0)};
-    };
-    return part(16) << 16 | part(0);
-  }
+// The rows of one element, and where it lies from the address in row a on.
+struct Element {
+  std::uint32_t d, b, c;
+  std::uint64_t offset;
 };
+
+Element only_element(const Instruction& i) { return {i.d, i.b, i.c, i.value}; }
 
 // What of the bytes, and of the operands, means nothing.
 struct AtomicUndefined {
-  AtomicUndefined(Warp& warp, const Instruction& i, std::uint32_t lane, Space where, std::uint64_t at,
+  AtomicUndefined(Warp& warp, std::uint32_t b, std::uint32_t lane, Space where, std::uint64_t at,
                   std::uint32_t bytes)
       : address(at), size(bytes), space(where) {
     if (space == Space::kShared) old = unwritten_at(warp, lane, address, bytes);
     if (space == Space::kGlobal) old = unwritten_in_global(warp, address, bytes);
-    if (warp.undefined_rows != 0) operand = undefined_of(*warp.frame, i.b, lane);
+    if (warp.undefined_rows != 0) operand = undefined_of(*warp.frame, b, lane);
   }
 
-  void pass_on(Warp& warp, const Instruction& i, std::uint32_t lane) const {
+  void pass_on(Warp& warp, const Instruction& i, std::uint32_t d, std::uint32_t lane) const {
     if (operand.bits != 0 && space == Space::kGlobal) {
       return use_undefined(warp, lane, i, operand.origin, "goes to global memory");
     }
-    if (old != 0 && i.d != kNone) {
-      set_undefined(warp, *warp.frame, i.d, lane,
+    if (old != 0 && d != kNone) {
+      set_undefined(warp, *warp.frame, d, lane,
                     space == Space::kGlobal ? undefined_global_word(warp, lane, address, old, i)
                                             : undefined_word(warp, lane, address, old, i));
     }
@@ -92,27 +92,27 @@ struct AtomicUndefined {
 };
 
 template <class F>
-void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint32_t bytes, bool is_float,
-                F&& change) {
+void update_all(Warp& warp, const Instruction& i, const Element& e, std::uint32_t mask, std::uint32_t bytes,
+                bool adds_floats, F&& change) {
   const std::uint64_t ones = bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
-  Strong strong = strong_of(i.flags >> kStrongShift, i.d != kNone, true);
+  Strong strong = strong_of(i.flags >> kStrongShift, e.d != kNone, true);
   strong.old = op_of(i) == AtomOp::kExch  ? Strong::Old::kIgnored
                : op_of(i) == AtomOp::kCas ? Strong::Old::kTaken
                                           : Strong::Old::kBuiltOn;
-  strong.adds_floats = is_float && op_of(i) == AtomOp::kAdd;
+  strong.adds_floats = adds_floats;
   for_lanes(mask, [&](std::uint32_t l) {
-    std::uint64_t address = warp.rows[i.a][l] + i.value;
+    std::uint64_t address = warp.rows[i.a][l] + e.offset;
     const Space space = resolve(static_cast<Space>(i.flags & kSpaceMask), address);
     std::uint64_t old = 0;
     const auto update = [&](std::byte* at) {
       std::memcpy(&old, at, bytes);
-      const std::uint64_t next = change(old, warp.rows[i.b][l], warp.rows[i.c][l], space);
+      const std::uint64_t next = change(old, warp.rows[e.b][l], warp.rows[e.c][l], space);
       std::memcpy(at, &next, bytes);
       // PTX: a comparison that fails writes nothing.
-      return op_of(i) != AtomOp::kCas || ((old ^ warp.rows[i.b][l]) & ones) == 0;
+      return op_of(i) != AtomOp::kCas || ((old ^ warp.rows[e.b][l]) & ones) == 0;
     };
     machine::Thread& thread = warp.thread(l);
-    const AtomicUndefined undefined(warp, i, l, space, address, bytes);
+    const AtomicUndefined undefined(warp, e.b, l, space, address, bytes);
     if (space == Space::kShared) {
       warp.machine->memory.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "atom.shared",
                                        strong, i.site, update);
@@ -123,76 +123,137 @@ void update_all(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint3
                           "atom in memory that is neither shared nor global");
     }
     // A comparison that fails is mostly one of a loop that waits.
-    warp.gives_way |= op_of(i) == AtomOp::kCas && ((old ^ warp.rows[i.b][l]) & ones) != 0;
-    if (i.d != kNone) warp.rows[i.d][l] = old;
-    undefined.pass_on(warp, i, l);
+    warp.gives_way |= op_of(i) == AtomOp::kCas && ((old ^ warp.rows[e.b][l]) & ones) != 0;
+    if (e.d != kNone) warp.rows[e.d][l] = old;
+    undefined.pass_on(warp, i, e.d, l);
   });
 }
+
+using ElementHandler = void (*)(Warp&, const Instruction&, const Element&, std::uint32_t);
 
 template <class T>
-std::uint32_t atom(Warp& warp, const Instruction& i, std::uint32_t mask) {
+void scalar_element(Warp& warp, const Instruction& i, const Element& e, std::uint32_t mask) {
   const AtomOp op = op_of(i);
-  constexpr bool kIsFloat = std::is_floating_point_v<T>;
-  const auto change = [op](std::uint64_t old, std::uint64_t b, std::uint64_t c, Space space) {
-    // PTX: atom.add.f32 on global memory flushes subnormal numbers; on shared memory it does not.
-    if constexpr (std::is_same_v<T, float>) {
-      if (space == Space::kGlobal && op == AtomOp::kAdd) {
-        return put(flush(combine<float>(op, flush(get<float>(old)), flush(get<float>(b)), 0)));
-      }
-    }
-    return put(combine<T>(op, get<T>(old), get<T>(b), get<T>(c)));
-  };
-  update_all(warp, i, mask, sizeof(T), kIsFloat, change);
-  return mask;
+  const bool adds_floats = std::is_floating_point_v<T> && op == AtomOp::kAdd;
+  update_all(warp, i, e, mask, sizeof(T), adds_floats,
+             [op](std::uint64_t old, std::uint64_t b, std::uint64_t c, Space space) {
+               // PTX: atom.add.f32 on global memory flushes subnormal numbers; on shared memory it does not.
+               if constexpr (std::is_same_v<T, float>) {
+                 if (space == Space::kGlobal && op == AtomOp::kAdd) {
+                   return put(flush(combine<float>(op, flush(get<float>(old)), flush(get<float>(b)), 0)));
+                 }
+               }
+               return put(combine<T>(op, get<T>(old), get<T>(b), get<T>(c)));
+             });
 }
 
+// PTX: min and max prefer a number to a NaN.
 template <class F>
-std::uint32_t atom_add_pair(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  update_all(warp, i, mask, 4, true, [](std::uint64_t old, std::uint64_t b, std::uint64_t, Space) {
-    return std::uint64_t{Pair<F>::add(static_cast<std::uint32_t>(old), static_cast<std::uint32_t>(b))};
-  });
+std::uint64_t combine_halves(AtomOp op, std::uint64_t old, std::uint64_t b) {
+  const double x = widen<F>(old);
+  const double y = widen<F>(b);
+  if (op == AtomOp::kAdd) return narrow<F>(sticky_fma(x, 1.0, y), 0);
+  if (std::isnan(x) && std::isnan(y)) return F::nan;
+  const bool is_max = op == AtomOp::kMax;
+  const bool takes_b = std::isnan(x)   ? true
+                       : std::isnan(y) ? false
+                       : x == y        ? std::signbit(x) == is_max
+                                       : (x < y) == is_max;
+  return (takes_b ? b : old) & 0xffff;
+}
+
+// Halves, `count` of them in a register.
+template <class F, std::uint32_t count>
+void half_element(Warp& warp, const Instruction& i, const Element& e, std::uint32_t mask) {
+  const AtomOp op = op_of(i);
+  update_all(warp, i, e, mask, 2 * count, op == AtomOp::kAdd,
+             [op](std::uint64_t old, std::uint64_t b, std::uint64_t, Space) {
+               std::uint64_t result = 0;
+               for (std::uint32_t half = 0; half < count; ++half) {
+                 result |= combine_halves<F>(op, old >> 16 * half, b >> 16 * half) << 16 * half;
+               }
+               return result;
+             });
+}
+
+template <ElementHandler element>
+std::uint32_t atom_one(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  element(warp, i, only_element(i), mask);
   return mask;
 }
 
-template <class F>
-std::uint32_t atom_add_half(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  update_all(warp, i, mask, 2, true, [](std::uint64_t old, std::uint64_t b, std::uint64_t, Space) {
-    return std::uint64_t{narrow<F>(sticky_fma(widen<F>(old), 1.0, widen<F>(b)), 0)};
-  });
-  return mask;
-}
-
-// A vector of f32 is that many additions, each atomic on its own. Only red.
-std::uint32_t red_vector(Warp& warp, const Instruction& i, std::uint32_t mask) {
+// PTX: atom and red with a vector: each element is atomic on its own. rows: the elements of b; more: those of d,
+// if there is one.
+template <ElementHandler element, std::uint32_t bytes>
+std::uint32_t atom_vector(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for (std::uint32_t e = 0; e < i.rows.size(); ++e) {
-    Instruction one = i;
-    one.b = i.rows[e];
-    one.value = i.value + 4 * e;
-    atom<float>(warp, one, mask);
+    const std::uint32_t d = i.more.empty() ? kNone : i.more[e];
+    element(warp, i, {d, i.rows[e], i.rows[e], i.value + std::uint64_t{bytes} * e}, mask);
   }
   return mask;
 }
 
-MachineHandler handler_of(std::string_view type) {
-  if (type == ".b16" || type == ".u16") return atom<std::uint16_t>;
-  if (type == ".u32" || type == ".b32") return atom<std::uint32_t>;
-  if (type == ".s32") return atom<std::int32_t>;
-  if (type == ".u64" || type == ".b64") return atom<std::uint64_t>;
-  if (type == ".s64") return atom<std::int64_t>;
-  if (type == ".f32") return atom<float>;
-  if (type == ".f64") return atom<double>;
-  if (type == ".f16") return atom_add_half<HalfFormat>;
-  if (type == ".bf16") return atom_add_half<BrainFormat>;
-  return type == ".f16x2" ? atom_add_pair<HalfFormat> : atom_add_pair<BrainFormat>;
+// 128 bits: rows are the halves of b, then those of c; more are those of d.
+std::uint32_t atom_wide(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  using Word = std::array<std::uint64_t, 2>;
+  const bool is_cas = op_of(i) == AtomOp::kCas;
+  Strong strong = strong_of(i.flags >> kStrongShift, true, true);
+  strong.old = is_cas ? Strong::Old::kTaken : Strong::Old::kIgnored;
+  for_lanes(mask, [&](std::uint32_t l) {
+    std::uint64_t address = warp.rows[i.a][l] + i.value;
+    const Space space = resolve(static_cast<Space>(i.flags & kSpaceMask), address);
+    const Word b = {warp.rows[i.rows[0]][l], warp.rows[i.rows[1]][l]};
+    const Word c = {warp.rows[i.rows[2]][l], warp.rows[i.rows[3]][l]};
+    Word old = {};
+    const auto update = [&](std::byte* at) {
+      std::memcpy(&old, at, sizeof(old));
+      if (is_cas && old != b) return false;
+      std::memcpy(at, is_cas ? &c : &b, sizeof(old));
+      return true;
+    };
+    machine::Thread& thread = warp.thread(l);
+    if (space == Space::kShared) {
+      warp.machine->memory.atom_shared(thread, static_cast<machine::SharedAddress>(address), sizeof(old),
+                                       "atom.shared", strong, i.site, update);
+    } else if (space == Space::kGlobal) {
+      warp.machine->memory.atom_global(thread, address, sizeof(old), "atom.global", strong, i.site, update);
+    } else {
+      warp.machine->fault(&thread, i.site, FaultCode::kUnsupported,
+                          "atom in memory that is neither shared nor global");
+    }
+    warp.gives_way |= is_cas && old != b;
+    warp.rows[i.more[0]][l] = old[0];
+    warp.rows[i.more[1]][l] = old[1];
+  });
+  return mask;
 }
 
-std::uint32_t flags_of(Build& b, std::string_view space, std::string_view op, std::string_view type) {
+MachineHandler handler_of(std::string_view type) {
+  if (type == ".b16" || type == ".u16") return atom_one<scalar_element<std::uint16_t>>;
+  if (type == ".u32" || type == ".b32") return atom_one<scalar_element<std::uint32_t>>;
+  if (type == ".s32") return atom_one<scalar_element<std::int32_t>>;
+  if (type == ".u64" || type == ".b64") return atom_one<scalar_element<std::uint64_t>>;
+  if (type == ".s64") return atom_one<scalar_element<std::int64_t>>;
+  if (type == ".f32") return atom_one<scalar_element<float>>;
+  if (type == ".f64") return atom_one<scalar_element<double>>;
+  if (type == ".f16") return atom_one<half_element<HalfFormat, 1>>;
+  if (type == ".bf16") return atom_one<half_element<BrainFormat, 1>>;
+  return type == ".f16x2" ? atom_one<half_element<HalfFormat, 2>> : atom_one<half_element<BrainFormat, 2>>;
+}
+
+MachineHandler vector_handler_of(std::string_view type) {
+  if (type == ".f32") return atom_vector<scalar_element<float>, 4>;
+  if (type == ".f16") return atom_vector<half_element<HalfFormat, 1>, 2>;
+  if (type == ".bf16") return atom_vector<half_element<BrainFormat, 1>, 2>;
+  return type == ".f16x2" ? atom_vector<half_element<HalfFormat, 2>, 4>
+                          : atom_vector<half_element<BrainFormat, 2>, 4>;
+}
+
+std::uint32_t flags_of(const Build& b, std::string_view space, std::string_view op) {
   // The order and the scope come first in every form.
   const std::uint32_t strong = strong_flags(b.mod(0), b.mod(1));
   std::uint32_t number = 0;
   while (kOps[number] != op) ++number;
-  const bool is_float = type[1] == 'f' || type.starts_with(".bf");
-  if (is_float && op != ".add") b.fail(fmt::format("{} of floats; only .add is supported", op));
   const Space where = space.empty()                  ? Space::kGeneric
                       : space.starts_with(".shared") ? Space::kShared
                                                      : Space::kGlobal;
@@ -207,8 +268,42 @@ void decode_atom(Build& b, bool returns, std::string_view space, std::string_vie
   b.address(first);
   out.b = b.source(first + 1, type);
   out.c = op == ".cas" ? b.source(first + 2, type) : out.b;
-  out.flags = flags_of(b, space, op, type);
+  const bool is_float = type[1] == 'f' || type.starts_with(".bf");
+  if (is_float && op != ".add") b.fail(fmt::format("{} of {}; only .add is supported", op, type));
+  out.flags = flags_of(b, space, op);
   b.machine(handler_of(type));
+}
+
+void decode_vector(Build& b, bool returns, std::string_view op, std::string_view vector, std::string_view type) {
+  const std::size_t first = returns ? 1 : 0;
+  b.want(first + 2, first + 3);  // a cache policy may follow
+  Instruction& out = b.out();
+  if (returns) out.more = b.targets(b.operand(0));
+  b.address(first);
+  out.rows = b.sources(b.operand(first + 1), type);
+  const auto wanted = static_cast<std::size_t>(vector[2] - '0');
+  if (out.rows.size() != wanted || (returns && out.more.size() != wanted)) {
+    b.fail(fmt::format("{} registers where {} are wanted", out.rows.size(), wanted));
+  }
+  out.flags = flags_of(b, ".global", op);
+  b.machine(vector_handler_of(type));
+}
+
+void decode_wide(Build& b, std::string_view space, std::string_view op) {
+  b.want(op == ".cas" ? 4 : 3, 4);
+  Instruction& out = b.out();
+  const auto halves = [&](std::uint32_t row) {
+    const auto found = b.function().wide_rows.find(row);
+    if (found == b.function().wide_rows.end()) b.fail("a 128-bit register is wanted");
+    return std::vector<std::uint32_t>{row, found->second};
+  };
+  out.more = halves(b.target(0));
+  b.address(1);
+  out.rows = halves(b.source(2));
+  const std::vector<std::uint32_t> last = halves(b.source(op == ".cas" ? 3 : 2));
+  out.rows.insert(out.rows.end(), last.begin(), last.end());
+  out.flags = flags_of(b, space, op);
+  b.machine(atom_wide);
 }
 
 constexpr const char* kSpace = "[.global,.shared,.shared::cta,.shared::cluster]";
@@ -223,15 +318,20 @@ void add_atomic_forms(FormTable& table) {
   table.add(std::string("red[.relaxed,.release][.cta,.cluster,.gpu,.sys]") + kSpace +
                 "{.and,.or,.xor,.add,.inc,.dec,.min,.max}[.noftz][.L2::cache_hint]" + kTypes,
             [](Build& b) { decode_atom(b, false, b.mod(2), b.mod(3), b.mod(6)); });
-  table.add("red[.relaxed,.release][.cta,.cluster,.gpu,.sys].global.add[.L2::cache_hint]{.v2,.v4}.f32",
-            [](Build& b) {
-              b.want(2, 3);
-              b.address(0);
-              b.out().rows = b.sources(b.operand(1), ".f32");
-              b.out().c = b.out().a;
-              b.out().flags = flags_of(b, ".global", ".add", ".f32");
-              b.machine(red_vector);
-            });
+  for (const bool returns : {true, false}) {
+    const std::string name = returns
+                                 ? "atom[.relaxed,.acquire,.release,.acq_rel][.cta,.cluster,.gpu,.sys][.global]"
+                                 : "red[.relaxed,.release][.cta,.cluster,.gpu,.sys][.global]";
+    table.add(name + "{.add}[.L2::cache_hint]{.v2,.v4}.f32",
+              [returns](Build& b) { decode_vector(b, returns, b.mod(3), b.mod(5), ".f32"); });
+    table.add(name + "{.add,.min,.max}.noftz[.L2::cache_hint]{.v2,.v4,.v8}{.f16,.bf16}",
+              [returns](Build& b) { decode_vector(b, returns, b.mod(3), b.mod(5), b.mod(6)); });
+    table.add(name + "{.add,.min,.max}.noftz[.L2::cache_hint]{.v2,.v4}{.f16x2,.bf16x2}",
+              [returns](Build& b) { decode_vector(b, returns, b.mod(3), b.mod(5), b.mod(6)); });
+  }
+  table.add(std::string("atom[.relaxed,.acquire,.release,.acq_rel][.cta,.cluster,.gpu,.sys]") + kSpace +
+                "{.exch,.cas}[.L2::cache_hint].b128",
+            [](Build& b) { decode_wide(b, b.mod(2), b.mod(3)); });
 }
 
 }  // namespace heddle::sim::ptx

@@ -163,6 +163,16 @@ std::uint32_t mbarrier_arrive_expect(Warp& warp, const Instruction& i, std::uint
   });
 }
 
+// PTX: the expectation comes before the arrival, and the drop with it.
+std::uint32_t mbarrier_drop_expect(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  return each(mask, [&](std::uint32_t l) {
+    const SharedAddress barrier = barrier_of(warp, i, l);
+    warp.machine->mbarriers.expect_tx(warp.thread(l), barrier, word_of(warp, i.b, l), i.site);
+    const std::uint64_t state = warp.machine->mbarriers.arrive_drop(warp.thread(l), barrier, 1, i.site);
+    if (i.d != kNone) warp.rows[i.d][l] = state;
+  });
+}
+
 std::uint32_t mbarrier_expect(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
     warp.machine->mbarriers.expect_tx(warp.thread(l), barrier_of(warp, i, l), word_of(warp, i.b, l), i.site);
@@ -314,6 +324,8 @@ void add_mbarrier_forms(FormTable& table) {
   table.add(std::string("mbarrier.arrive.expect_tx") + kScope + end, [](Build& b) {
     decode_arrive(b, mbarrier_arrive_expect, arrive_flags(b.mod(0), b.mod(1), b.mod(2)));
   });
+  table.add(std::string("mbarrier.arrive_drop.expect_tx") + kScope + end,
+            [](Build& b) { decode_arrive(b, mbarrier_drop_expect, arrive_flags(b.mod(0), b.mod(1), b.mod(2))); });
   table.add("mbarrier.expect_tx[.relaxed][.cta,.cluster]" + end,
             [](Build& b) { decode_on_barrier(b, mbarrier_expect, space_flags(b.mod(2)) | own_flags(b.mod(2))); });
   table.add("mbarrier.complete_tx[.relaxed][.cta,.cluster]" + end,
@@ -361,11 +373,13 @@ void add_barrier_forms(FormTable& table) {
     b.machine(cluster_wait);
   });
   table.add("fence.mbarrier_init.release.cluster", [](Build& b) { decode_fence(b, FenceKind::kMbarrierInit); });
-  table.add("fence.proxy{.async}[.global,.shared::cta,.shared::cluster]", [](Build& b) {
-    decode_fence(b, b.mod(1) == ".global"        ? FenceKind::kProxyAsyncGlobal
-                    : b.mod(1) == ".shared::cta" ? FenceKind::kProxyAsyncSharedCta
-                                                 : FenceKind::kProxyAsync);
-  });
+  for (const std::string name : {"fence", "membar"}) {
+    table.add(name + ".proxy{.async}[.global,.shared::cta,.shared::cluster]", [](Build& b) {
+      decode_fence(b, b.mod(1) == ".global"        ? FenceKind::kProxyAsyncGlobal
+                      : b.mod(1) == ".shared::cta" ? FenceKind::kProxyAsyncSharedCta
+                                                   : FenceKind::kProxyAsync);
+    });
+  }
   // One half of a proxy fence each: who has read shared memory releases it to the async proxy, and who has it
   // overwritten acquires that. Model: the release is what orders the two; the other half is not asked for.
   table.add("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
@@ -374,6 +388,7 @@ void add_barrier_forms(FormTable& table) {
             [](Build& b) { b.machine(no_fence); });
   // Model: every view of aliased memory is up to date.
   table.add("fence.proxy.alias", [](Build& b) { b.machine(no_fence); });
+  table.add("membar.proxy.alias", [](Build& b) { b.machine(no_fence); });
   table.add("fence.proxy{.tensormap::generic}{.acquire,.release}{.cta,.cluster,.gpu,.sys}", [](Build& b) {
     b.out().more = {static_cast<std::uint32_t>(b.mod(1) == ".release" ? FenceKind::kTensorMapRelease
                                                                       : FenceKind::kTensorMapAcquire)};

@@ -39,7 +39,6 @@ constexpr std::uint32_t kCompareMask = 31;
 constexpr std::uint32_t kCombineShift = 5;  // 0 none, 1 and, 2 or, 3 xor
 constexpr std::uint32_t kNegateOperand = 1u << 7;
 constexpr std::uint32_t kFlush = 1u << 8;
-constexpr std::uint32_t kFloatResult = 1u << 9;
 
 template <class T>
 bool compare(Compare how, T a, T b) {
@@ -91,7 +90,11 @@ template <class T>
 bool compare_words(std::uint64_t a, std::uint64_t b, std::uint32_t flags) {
   const auto how = static_cast<Compare>(flags & kCompareMask);
   if constexpr (std::is_same_v<T, HalfValue>) {
-    return compare<double>(how, widen<HalfFormat>(a), widen<HalfFormat>(b));
+    const auto value = [&](std::uint64_t word) {
+      const bool is_flushed = (flags & kFlush) != 0 && (word & 0x7fff) < HalfFormat::least_normal;
+      return is_flushed ? 0.0 : widen<HalfFormat>(word);
+    };
+    return compare<double>(how, value(a), value(b));
   } else if constexpr (std::is_same_v<T, BrainValue>) {
     return compare<double>(how, widen<BrainFormat>(a), widen<BrainFormat>(b));
   } else {
@@ -132,14 +135,35 @@ void setp_pairs(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
+// value: what "true" is, for one result.
 template <class T>
 void set(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  const std::uint64_t yes = (i.flags & kFloatResult) != 0 ? 0x3f800000u : 0xffffffffu;
   for_lanes(mask, [&](std::uint32_t l) {
     const bool value = compare_words<T>(warp.rows[i.a][l], warp.rows[i.b][l], i.flags);
     const bool operand = (warp.rows[i.c][l] != 0) != ((i.flags & kNegateOperand) != 0);
-    warp.rows[i.d][l] = combine(value, operand, i.flags) ? yes : 0;
+    warp.rows[i.d][l] = combine(value, operand, i.flags) ? i.value : 0;
   });
+}
+
+// The two halves of the operands have a half of the result each.
+template <class T>
+void set_pairs(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const bool operand = (warp.rows[i.c][l] != 0) != ((i.flags & kNegateOperand) != 0);
+    const auto half = [&](std::uint32_t shift) {
+      const bool value = compare_words<T>(warp.rows[i.a][l] >> shift, warp.rows[i.b][l] >> shift, i.flags);
+      return combine(value, operand, i.flags) ? i.value << shift : 0;
+    };
+    warp.rows[i.d][l] = half(16) | half(0);
+  });
+}
+
+// PTX: set. One of floats is 1.0, one of integers has all bits set.
+std::uint64_t true_of(std::string_view type) {
+  if (type == ".f32") return 0x3f800000u;
+  if (type == ".f16" || type == ".f16x2") return 0x3c00;
+  if (type == ".bf16" || type == ".bf16x2") return 0x3f80;
+  return type.ends_with("16") ? 0xffffu : 0xffffffffu;
 }
 
 // flags: 1: the predicate is negated.
@@ -214,10 +238,19 @@ void add_compare_forms(FormTable& table) {
     comparison(b, b.mod(3), b.mod(3) == ".f16x2" ? setp_pairs<HalfValue> : setp_pairs<BrainValue>,
                compare_flags(b.mod(0), b.mod(1), b.has(2)));
   });
-  table.add(std::string("set") + kAnyCompare + "[.and,.or,.xor][.ftz]{.u32,.s32,.f32}" + kTypes, [](Build& b) {
-    comparison(b, b.mod(4), by_compare_type(b.mod(4), []<class T>() -> Handler { return set<T>; }),
-               compare_flags(b.mod(0), b.mod(1), b.has(2)) | (b.mod(3) == ".f32" ? kFloatResult : 0u));
-  });
+  table.add(
+      std::string("set") + kAnyCompare + "[.and,.or,.xor][.ftz]{.u16,.s16,.u32,.s32,.f32,.f16,.bf16}" + kTypes,
+      [](Build& b) {
+        comparison(b, b.mod(4), by_compare_type(b.mod(4), []<class T>() -> Handler { return set<T>; }),
+                   compare_flags(b.mod(0), b.mod(1), b.has(2)));
+        b.out().value = true_of(b.mod(3));
+      });
+  table.add(std::string("set") + kAnyCompare + "[.and,.or,.xor][.ftz]{.u32,.s32,.f16x2,.bf16x2}{.f16x2,.bf16x2}",
+            [](Build& b) {
+              comparison(b, b.mod(4), b.mod(4) == ".f16x2" ? set_pairs<HalfValue> : set_pairs<BrainValue>,
+                         compare_flags(b.mod(0), b.mod(1), b.has(2)));
+              b.out().value = true_of(b.mod(3)) & 0xffff;
+            });
   table.add("selp{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}", [](Build& b) {
     b.want(4);
     Instruction& out = b.out();

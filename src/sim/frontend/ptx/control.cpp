@@ -86,7 +86,7 @@ void decode_call(Build& b) {
   }
   check_lists(b, text, out.rows, text.parameters);
   check_lists(b, text, out.more, text.results);
-  const std::size_t least = system_call(text.name) == SystemCall::kAssertFail ? 4 : 2;
+  const std::size_t least = system_call_parameters(system_call(text.name));
   if (!text.has_body && out.rows.size() < least) {
     b.fail(fmt::format("'{}' takes at least {} parameters", text.name, least));
   }
@@ -100,7 +100,18 @@ void decode_call(Build& b) {
 SystemCall system_call(std::string_view name) {
   if (name == "vprintf") return SystemCall::kVprintf;
   if (name == "__assertfail") return SystemCall::kAssertFail;
+  if (name == "malloc") return SystemCall::kMalloc;
+  if (name == "free") return SystemCall::kFree;
   return SystemCall::kUnknown;
+}
+
+std::size_t system_call_parameters(SystemCall call) {
+  switch (call) {
+    case SystemCall::kAssertFail: return 4;
+    case SystemCall::kMalloc:
+    case SystemCall::kFree: return 1;
+    default: return 2;
+  }
 }
 
 void add_control_forms(FormTable& table) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX: cvt, cvt.pack.
+// PTX: cvt.
 #include "sim/frontend/ptx/arithmetic.h"
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/warp.h"
@@ -261,6 +261,18 @@ void pack_scales(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
+void pack_scales_of_halves(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    const auto part = [&](std::uint32_t shift) {
+      const auto value = static_cast<float>(widen<BrainFormat>(warp.rows[i.a][l] >> shift));
+      return encode(ue8m0::format, value,
+                    (i.flags & kRoundMask) == 3 ? Rounding::kTowardPositive : Rounding::kTowardZero,
+                    Overflow::kSaturate);
+    };
+    warp.rows[i.d][l] = part(16) << 8 | part(0);
+  });
+}
+
 void unpack_scales(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
     const auto part = [&](std::uint32_t shift) {
@@ -392,6 +404,10 @@ void add_convert_forms(FormTable& table) {
   });
   table.add("cvt{.rz,.rp}[.satfinite].ue8m0x2.f32",
             [](Build& b) { two_sources(b, pack_scales, rounding_flag(b.mod(0))); });
+  table.add("cvt{.rz,.rp}[.satfinite].ue8m0x2.bf16x2", [](Build& b) {
+    b.simple(1, {}, pack_scales_of_halves);
+    b.out().flags = rounding_flag(b.mod(0));
+  });
   table.add("cvt.rn.bf16x2.ue8m0x2", [](Build& b) { b.simple(1, {}, unpack_scales); });
 }
 

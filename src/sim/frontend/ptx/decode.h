@@ -58,6 +58,7 @@ class FormTable {
 
 // One file for each family.
 void add_integer_forms(FormTable& table);
+void add_packed_forms(FormTable& table);
 void add_float_forms(FormTable& table);
 void add_half_forms(FormTable& table);
 void add_mixed_forms(FormTable& table);
@@ -76,6 +77,8 @@ void add_tensor_map_forms(FormTable& table);
 void add_clc_forms(FormTable& table);
 void add_mma_forms(FormTable& table);
 void add_exact_mma_forms(FormTable& table);
+void add_sparse_mma_forms(FormTable& table);
+void add_wmma_forms(FormTable& table);
 void add_wgmma_forms(FormTable& table);
 void add_tcgen05_forms(FormTable& table);
 

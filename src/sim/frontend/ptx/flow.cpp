@@ -56,7 +56,7 @@ void classify(std::string_view mnemonic, const Function& function, const Instruc
     flow.kind = move_kind(i);
   } else if (opcode == "selp") {
     flow.kind = FlowKind::kSelect;
-  } else if (is_one_of(opcode, {"and", "or", "xor", "not", "lop3"})) {
+  } else if (is_one_of(opcode, {"and", "or", "xor", "not"}) || mnemonic == "lop3.b32") {
     flow.kind = FlowKind::kLogic;
     flow.table = opcode == "and"   ? 0xC0
                  : opcode == "or"  ? 0xFC
@@ -86,9 +86,14 @@ void classify(std::string_view mnemonic, const Function& function, const Instruc
     flow.kind = FlowKind::kHandled;
     flow.has_effect = opcode == "stmatrix";
     // Those of other shapes pass on what the lane itself has.
-    const bool is_other =
-        has(mnemonic, ".f64") || has(mnemonic, ".m8n8") || has(mnemonic, "4.s32") || has(mnemonic, ".b1");
+    const bool is_other = has(mnemonic, ".f64") || has(mnemonic, ".m8n8") || has(mnemonic, "4.s32") ||
+                          has(mnemonic, ".b1") || has(mnemonic, ".sp");
     if (opcode == "mma" && is_other) flow.kind = FlowKind::kCompute;
+  } else if (has(mnemonic, ".get_first_ctaid")) {
+    flow.kind = FlowKind::kHandled;
+  } else if (opcode == "wmma") {
+    flow.kind = has(mnemonic, ".load") || has(mnemonic, ".store") ? FlowKind::kHandled : FlowKind::kCompute;
+    flow.has_effect = has(mnemonic, ".store");
   } else if (opcode == "tcgen05") {
     flow.kind = has(mnemonic, ".ld") || has(mnemonic, ".st") ? FlowKind::kHandled : FlowKind::kControl;
   } else if (has(mnemonic, ".f16x2") || has(mnemonic, ".bf16x2")) {

@@ -166,6 +166,7 @@ const FormTable& FormTable::get() {
   static const FormTable table = [] {
     FormTable made;
     add_integer_forms(made);
+    add_packed_forms(made);
     add_float_forms(made);
     add_half_forms(made);
     add_mixed_forms(made);
@@ -184,6 +185,8 @@ const FormTable& FormTable::get() {
     add_clc_forms(made);
     add_mma_forms(made);
     add_exact_mma_forms(made);
+    add_sparse_mma_forms(made);
+    add_wmma_forms(made);
     add_wgmma_forms(made);
     add_tcgen05_forms(made);
     return made;

@@ -36,6 +36,11 @@ std::uint16_t half_op(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::ui
     default: break;
   }
   constexpr bool is_max = op == HalfOp::kMax;
+  if ((flags & kAbs) != 0) {  // .xorsign.abs
+    const auto magnitude = half_op<F, op>(a & 0x7fff, b & 0x7fff, c, flags & ~kAbs);
+    return std::isnan(widen<F>(magnitude)) ? magnitude
+                                           : static_cast<std::uint16_t>(magnitude | ((a ^ b) & 0x8000));
+  }
   if (std::isnan(x) || std::isnan(y)) {
     const bool both = std::isnan(x) && std::isnan(y);
     if (both || (flags & kNan) != 0) return F::nan;
@@ -94,6 +99,9 @@ template <HalfOp op>
 void add_half_min_max(FormTable& table, const std::string& name) {
   table.add(name + "[.ftz][.NaN]" + kTypes,
             [](Build& b) { half_form<op>(b, 2, b.mod(2), (b.has(0) ? kFtz : 0u) | (b.has(1) ? kNan : 0u)); });
+  table.add(name + "[.ftz][.NaN].xorsign.abs" + kTypes, [](Build& b) {
+    half_form<op>(b, 2, b.mod(2), kAbs | (b.has(0) ? kFtz : 0u) | (b.has(1) ? kNan : 0u));
+  });
 }
 
 }  // namespace

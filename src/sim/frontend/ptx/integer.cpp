@@ -263,17 +263,34 @@ void funnel_shift(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
+std::uint32_t logic_of_three(const Warp& warp, const Instruction& i, std::uint32_t l) {
+  const auto a = static_cast<std::uint32_t>(warp.rows[i.a][l]);
+  const auto b = static_cast<std::uint32_t>(warp.rows[i.b][l]);
+  const auto c = static_cast<std::uint32_t>(warp.rows[i.c][l]);
+  std::uint32_t result = 0;
+  for (unsigned term = 0; term < 8; ++term) {
+    if ((i.flags >> term & 1) == 0) continue;
+    result |= ((term & 4) != 0 ? a : ~a) & ((term & 2) != 0 ? b : ~b) & ((term & 1) != 0 ? c : ~c);
+  }
+  return result;
+}
+
 void lop3(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = logic_of_three(warp, i, l); });
+}
+
+// value: how the predicate d2 is made of "the result is not 0" and of e.
+constexpr std::uint64_t kLop3And = 1;
+constexpr std::uint64_t kLop3Negated = 2;
+
+void lop3_predicate(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    const auto a = static_cast<std::uint32_t>(warp.rows[i.a][l]);
-    const auto b = static_cast<std::uint32_t>(warp.rows[i.b][l]);
-    const auto c = static_cast<std::uint32_t>(warp.rows[i.c][l]);
-    std::uint32_t result = 0;
-    for (unsigned term = 0; term < 8; ++term) {
-      if ((i.flags >> term & 1) == 0) continue;
-      result |= ((term & 4) != 0 ? a : ~a) & ((term & 2) != 0 ? b : ~b) & ((term & 1) != 0 ? c : ~c);
-    }
+    const std::uint32_t result = logic_of_three(warp, i, l);
+    const bool operand = (warp.rows[i.e][l] != 0) != ((i.value & kLop3Negated) != 0);
     warp.rows[i.d][l] = result;
+    const bool is_any = result != 0;
+    if (i.d2 != kNone)
+      warp.rows[i.d2][l] = put((i.value & kLop3And) != 0 ? is_any && operand : is_any || operand);
   });
 }
 
@@ -401,22 +418,6 @@ void mad_wide(Warp& warp, const Instruction& i, std::uint32_t mask) {
     warp.rows[i.d][l] =
         static_cast<std::uint64_t>(MulWide::of<T>(get<T>(warp.rows[i.a][l]), get<T>(warp.rows[i.b][l]))) +
         warp.rows[i.c][l];
-  });
-}
-
-// flags: 1 a is signed, 2 b is signed.
-void dp4a(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  for_lanes(mask, [&](std::uint32_t l) {
-    std::uint32_t sum = static_cast<std::uint32_t>(warp.rows[i.c][l]);
-    for (unsigned byte = 0; byte < 4; ++byte) {
-      const auto part = [&](std::uint64_t word, bool is_signed) {
-        const auto bits = static_cast<std::uint8_t>(word >> 8 * byte);
-        return is_signed ? std::int32_t{static_cast<std::int8_t>(bits)} : std::int32_t{bits};
-      };
-      sum += static_cast<std::uint32_t>(part(warp.rows[i.a][l], (i.flags & 1) != 0) *
-                                        part(warp.rows[i.b][l], (i.flags & 2) != 0));
-    }
-    warp.rows[i.d][l] = sum;
   });
 }
 
@@ -550,10 +551,6 @@ void add_integer_forms(FormTable& table) {
   table.add("bfi{.b32,.b64}", [](Build& b) {
     b.simple(4, b.mod(0), b.mod(0) == ".b32" ? bfi<std::uint32_t> : bfi<std::uint64_t>);
   });
-  table.add("dp4a{.u32,.s32}{.u32,.s32}", [](Build& b) {
-    b.simple(3, {}, dp4a);
-    b.out().flags = (b.mod(0) == ".s32" ? 1u : 0u) | (b.mod(1) == ".s32" ? 2u : 0u);
-  });
   add_logic<And>(table, "and");
   add_logic<Or>(table, "or");
   add_logic<Xor>(table, "xor");
@@ -572,6 +569,20 @@ void add_integer_forms(FormTable& table) {
     b.out().c = b.source(3);
     b.out().flags = static_cast<std::uint32_t>(b.constant(4) & 0xff);
     b.scalar(lop3);
+  });
+  table.add("lop3{.or,.and}.b32", [](Build& b) {
+    b.want(6);
+    Instruction& out = b.out();
+    out.d = b.target(0);
+    out.d2 = b.operand(0).second;
+    out.a = b.source(1);
+    out.b = b.source(2);
+    out.c = b.source(3);
+    bool negated = false;
+    out.e = b.predicate(5, negated);
+    out.flags = static_cast<std::uint32_t>(b.constant(4) & 0xff);
+    out.value = (b.mod(0) == ".and" ? kLop3And : 0u) | (negated ? kLop3Negated : 0u);
+    b.scalar(lop3_predicate);
   });
   table.add("shl{.b16,.b32,.b64}", [](Build& b) {
     b.simple(2, b.mod(0), by_bits(b.mod(0), []<class T>() -> Handler { return shift_left<T>; }));

@@ -50,11 +50,13 @@ std::uint64_t place_of(const Frame& frame, std::uint32_t pc) {
 }  // namespace
 
 Interpreter::Interpreter(const LaunchOptions& options, const PtxLaunch& launch, const Program& program,
-                         std::uint32_t threads, std::size_t shared_bytes, const std::byte* params)
+                         std::uint32_t threads, std::size_t shared_bytes, const std::byte* params,
+                         GlobalMemory& memory)
     : Run(options, shape_of(launch, threads), threads, shared_bytes, registers_of(launch, *program.entry)),
       launch_(launch),
       program_(program),
       params_(params),
+      memory_(memory),
       threads_(threads),
       shared_bytes_(shared_bytes),
       warps_per_cta_((threads + 31) / 32) {
@@ -214,6 +216,10 @@ std::uint64_t Interpreter::special(const Warp& warp, std::uint32_t lane, Special
     case Special::kLanemaskGe: return ~(bit - 1);
     case Special::kDynamicSmemSize: return launch_.dynamic_shared_bytes;
     case Special::kTotalSmemSize: return shared_bytes_;
+    // PTX: with what the system keeps for itself, which lies before everything else.
+    case Special::kAggrSmemSize: return shared_bytes_ + machine::kSharedBase;
+    case Special::kReservedSmemBegin: return 0;
+    case Special::kReservedSmemEnd: return machine::kSharedBase;
     case Special::kWarpSize: return 32;
     case Special::kEnvreg1: return launch_.grid_workspace >> 32;
     case Special::kEnvreg2: return launch_.grid_workspace & 0xFFFF'FFFF;
@@ -336,6 +342,14 @@ void Interpreter::use_undefined(Warp& warp, std::uint32_t lane, const Instructio
                     .details = {loaded},
                     .places = {.first = i.site, .second = origin.instruction->site}});
     return;
+  }
+  if (origin.kind == Origin::Kind::kNoCluster) {
+    machine_.fault(
+        &user, i.site, FaultCode::kClcNoCluster,
+        fmt::format("a value {} that clusterlaunchcontrol.query_cancel.get_first_ctaid made of a request that "
+                    "failed, which names no cluster",
+                    how),
+        {loaded, "likely: no look at query_cancel.is_canceled before"});
   }
   machine_.fault(
       &user, i.site, FaultCode::kDivergence,

@@ -35,13 +35,14 @@ struct Program {
 };
 
 // Functions that nvcc's code calls and that the system provides.
-enum class SystemCall : std::uint32_t { kUnknown, kVprintf, kAssertFail };
+enum class SystemCall : std::uint32_t { kUnknown, kVprintf, kAssertFail, kMalloc, kFree };
 SystemCall system_call(std::string_view name);
+std::size_t system_call_parameters(SystemCall call);
 
 class Interpreter final : public frontend::Run {
  public:
   Interpreter(const LaunchOptions& options, const PtxLaunch& launch, const Program& program,
-              std::uint32_t threads, std::size_t shared_bytes, const std::byte* params);
+              std::uint32_t threads, std::size_t shared_bytes, const std::byte* params, GlobalMemory& memory);
 
   Report run();
 
@@ -84,6 +85,7 @@ class Interpreter final : public frontend::Run {
   void enter(Warp& warp, const Instruction& instruction, const Function& callee, std::uint32_t mask,
              std::uint32_t pc);
   void system(Warp& warp, const Instruction& instruction, std::uint32_t mask, SystemCall which);
+  void take_from_heap(Warp& warp, const Instruction& instruction, std::uint32_t mask, bool gives_back);
   void leave_function(Warp& warp, std::uint32_t mask);
   void exit_lanes(Warp& warp, std::uint32_t mask);
   void stop_at_budget(CallSite site);
@@ -91,6 +93,7 @@ class Interpreter final : public frontend::Run {
   const PtxLaunch& launch_;
   const Program& program_;
   const std::byte* params_;
+  GlobalMemory& memory_;  // of the launch: malloc adds to it
   std::uint32_t threads_;
   std::size_t shared_bytes_;
   std::vector<std::unique_ptr<Warp>> warps_;  // by slot of their first thread / 32, CTA by CTA

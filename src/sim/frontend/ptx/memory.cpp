@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -263,6 +264,28 @@ std::uint32_t store_strong(Warp& warp, const Instruction& i, std::uint32_t mask)
   return mask;
 }
 
+// PTX: st.bulk: a thread sets bytes of its CTA's shared memory to 0.
+std::uint32_t store_zeros(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  constexpr std::array<std::byte, kMachineBytes> kZeros = {};
+  constexpr std::uint32_t kUnit = 8;
+  for_lanes(mask, [&](std::uint32_t l) {
+    const std::uint64_t address = warp.rows[i.a][l] + i.value;
+    const std::uint64_t bytes = warp.rows[i.b][l];
+    if (bytes % kUnit != 0) {
+      warp.machine->fault(&warp.thread(l), i.site, FaultCode::kBadCopy,
+                          fmt::format("st.bulk of {} bytes; the size must be a multiple of {}", bytes, kUnit));
+    }
+    if (warp.rows[i.c][l] != 0) {
+      warp.machine->fault(&warp.thread(l), i.site, FaultCode::kBadCopy,
+                          fmt::format("st.bulk with the value {}; only 0 is allowed", warp.rows[i.c][l]));
+    }
+    for (std::uint64_t done = 0; done < bytes; done += kUnit) {
+      store_bytes(warp, l, static_cast<Space>(i.flags), address + done, kZeros.data(), kUnit, i);
+    }
+  });
+  return mask;
+}
+
 void nothing(Warp&, const Instruction&, std::uint32_t) {}
 
 Space space_of(std::string_view modifier) {
@@ -325,6 +348,15 @@ void access(Build& b, bool is_load, std::string_view semantics, std::string_view
   }
 }
 
+// Policies of caches have no effect here; a register that holds one is defined.
+void no_policy(Build& b) {
+  b.out().d = b.target(0);
+  b.out().a = b.immediate(0);
+  b.scalar([](Warp& warp, const Instruction& i, std::uint32_t mask) {
+    for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = 0; });
+  });
+}
+
 constexpr const char* kScope = "[.cta,.cluster,.gpu,.sys]";
 constexpr const char* kHints =
     "[.L1::evict_normal,.L1::evict_unchanged,.L1::evict_first,.L1::evict_last,.L1::no_allocate]"
@@ -347,8 +379,20 @@ void add_memory_forms(FormTable& table) {
                 "[.wb,.cg,.cs,.wt]" +
                 kHints + kTypes,
             [](Build& b) { access(b, false, b.mod(0), b.mod(1), b.mod(2), b.mod(3), b.mod(8), b.mod(9)); });
+  table.add(std::string("ld.mmio.relaxed.sys[.global]") + kTypes,
+            [](Build& b) { access(b, true, ".mmio", ".sys", b.mod(0), {}, b.mod(1), b.mod(2)); });
+  table.add(std::string("st.mmio.relaxed.sys[.global]") + kTypes,
+            [](Build& b) { access(b, false, ".mmio", ".sys", b.mod(0), {}, b.mod(1), b.mod(2)); });
   table.add(std::string("ldu[.global]") + kTypes,
             [](Build& b) { access(b, true, {}, {}, b.mod(0), {}, b.mod(1), b.mod(2), false); });
+  table.add("st.bulk[.weak][.shared::cta]", [](Build& b) {
+    b.want(3);
+    b.address(0);
+    b.out().b = b.source(1);
+    b.out().c = b.source(2);
+    b.out().flags = static_cast<std::uint32_t>(b.has(1) ? Space::kShared : Space::kGeneric);
+    b.machine(store_zeros);
+  });
   table.add("prefetch[.global,.local]{.L1,.L2,.L2::evict_last,.L2::evict_normal}",
             [](Build& b) { b.scalar(nothing); });
   table.add("prefetchu.L1", [](Build& b) { b.scalar(nothing); });
@@ -359,12 +403,19 @@ void add_memory_forms(FormTable& table) {
       "[.L2::evict_first,.L2::evict_unchanged].b64",
       [](Build& b) {
         b.want(1, 2);
-        b.out().d = b.target(0);
-        b.out().a = b.immediate(0);
-        b.scalar([](Warp& warp, const Instruction& i, std::uint32_t mask) {
-          for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = 0; });
-        });
+        no_policy(b);
       });
+  table.add(
+      "createpolicy.range[.global]{.L2::evict_last,.L2::evict_normal,.L2::evict_first,.L2::evict_unchanged}"
+      "[.L2::evict_first,.L2::evict_unchanged].b64",
+      [](Build& b) {
+        b.want(4);
+        no_policy(b);
+      });
+  table.add("createpolicy.cvt.L2.b64", [](Build& b) {
+    b.want(2);
+    no_policy(b);
+  });
 }
 
 }  // namespace heddle::sim::ptx

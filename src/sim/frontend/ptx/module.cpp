@@ -398,11 +398,14 @@ Report PtxModule::launch(std::string_view entry, const LaunchOptions& options, c
                     variable.bytes, !variable.is_constant);
     }
   }
+  DeviceHeap own_heap;
+  if (launch.heap == nullptr) launch.heap = &own_heap;
+  launch.heap->add_to(memory);
   LaunchOptions with_variables = options;
   with_variables.memory = &memory;
   Pages params = allocate(aligned(parameter_bytes, kParamAlignment));
   if (parameter_bytes != 0) std::memcpy(params.get(), parameters, parameter_bytes);
-  Interpreter interpreter(with_variables, launch, program, threads, shared_bytes, params.get());
+  Interpreter interpreter(with_variables, launch, program, threads, shared_bytes, params.get(), memory);
   return interpreter.run();
 }
 

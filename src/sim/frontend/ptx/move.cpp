@@ -66,7 +66,7 @@ void pack_wide(Warp& warp, const Instruction& i, std::uint32_t mask) {
 
 // Model: time is the instructions that all threads have executed, by 32.
 void read_clock(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  const std::uint64_t now = warp.interpreter->clock();
+  const std::uint64_t now = warp.interpreter->clock() >> i.flags;
   for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = now; });
 }
 
@@ -181,6 +181,7 @@ void decode_move(Build& b) {
   const Operand& from = b.operand(1);
   if (from.kind == OperandKind::kSpecial &&
       (from.name.starts_with("%clock") || from.name.starts_with("%globaltimer"))) {
+    if (from.name.ends_with("_hi")) b.out().flags = 32;
     return b.scalar(read_clock);
   }
   if (from.kind == OperandKind::kVariable && from.value != 0) {

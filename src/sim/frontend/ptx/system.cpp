@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of the system that device code calls: printf and assert.
+// Functions of the system that device code calls: printf, assert, malloc and free.
 #include "sim/frontend/ptx/interpreter.h"
 
 #include <fmt/format.h>
@@ -47,11 +47,12 @@ class CallReader {
     return word;
   }
 
-  void result(std::uint32_t value) {
+  void result(std::uint64_t value) {
     if (i_.more.empty()) return;
     const Frame& frame = *warp_.frame;
+    const Variable& variable = frame.function->text->variables[i_.more[0]];
     std::memcpy(warp_.local_bytes(lane_, frame.local_base + frame.function->local_offsets[i_.more[0]]), &value,
-                sizeof(value));
+                std::min<std::uint64_t>(variable.bytes, sizeof(value)));
   }
 
  private:
@@ -125,7 +126,28 @@ std::string format_text(CallReader& reader, const std::string& format, std::uint
 
 }  // namespace
 
+// CUDA: Dynamic Global Memory Allocation. Each thread has its own blocks; malloc gives null where the heap is
+// full, and free takes null.
+void Interpreter::take_from_heap(Warp& warp, const Instruction& i, std::uint32_t mask, bool gives_back) {
+  DeviceHeap& heap = *launch_.heap;
+  for_lanes(mask, [&](std::uint32_t l) {
+    CallReader reader(warp, i, l);
+    const std::uint64_t value = reader.parameter(0);
+    if (!gives_back) {
+      std::string name = fmt::format("memory of {} bytes from malloc at {}", value, machine::place(i.site));
+      return reader.result(heap.allocate(value, std::move(name), memory_));
+    }
+    if (value == 0 || heap.release(value, memory_)) return;
+    machine_.fault(&warp.thread(l), i.site, FaultCode::kGlobalOutOfBounds,
+                   fmt::format("free of {:#x}, which is not the beginning of memory from malloc: {}", value,
+                               memory_.describe(value)));
+  });
+}
+
 void Interpreter::system(Warp& warp, const Instruction& i, std::uint32_t mask, SystemCall which) {
+  if (which == SystemCall::kMalloc || which == SystemCall::kFree) {
+    return take_from_heap(warp, i, mask, which == SystemCall::kFree);
+  }
   for_lanes(mask, [&](std::uint32_t l) {
     CallReader reader(warp, i, l);
     if (which == SystemCall::kAssertFail) {

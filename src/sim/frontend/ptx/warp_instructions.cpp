@@ -371,6 +371,36 @@ std::uint32_t move_matrix(Warp& warp, const Instruction& i, std::uint32_t mask) 
       });
 }
 
+// PTX: movmatrix. A lane has elements (lane / 4, 2 * (lane % 4)) and the next of a matrix of 8 x 8, before and
+// after.
+std::uint32_t transpose_matrix(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const auto source = [](std::uint32_t lane, std::uint32_t half) {
+    const std::uint32_t row = 2 * (lane % 4) + half;
+    const std::uint32_t column = lane / 4;
+    return MatrixPlace{4 * row + column / 2, 16 * (column % 2)};  // lane, and the bit in its register
+  };
+  return exchange(
+      warp, i, mask, WarpOp::kMovmatrix, i.b, i.a,
+      [&](std::uint32_t l, std::uint32_t) {
+        std::uint64_t result = 0;
+        for (std::uint32_t half = 0; half < 2; ++half) {
+          const MatrixPlace from = source(l, half);
+          result |= (warp.given[from.lane] >> from.byte & 0xffff) << 16 * half;
+        }
+        return result;
+      },
+      [&](std::uint32_t l, std::uint32_t) {
+        Undefined all;
+        for (std::uint32_t half = 0; half < 2; ++half) {
+          const MatrixPlace from = source(l, half);
+          const Undefined& given = warp.given_undefined[from.lane];
+          const std::uint64_t bits = given.bits >> from.byte & 0xffff;
+          if (bits != 0) all = {all.bits | bits << 16 * half, given.origin};
+        }
+        return all;
+      });
+}
+
 // flags: 1: increases.
 std::uint32_t setmaxnreg(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return meet(
@@ -469,6 +499,13 @@ void add_warp_forms(FormTable& table) {
             [](Build& b) { decode_matrix(b, true, b.mod(0), b.has(1), b.mod(2)); });
   table.add("ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16",
             [](Build& b) { decode_matrix(b, false, b.mod(0), b.has(1), b.mod(2)); });
+  table.add("movmatrix.sync.aligned.m8n8.trans.b16", [](Build& b) {
+    b.want(2);
+    b.out().d = b.target(0);
+    b.out().a = b.source(1);
+    b.out().b = b.immediate(isa::kFullMask);
+    b.machine(transpose_matrix);
+  });
   table.add("setmaxnreg{.inc,.dec}.sync.aligned.u32", [](Build& b) {
     b.want(1);
     b.out().value = b.constant(0);
