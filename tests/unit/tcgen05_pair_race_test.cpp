@@ -95,7 +95,8 @@ struct PairMatmul {
     const std::uint16_t both = p.flaw == Flaw::kCommitToOneCta ? 0b01 : 0b11;
     for (int k = 0; k < p.tiles; ++k) {
       const auto parity = static_cast<std::uint32_t>(k & 1);
-      wait(&s.released, parity ^ 1);
+      while (!isa::mbarrier_try_wait_parity_cluster(&s.released, parity ^ 1)) {  // the peer arrives there, too
+      }
       isa::tcgen05_fence_after_thread_sync();
       wait(&s.full, parity);
       isa::tcgen05_mma<MmaKind::kF16, 2>(base, a, b, kInstruction, false);
