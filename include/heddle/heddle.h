@@ -50,6 +50,7 @@
 #include <heddle/tile/tcgen05_mma.h>
 #include <heddle/tile/tile_tensor.h>
 #include <heddle/tile/tmem_plan.h>
+#include <heddle/tile/tmem_rows.h>
 #include <heddle/tile/tmem_view.h>
 #include <heddle/tile/wgmma_sums.h>
 

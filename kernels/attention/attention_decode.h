@@ -7,7 +7,7 @@
 //   const AttentionDecodeProblem problem{
 //       .attention = {.batches = 64, .heads = 64, .key_heads = 8, .queries = 1, .keys = 32768}, .page_size = 64,
 //       .pages = 20000};
-//   cudaMemset(workspace, 0, attention_decode_workspace(problem));               // once
+//   cudaMalloc(&workspace, attention_decode_workspace(problem));
 //   attention_decode(problem,
 //                    {.attention = {.q = q, .k = k, .v = v, .o = o}, .lengths = lengths, .page_table = table,
 //                     .workspace = workspace},
@@ -39,8 +39,7 @@ struct AttentionDecodeTensors {
   void* workspace = nullptr;                 // on a GPU: attention_decode_workspace(problem) bytes
 };
 
-// How large the workspace is. It is all zeros before its first use, and fit for the next launch after each; two
-// launches that may run at the same time have one each.
+// How large the workspace is. It may hold anything; two launches that may run at the same time have one each.
 std::size_t attention_decode_workspace(const AttentionDecodeProblem& problem);
 
 // With all tensors in host memory, as attention(): lengths and pages are checked, and the workspace is not used.

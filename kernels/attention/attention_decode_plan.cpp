@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::int64_t kRows = 64;
 constexpr std::int64_t kPageRows = 16;
+constexpr std::int64_t kTileKeys = 64;
+constexpr std::int64_t kMaxTiles = (std::int64_t{1} << 31) - 1;  // of all heads: attention_pieces.h
 
 void require(bool holds, const std::string& message) {
   if (!holds) throw InputError("attention_decode: " + message);
@@ -95,13 +97,17 @@ AttentionDecodePlan plan_attention_decode(const AttentionDecodeProblem& problem)
   plan.rows = group * p.queries;
   require(plan.rows <= kRows, fmt::format("{} heads share keys and have {} queries each, {} rows; at most {}",
                                           group, p.queries, plan.rows, kRows));
+  const double tiles = static_cast<double>(p.batches) * static_cast<double>(key_heads) *
+                       static_cast<double>(p.keys / kTileKeys + 1);
+  require(tiles <= static_cast<double>(kMaxTiles),
+          fmt::format("{} keys of {} heads of {} batches make {:.3g} tiles of {}; at most {}", p.keys, key_heads,
+                      p.batches, tiles, kTileKeys, kMaxTiles));
   plan.q_row_stride = q_row_stride(p, plan.attention.q);
   plan.table_stride = problem.page_size == 0 ? 0 : (p.keys + problem.page_size - 1) / problem.page_size;
   const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * 4; };
   const std::int64_t slots = 2 * std::int64_t{kMaxDecodeCtas} * kDecodeWorkersPerCta;
   plan.lengths_bytes = bytes(p.batches);
   plan.table_bytes = bytes(p.batches * plan.table_stride);
-  plan.counters_bytes = aligned(bytes(p.batches * key_heads));
   plan.sums_bytes = aligned(bytes(slots * plan.rows));
   plan.parts_bytes = aligned(bytes(slots * plan.rows * value_dim));
   return plan;

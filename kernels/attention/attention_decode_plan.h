@@ -17,11 +17,10 @@ struct AttentionDecodePlan {
   std::size_t lengths_bytes = 0;
   std::size_t table_bytes = 0;
   // In the workspace, one after the other.
-  std::size_t counters_bytes = 0;
   std::size_t sums_bytes = 0;
   std::size_t parts_bytes = 0;
 
-  std::size_t workspace_bytes() const { return counters_bytes + sums_bytes + parts_bytes; }
+  std::size_t workspace_bytes() const { return sums_bytes + parts_bytes; }
 };
 
 // A launch has no more CTAs, so that the workspace is as large for every GPU.

@@ -4,6 +4,7 @@
 #include "attention_decode_plan.h"
 #include "attention_decode_sm90_host.h"
 #include "attention_device.h"
+#include "attention_join.h"
 
 #include <heddle/host/error.h>
 #include <heddle/isa/device.h>
@@ -60,9 +61,8 @@ AttentionDecodeParams params_of(const Call& call) {
           .sinks = call.tensors.attention.sinks,
           .factor = score_factor(problem, plan),
           .score = capped_scores(problem, plan),
-          .parts = reinterpret_cast<float*>(workspace + call.plan.counters_bytes + call.plan.sums_bytes),
-          .part_sums = reinterpret_cast<float*>(workspace + call.plan.counters_bytes),
-          .counters = reinterpret_cast<std::uint32_t*>(workspace)};
+          .parts = reinterpret_cast<float*>(workspace + call.plan.sums_bytes),
+          .part_sums = reinterpret_cast<float*>(workspace)};
 }
 
 template <Element T, AttentionDecodeConfig config>
@@ -76,8 +76,14 @@ RunOutcome launch_config(Device& device, const Call& call) {
     return outcome;
   }
   const std::uint32_t ctas = std::min(resident, kMaxDecodeCtas);
-  return device.enqueue<K>({.grid = {ctas}, .is_dependent = call.problem.attention.is_dependent},
-                           params_of<K>(call), call.stream);
+  const AttentionDecodeParams params = params_of<K>(call);
+  RunOutcome read = device.enqueue<K>({.grid = {ctas}, .is_dependent = call.problem.attention.is_dependent},
+                                      params, call.stream);
+  if (!read.ok()) return read;
+  RunOutcome joined = device.enqueue<AttentionJoin<T, config.keys>>(
+      {.grid = {ctas * config.workers}, .is_dependent = true}, params, call.stream);
+  joined.remarks = read.remarks + joined.remarks;
+  return joined;
 }
 
 // Heads of less than 128 are filled with zeros, which costs no memory traffic.
@@ -112,7 +118,6 @@ RunOutcome attention_decode_sm90<kTarget>(const AttentionDecodeProblem& problem,
     DeviceBuffer workspace(device, "workspace", plan.workspace_bytes());
     lengths.upload(tensors.lengths);
     table.upload(tensors.page_table);
-    workspace.fill(0);
     const AttentionDecodeTensors on_device{.attention = copies.tensors(),
                                            .lengths = static_cast<const std::int32_t*>(lengths.data()),
                                            .page_table = static_cast<const std::int32_t*>(table.data()),

@@ -3,20 +3,17 @@
 // Attention for few queries and many keys, on Hopper: what reads K and V fastest is fastest. The queries of all
 // heads that share a head of keys are the rows of one tile. A CTA has two workers, each a math warpgroup with
 // rings of its own; a worker has an equal part of all keys (attention_pieces.h). Where a head's keys are in
-// several pieces, the worker that ends last joins what all of them wrote.
+// several pieces, each worker writes what it found, and a second kernel joins these (attention_join.h).
 //
 // K and V may lie in pages: a table gives the page of each so many keys. Pages that the table has no right to
 // name are read as zeros, never outside of the tensors: the copy engine knows how many there are.
 #pragma once
 
+#include "attention_decode_params.h"
 #include "attention_load.h"
-#include "attention_pieces.h"
-#include "attention_scores.h"
 
-#include <heddle/isa/atomic.h>
 #include <heddle/isa/fence.h>
 #include <heddle/isa/grid_dependency.h>
-#include <heddle/isa/math.h>
 #include <heddle/isa/memory.h>
 #include <heddle/kernel/barriers.h>
 #include <heddle/kernel/named_barriers.h>
@@ -43,31 +40,6 @@ struct AttentionDecodeConfig {
   bool operator==(const AttentionDecodeConfig&) const = default;
 };
 
-struct AttentionDecodeParams {
-  isa::TensorMap q;  // {dim, head of the group and query, key head, batch}
-  isa::TensorMap k;  // {dim, key, key head, batch}, or {dim, key of the page, key head, page}
-  isa::TensorMap v;
-  AttentionPieces::Extents extents;
-  std::int32_t rows;  // of a tile of queries: heads that share keys, times queries
-  std::int32_t heads_per_key_head;
-  std::int32_t value_dim;
-  bool is_causal;
-  std::int32_t page_size;     // 0: no pages
-  std::int32_t table_stride;  // pages of a batch
-  const std::int32_t* page_table;
-  void* o;
-  std::int64_t o_row;  // strides of o, in elements
-  std::int64_t o_head;
-  std::int64_t o_batch;
-  float* lse;          // [batches, heads, queries], or null
-  const float* sinks;  // [heads], or null
-  float factor;
-  CappedScores::Params score;
-  float* parts;             // [slots, rows, value_dim], of heads in several pieces
-  float* part_sums;         // [slots, rows], logarithms to base two
-  std::uint32_t* counters;  // [batches, key heads], zeros before and after
-};
-
 // The backends are parameters so that mistakes can be planted.
 template <Element T, AttentionDecodeConfig config, class KBackend = MbarrierBackend<config.stages>,
           class VBackend = MbarrierBackend<config.stages>>
@@ -87,7 +59,6 @@ struct AttentionDecodeSm90 {
     BarrierPair<1> q_barriers;
     BarrierPair<config.stages> k_barriers;
     BarrierPair<config.stages> v_barriers;
-    std::uint32_t is_last;
   };
   struct Shared {
     Worker workers[config.workers];
@@ -142,8 +113,12 @@ struct AttentionDecodeSm90 {
   using Output = WgmmaValues<kOutputShape>;
   using Barriers = NamedBarriers<BarrierUse<"workers", config.workers>>;
 
+  // Where there are fewer tiles than workers, every CTA has one before any has two.
+  HEDDLE_DEVICE static std::uint32_t number_of(std::uint32_t worker) {
+    return worker * isa::nctaid().x + isa::ctaid().x;
+  }
   HEDDLE_DEVICE static Pieces pieces_of(const Params& params, std::uint32_t worker) {
-    return Pieces(params.extents, isa::ctaid().x * config.workers + worker, isa::nctaid().x * config.workers);
+    return Pieces(params.extents, number_of(worker), isa::nctaid().x * config.workers);
   }
 
   HEDDLE_DEVICE static void load_queries(const Params& params, Worker& shared, std::uint32_t worker) {
@@ -215,7 +190,7 @@ struct AttentionDecodeSm90 {
         std::move(v).release_elected();
       }
       std::move(q).release_elected();
-      finish(params, shared, piece, *sums, softmax, worker);
+      finish(params, piece, *sums, softmax, worker);
     }
   }
 
@@ -261,25 +236,28 @@ struct AttentionDecodeSm90 {
   }
 
   // The output of a head, or this worker's part of it. Of two rows, each thread has neighbouring columns.
-  HEDDLE_DEVICE static void finish(const Params& params, Worker& shared, const Piece& piece, const Output& sums,
+  HEDDLE_DEVICE static void finish(const Params& params, const Piece& piece, const Output& sums,
                                    const OnlineSoftmax& softmax, std::uint32_t worker) {
-    const RowPair weights = softmax.sums();
-    const auto number = static_cast<std::int32_t>(isa::ctaid().x * config.workers + worker);
-    const std::int64_t slot = piece.slot(number);
+    RowPair sinks;
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const auto row = static_cast<std::int32_t>(Output::row(2 * i));
+      const bool has_sink = piece.is_whole() && row < params.rows;
+      sinks[i] = has_sink ? params.sink_of(piece, row) : -__builtin_huge_valf();
+    }
+    const OnlineSoftmax::End end = softmax.end(params.factor, sinks);
+    const std::int64_t slot = piece.slot(static_cast<std::int32_t>(number_of(worker)));
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < 2; ++i) {
       const auto row = static_cast<std::int32_t>(Output::row(2 * i));
       if (row >= params.rows) continue;
-      const float sink = piece.is_whole() ? sink_of(params, piece, row) : -__builtin_huge_valf();
-      const float sum = weights[i] + softmax.weight_of(i, sink, params.factor);
-      const float inverse = sum > 0.0f ? isa::rcp_approx_f32(sum) : 0.0f;
       HEDDLE_UNROLL
       for (std::uint32_t j = 2 * i; j < Output::count; j += 4) {
         const auto col = static_cast<std::int32_t>(Output::col(j));
         if (col >= params.value_dim) continue;
-        const float pair[2] = {sums[j] * inverse, sums[j + 1] * inverse};
+        const float pair[2] = {sums[j] * end.inverse[i], sums[j + 1] * end.inverse[i]};
         if (piece.is_whole()) {
-          isa::st_global(reinterpret_cast<std::uint32_t*>(output_at(params, piece, row) + col),
+          isa::st_global(reinterpret_cast<std::uint32_t*>(params.template output_at<T>(piece, row) + col),
                          pack_pair<T>(pair[0], pair[1]));
         } else {
           float* part = &params.parts[(slot * params.rows + row) * params.value_dim + col];
@@ -288,99 +266,12 @@ struct AttentionDecodeSm90 {
         }
       }
       if (isa::laneid() % 4 != 0) continue;
-      const float log2_sum = softmax.log2_sum(i, weights[i], params.factor, sink);
       if (!piece.is_whole()) {
-        isa::st_global(&params.part_sums[slot * params.rows + row], log2_sum);
+        isa::st_global(&params.part_sums[slot * params.rows + row], end.log2_sum[i]);
       } else if (params.lse != nullptr) {
-        isa::st_global(lse_at(params, piece, row), log2_sum * kLn2);
+        isa::st_global(params.lse_at(piece, row), end.log2_sum[i] * kLn2);
       }
     }
-    if (!piece.is_whole() && is_last_part(params, shared, piece, worker)) join(params, piece);
-  }
-
-  // Orders: what all workers wrote of this head, ahead of what this one reads if it is the last.
-  HEDDLE_DEVICE static bool is_last_part(const Params& params, Worker& shared, const Piece& piece,
-                                         std::uint32_t worker) {
-    sync(worker);
-    if (thread() == 0) {
-      std::uint32_t* counter = &params.counters[piece.batch * params.extents.key_heads + piece.head];
-      const auto others = static_cast<std::uint32_t>(piece.last_worker - piece.first_worker);
-      const bool is_last = isa::atom_add_acq_rel_gpu(counter, 1) == others;
-      if (is_last) isa::st_global(counter, 0);  // for the next launch
-      isa::st_shared(&shared.is_last, is_last ? 1 : 0);
-    }
-    sync(worker);
-    const bool is_last = isa::ld_shared(&shared.is_last) != 0;
-    sync(worker);  // the next piece writes it again
-    return is_last;
-  }
-
-  // The parts of a head, weighed by their sums: four columns for a thread. Parts are read four at a time, since
-  // each is a way to the L2 cache and back.
-  HEDDLE_DEVICE static void join(const Params& params, const Piece& piece) {
-    constexpr std::int32_t kAtATime = 4;
-    const std::int32_t chunks = params.value_dim / 4;
-    for (auto i = static_cast<std::int32_t>(thread()); i < params.rows * chunks;
-         i += static_cast<std::int32_t>(kWarpgroupThreads)) {
-      const std::int32_t row = i / chunks;
-      const std::int32_t col = i % chunks * 4;
-      float largest = sink_of(params, piece, row);
-      float sum = largest > -__builtin_huge_valf() ? 1.0f : 0.0f;  // the sink's own weight
-      float values[4] = {};
-      for (std::int32_t first = piece.first_worker; first <= piece.last_worker; first += kAtATime) {
-        float sums[kAtATime];
-        isa::Bytes16 parts[kAtATime];
-        HEDDLE_UNROLL
-        for (std::int32_t j = 0; j < kAtATime; ++j) {
-          const bool exists = first + j <= piece.last_worker;
-          const std::int64_t at = std::int64_t{piece.slot(exists ? first + j : first)} * params.rows + row;
-          sums[j] = exists ? isa::ld_global(&params.part_sums[at]) : -__builtin_huge_valf();
-          parts[j] =
-              isa::ld_global(reinterpret_cast<const isa::Bytes16*>(&params.parts[at * params.value_dim + col]));
-        }
-        HEDDLE_UNROLL
-        for (std::int32_t j = 0; j < kAtATime; ++j) {
-          const float now = __builtin_fmaxf(largest, sums[j]);
-          if (now == -__builtin_huge_valf()) continue;
-          const float rescaling = isa::ex2_approx_ftz_f32(largest - now);
-          const float weight = isa::ex2_approx_ftz_f32(sums[j] - now);
-          largest = now;
-          sum = sum * rescaling + weight;
-          HEDDLE_UNROLL
-          for (std::uint32_t d = 0; d < 4; ++d) {
-            values[d] = values[d] * rescaling + weight * __builtin_bit_cast(float, parts[j].word[d]);
-          }
-        }
-      }
-      const float inverse = sum > 0.0f ? isa::rcp_approx_f32(sum) : 0.0f;
-      auto* words = reinterpret_cast<std::uint32_t*>(output_at(params, piece, row) + col);
-      isa::st_global(words, pack_pair<T>(values[0] * inverse, values[1] * inverse));
-      isa::st_global(words + 1, pack_pair<T>(values[2] * inverse, values[3] * inverse));
-      if (col == 0 && params.lse != nullptr) {
-        const bool has_any = largest > -__builtin_huge_valf();
-        isa::st_global(lse_at(params, piece, row),
-                       has_any ? (largest + isa::lg2_approx_ftz_f32(sum)) * kLn2 : largest);
-      }
-    }
-  }
-
-  static constexpr float kLn2 = 0.69314718056f;
-  HEDDLE_DEVICE static std::int32_t head_of(const Params& params, const Piece& piece, std::int32_t row) {
-    return piece.head * params.heads_per_key_head + row / params.extents.queries;
-  }
-  // To base two.
-  HEDDLE_DEVICE static float sink_of(const Params& params, const Piece& piece, std::int32_t row) {
-    if (params.sinks == nullptr) return -__builtin_huge_valf();
-    return isa::ld_global(&params.sinks[head_of(params, piece, row)]) * 1.44269504089f;
-  }
-  HEDDLE_DEVICE static T* output_at(const Params& params, const Piece& piece, std::int32_t row) {
-    return static_cast<T*>(params.o) + piece.batch * params.o_batch +
-           head_of(params, piece, row) * params.o_head + row % params.extents.queries * params.o_row;
-  }
-  HEDDLE_DEVICE static float* lse_at(const Params& params, const Piece& piece, std::int32_t row) {
-    const std::int64_t heads = std::int64_t{params.extents.key_heads} * params.heads_per_key_head;
-    const std::int64_t head = piece.batch * heads + head_of(params, piece, row);
-    return &params.lse[head * params.extents.queries + row % params.extents.queries];
   }
 };
 

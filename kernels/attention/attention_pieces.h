@@ -3,7 +3,8 @@
 // Which keys a worker of decoding attention reads. The keys of every head of every batch are tiles in one row,
 // batch after batch and head after head; each worker has an equal part of them, so that all end together however
 // the lengths differ. A piece is what a worker has of one head. Where a head is in several pieces, each worker
-// writes what it found to a place of its own, and the last of them joins these.
+// writes what it found to a place of its own, and a second kernel joins these. All tiles together are fewer than
+// 2^31: divisions of longer numbers would take longer than a small cache.
 #pragma once
 
 #include <heddle/isa/memory.h>
@@ -46,39 +47,52 @@ struct AttentionPieces {
    public:
     HEDDLE_DEVICE Of(const Extents& extents, std::uint32_t worker, std::uint32_t workers) : extents_(extents) {
       if (extents.lengths == nullptr) {
-        all_tiles_ = std::int64_t{extents.batches} * extents.key_heads * tiles_of(extents.keys);
+        all_tiles_ = extents.batches * tiles_of_batch(extents.keys);
       } else {
-        for (std::int32_t batch = 0; batch < extents.batches; ++batch) {
-          all_tiles_ += std::int64_t{extents.key_heads} * tiles_of(length_of(batch));
-        }
+        for (std::int32_t batch = 0; batch < extents.batches; ++batch)
+          all_tiles_ += tiles_of_batch(length_of(batch));
       }
-      workers_ = all_tiles_ < workers ? all_tiles_ : workers;
-      if (worker >= workers_) return;
-      at_ = begin_of(worker);
-      end_ = begin_of(worker + 1);
+      const auto number = static_cast<std::int32_t>(worker);
+      const auto most = static_cast<std::int32_t>(workers);
+      const std::int32_t sharing = all_tiles_ < most ? all_tiles_ : most;
+      if (number >= sharing) return;
+      least_ = all_tiles_ / sharing;
+      longer_ = all_tiles_ - least_ * sharing;
+      at_ = begin_of(number);
+      end_ = begin_of(number + 1);
       if (extents.lengths == nullptr) {
-        const std::int64_t of_batch = std::int64_t{extents.key_heads} * tiles_of(extents.keys);
-        batch_ = static_cast<std::int32_t>(at_ / of_batch);
-        batch_begin_ = batch_ * of_batch;
+        batch_ = at_ / tiles_of_batch(extents.keys);
+        batch_begin_ = batch_ * tiles_of_batch(extents.keys);
       }
+    }
+
+    // That of the worker's last tile; its other tiles are not walked.
+    HEDDLE_DEVICE bool last(Piece& piece) {
+      if (at_ >= end_) return false;
+      at_ = end_ - 1;
+      if (extents_.lengths == nullptr) {
+        batch_ = at_ / tiles_of_batch(extents_.keys);
+        batch_begin_ = batch_ * tiles_of_batch(extents_.keys);
+      }
+      return next(piece);
     }
 
     HEDDLE_DEVICE bool next(Piece& piece) {
       if (at_ >= end_) return false;
       std::int32_t length = length_of(batch_);
-      while (at_ >= batch_begin_ + std::int64_t{extents_.key_heads} * tiles_of(length)) {
-        batch_begin_ += std::int64_t{extents_.key_heads} * tiles_of(length);
+      while (at_ >= batch_begin_ + tiles_of_batch(length)) {
+        batch_begin_ += tiles_of_batch(length);
         length = length_of(++batch_);
       }
       const std::int32_t tiles = tiles_of(length);
-      const auto in_batch = static_cast<std::int32_t>(at_ - batch_begin_);
-      const std::int32_t tile = in_batch % tiles;
-      const std::int64_t head_begin = at_ - tile;
+      const std::int32_t head = (at_ - batch_begin_) / tiles;
+      const std::int32_t head_begin = batch_begin_ + head * tiles;
+      const std::int32_t tile = at_ - head_begin;
       const std::int32_t first_worker = owner(head_begin);
-      const std::int64_t left = end_ - at_;
-      const std::int32_t count = tiles - tile < left ? tiles - tile : static_cast<std::int32_t>(left);
+      const std::int32_t left = end_ - at_;
+      const std::int32_t count = tiles - tile < left ? tiles - tile : left;
       piece = {.batch = batch_,
-               .head = in_batch / tiles,
+               .head = head,
                .length = length,
                .first_key = (first_tile(length) + tile) * static_cast<std::int32_t>(keys),
                .tiles = count,
@@ -106,18 +120,26 @@ struct AttentionPieces {
       const std::int32_t tiles = end - first_tile(length);
       return tiles < 1 ? 1 : tiles;
     }
-    HEDDLE_DEVICE std::int64_t begin_of(std::int64_t worker) const { return worker * all_tiles_ / workers_; }
-    HEDDLE_DEVICE std::int32_t owner(std::int64_t tile) const {
-      return static_cast<std::int32_t>(((tile + 1) * workers_ - 1) / all_tiles_);
+    HEDDLE_DEVICE std::int32_t tiles_of_batch(std::int32_t length) const {
+      return extents_.key_heads * tiles_of(length);
+    }
+    // The first workers have a tile more than the others.
+    HEDDLE_DEVICE std::int32_t begin_of(std::int32_t worker) const {
+      return worker * least_ + (worker < longer_ ? worker : longer_);
+    }
+    HEDDLE_DEVICE std::int32_t owner(std::int32_t tile) const {
+      const std::int32_t of_longer = longer_ * (least_ + 1);
+      return tile < of_longer ? tile / (least_ + 1) : longer_ + (tile - of_longer) / least_;
     }
 
     const Extents& extents_;
-    std::int64_t all_tiles_ = 0;
-    std::int64_t workers_ = 0;
-    std::int64_t at_ = 0;
-    std::int64_t end_ = 0;
+    std::int32_t all_tiles_ = 0;
+    std::int32_t least_ = 0;   // tiles of a worker
+    std::int32_t longer_ = 0;  // so many workers have one more
+    std::int32_t at_ = 0;
+    std::int32_t end_ = 0;
     std::int32_t batch_ = 0;
-    std::int64_t batch_begin_ = 0;
+    std::int32_t batch_begin_ = 0;
   };
 };
 

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <heddle/isa/math.h>
+#include <heddle/isa/memory.h>
 #include <heddle/isa/target.h>
 
 namespace heddle::inline HEDDLE_TARGET {
@@ -36,6 +37,13 @@ struct ScorePlace {
     return first_key + static_cast<std::int32_t>(Scores::col(i));
   }
 };
+
+// A sink is a score without a value: that of a head, to base two, or none.
+HEDDLE_DEVICE float log2_sink(const float* sinks, std::int32_t head) {
+  return sinks == nullptr ? -__builtin_huge_valf() : isa::ld_global(&sinks[head]) * 1.44269504089f;
+}
+// Of logarithms to base two.
+inline constexpr float kLn2 = 0.69314718056f;
 
 // As they are.
 struct PlainScores {

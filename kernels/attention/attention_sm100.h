@@ -36,6 +36,7 @@
 #include <heddle/tile/row_softmax.h>
 #include <heddle/tile/tcgen05_mma.h>
 #include <heddle/tile/tmem_plan.h>
+#include <heddle/tile/tmem_rows.h>
 
 #include <utility>
 
@@ -246,16 +247,7 @@ struct AttentionSm100 {
     std::move(o).release();
   }
 
-  // A row of scores, as policies see it.
-  struct Row {
-    static constexpr std::uint32_t count = config.keys;
-    float values[count];
-
-    HEDDLE_DEVICE float& operator[](std::uint32_t i) { return values[i]; }
-    HEDDLE_DEVICE float operator[](std::uint32_t i) const { return values[i]; }
-    HEDDLE_DEVICE static std::uint32_t row(std::uint32_t) { return isa::tid_x() % kRows; }
-    HEDDLE_DEVICE static std::uint32_t col(std::uint32_t i) { return i; }
-  };
+  using Row = TmemRow<config.keys>;
 
   HEDDLE_DEVICE static void weigh(const Params& params, Shared& shared, Rings& rings, const Steps& steps) {
     typename Context::EpilogueContext context(shared.tmem, shared.scores);
@@ -269,13 +261,10 @@ struct AttentionSm100 {
     for (Step step = steps.first(); has_step; has_step = steps.next(step)) {
       auto stage = scores.acquire_consumer();
       Row s;
-      read_scores(plan.template region<"scores">(t), s);
+      load_row(plan.template region<"scores">(t), s);
       mask(s, params, step, first_query(step, t));
       if (step.tile == 0) softmax = RowSoftmax{};
-      float largest = s[0];
-      HEDDLE_UNROLL
-      for (std::uint32_t i = 1; i < Row::count; ++i) largest = __builtin_fmaxf(largest, s[i]);
-      const float rescaling = softmax.follow(largest, params.factor);
+      const float rescaling = softmax.follow(s.largest(), params.factor);
       if (step.tile != 0) tell(shared, rings, t, rescaling);
       HEDDLE_UNROLL
       for (std::uint32_t first = 0; first < Row::count; first += kCols) {
@@ -289,15 +278,6 @@ struct AttentionSm100 {
       scores.consumer_skip(kTiles - 1);
       if (step.tile + 1 == step.tiles) end_row(params, shared, rings, steps, step, t, softmax);
     }
-  }
-
-  HEDDLE_DEVICE static void read_scores(const ScoreTmem& from, Row& s) {
-    TmemFragment<float, kCols> parts[config.keys / kCols];
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < config.keys / kCols; ++i) from.load(parts[i], i * kCols);
-    isa::tcgen05_wait_ld();
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < Row::count; ++i) s[i] = parts[i / kCols][i % kCols];
   }
 
   HEDDLE_DEVICE static void mask(Row& s, const Params& params, const Step& step, std::int32_t first_query) {
@@ -322,13 +302,10 @@ struct AttentionSm100 {
   // What the sums are to be multiplied with in the end, and the logarithm. A sink is a score without a value.
   HEDDLE_DEVICE static void end_row(const Params& params, Shared& shared, Rings& rings, const Steps& steps,
                                     const Step& step, std::uint32_t t, const RowSoftmax& softmax) {
-    constexpr float kLog2E = 1.44269504089f;
-    const float sink =
-        params.sinks == nullptr ? -__builtin_huge_valf() : isa::ld_global(&params.sinks[step.head]) * kLog2E;
-    const RowSoftmax::End end = softmax.end(params.factor, sink);
+    const RowSoftmax::End end = softmax.end(params.factor, log2_sink(params.sinks, step.head));
     const std::int32_t query = first_query(step, t) + static_cast<std::int32_t>(Row::row(0));
     if (params.lse != nullptr && query < params.extents.queries) {
-      isa::st_global(&params.lse[steps.lse_row(step) + static_cast<std::uint64_t>(query)], end.log2_sum / kLog2E);
+      isa::st_global(&params.lse[steps.lse_row(step) + static_cast<std::uint64_t>(query)], end.log2_sum * kLn2);
     }
     tell(shared, rings, t, end.sum > 0.0f ? isa::rcp_approx_f32(end.sum) : 0.0f);
   }
@@ -342,7 +319,7 @@ struct AttentionSm100 {
       for (std::uint32_t t = 0; t < kTiles && step.tile != 0; ++t) {
         const float factor = told(shared, rings, t);
         auto sums = rings.output.acquire_consumer();
-        if (isa::vote_sync_ballot(factor != 1.0f) != 0) rescale(plan.template region<"output">(t), factor);
+        if (isa::vote_sync_ballot(factor != 1.0f) != 0) scale_rows(plan.template region<"output">(t), factor);
         std::move(sums).release();
       }
       for (std::uint32_t t = 0; t < kTiles && step.tile + 1 == step.tiles; ++t) {
@@ -360,21 +337,6 @@ struct AttentionSm100 {
     const float number = isa::ld_shared(&shared.rows[t][Row::row(0)]);
     std::move(stage).release_elected();
     return number;
-  }
-
-  HEDDLE_DEVICE static void rescale(const OutputTmem& sums, float factor) {
-    HEDDLE_UNROLL
-    for (std::uint32_t col = 0; col < config.value_dim; col += kCols) {
-      TmemFragment<float, kCols> part;
-      sums.load(part, col);
-      isa::tcgen05_wait_ld();
-      HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < kCols; ++i) {
-        part.words[i] = __builtin_bit_cast(std::uint32_t, part[i] * factor);
-      }
-      sums.store(part, col);
-    }
-    isa::tcgen05_wait_st();
   }
 
   template <class Stores>

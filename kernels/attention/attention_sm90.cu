@@ -39,7 +39,7 @@ constexpr AttentionConfig config_of(Heads heads, bool is_causal, bool has_few_ke
   }
   if (heads.head_dim > 128) {
     config.keys = heads.head_dim == 192 ? 128 : 64;
-    if (heads.head_dim == 256 && is_general) config.keys = 48;  // no register is left for 64
+    if (is_general) config.keys -= 16;  // no register is left for more
     config.q_stages = 1;
     config.o_cols = 64;
   }

@@ -17,7 +17,6 @@
 #include "attention_store.h"
 
 #include <heddle/isa/grid_dependency.h>
-#include <heddle/isa/math.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/registers.h>
 #include <heddle/kernel/barriers.h>
@@ -31,6 +30,7 @@
 #include <heddle/tile/online_softmax.h>
 #include <heddle/tile/wgmma_sums.h>
 
+#include <type_traits>
 #include <utility>
 
 namespace heddle::inline HEDDLE_TARGET {
@@ -198,7 +198,8 @@ struct AttentionSm90 {
 
   // In each step a warpgroup starts the scores of this step and adds the values of the one before. All that
   // decides on the way is the same for all warpgroups, so that it stays in uniform registers: with loops of their
-  // own they were 12 % slower.
+  // own they were 12 % slower. Steps that begin other queries have a text of their own, so that the loop over
+  // keys is one row of instructions without a gap.
   HEDDLE_DEVICE static void attend(const Params& params, Stream& shared, Rings& rings, const Steps& steps,
                                    std::uint32_t number) {
     const std::uint32_t warpgroup = Roles::template warp_in_role<Math>() / 4 - number * config.warpgroups;
@@ -219,17 +220,13 @@ struct AttentionSm90 {
     output.fill(0.0f);
 
     Step before = step;
-    for (; steps.next(step); before = step) {
-      const bool is_other_tile = step.tile == 0;
+    const auto take_step = [&](std::uint32_t q_stage, auto is_other) {
+      constexpr bool is_other_tile = decltype(is_other)::value;
       const bool is_last = steps.is_last(step);
-      if (is_other_tile) {
-        std::move(q).release_elected();
-        q = rings.q.acquire_consumer();
-      }
       if constexpr (config.has_offsets) clear_values(params, shared, rings, steps, before);
       auto k = rings.k.acquire_consumer();
       auto turn = turns.wait();
-      auto scoring = scores.multiply(queries(shared, q.index(), warpgroup), keys(shared, k.index()));
+      auto scoring = scores.multiply(queries(shared, q_stage, warpgroup), keys(shared, k.index()));
       auto v = rings.v.acquire_consumer();
       auto adding = output.multiply_add(weights, values(shared, v.index()));
       std::move(turn).pass_if(!is_last_in_turn || !is_last);
@@ -237,20 +234,28 @@ struct AttentionSm90 {
       std::move(k).release_elected();
       mask(s, params, steps, step, warpgroup);
       const OnlineSoftmax finished = softmax;
-      if (is_other_tile) softmax = OnlineSoftmax{};
+      if constexpr (is_other_tile) softmax = OnlineSoftmax{};
       const bool rescales = softmax.weigh(s, params.factor);
       // Keeps the exponentials ahead of the next wait: ptxas would have them after it, when nothing multiplies.
       // It does not move them over this loop, and they all have a part in its condition.
       if (!is_last & (softmax.own_sum() >= 0.0f)) rings.k.wait_producer();
       auto& o = std::move(adding).wait();
       std::move(v).release_elected();
-      if (is_other_tile) {
+      if constexpr (is_other_tile) {
         store(params, steps, stores, o, finished, before, warpgroup);
         output.fill(0.0f);
       } else if (rescales) {
         softmax.rescale(o);
       }
       weights = to_operand<T>(s);
+      before = step;
+    };
+    for (;;) {
+      while (steps.next_keys(step)) take_step(q.index(), std::false_type{});
+      if (!steps.next_queries(step)) break;
+      std::move(q).release_elected();
+      q = rings.q.acquire_consumer();
+      take_step(q.index(), std::true_type{});
     }
     std::move(q).release_elected();
     if constexpr (config.has_offsets) clear_values(params, shared, rings, steps, before);
@@ -318,34 +323,20 @@ struct AttentionSm90 {
   HEDDLE_DEVICE static void store(const Params& params, const Steps& steps, Stores& stores, const Output& o,
                                   const OnlineSoftmax& softmax, const Step& step, std::uint32_t warpgroup) {
     const std::int32_t first_query = step.first_query + static_cast<std::int32_t>(warpgroup * kWgmmaM);
-    const RowPair sums = softmax.sums();
-    // A sink is a score without a value.
-    const float sink = params.sinks == nullptr ? -__builtin_huge_valf()
-                                               : isa::ld_global(&params.sinks[step.head]) * 1.44269504089f;
-    RowPair inverse;
-    HEDDLE_UNROLL
-    for (std::uint32_t row = 0; row < 2; ++row) {
-      const float sum = sums[row] + softmax.weight_of(row, sink, params.factor);
-      inverse[row] = sum > 0.0f ? isa::rcp_approx_f32(sum) : 0.0f;
-    }
+    const OnlineSoftmax::End end = softmax.end(params.factor, log2_sink(params.sinks, step.head));
     const std::int32_t row = steps.query_row(step) + static_cast<std::int32_t>(warpgroup * kWgmmaM);
     const std::int32_t rows = steps.sequence(step).queries - first_query;
     if (config.has_offsets && params.extents.query_offsets != nullptr &&
         rows < static_cast<std::int32_t>(kWgmmaM)) {
       // A tile would cover the next batch's rows.
       store_sums(params.o_data + row * params.o_row + step.head * params.o_head,
-                 {.row_stride = params.o_row, .rows = rows, .cols = params.o_dim}, o, inverse);
+                 {.row_stride = params.o_row, .rows = rows, .cols = params.o_dim}, o, end.inverse);
     } else {
-      store_sums<T, config.o_piece()>(stores, &params.o, {0, row, step.head, steps.tensor(step)}, o, inverse);
+      store_sums<T, config.o_piece()>(stores, &params.o, {0, row, step.head, steps.tensor(step)}, o, end.inverse);
     }
-    if (params.lse == nullptr || isa::laneid() % 4 != 0) return;
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < 2; ++i) {
-      constexpr float kLn2 = 0.69314718056f;
-      const std::int32_t query = first_query + static_cast<std::int32_t>(Output::row(2 * i));
-      if (query >= steps.sequence(step).queries) continue;
-      isa::st_global(&params.lse[steps.lse_row(step) + static_cast<std::uint64_t>(query)],
-                     kLn2 * softmax.log2_sum(i, sums[i], params.factor, sink));
+    if (params.lse != nullptr) {
+      store_lse<Output>(params.lse + steps.lse_row(step), first_query, steps.sequence(step).queries,
+                        end.log2_sum);
     }
   }
 };

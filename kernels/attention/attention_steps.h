@@ -95,9 +95,13 @@ struct AttentionSteps {
     }
 
     // The step after `step`; false if there is none.
-    HEDDLE_DEVICE bool next(Step& step) const {
+    HEDDLE_DEVICE bool next(Step& step) const { return next_keys(step) || next_queries(step); }
+    // The next of the same queries; where there is none, next_queries follows.
+    HEDDLE_DEVICE bool next_keys(Step& step) const {
       step.first_key += keys;
-      if (++step.tile < step.tiles) return true;
+      return ++step.tile < step.tiles;
+    }
+    HEDDLE_DEVICE bool next_queries(Step& step) const {
       if constexpr (options.has_offsets) {
         if (step.next_turn < 0) return false;
         step = begin(step.next_turn, index(step.next_turn));

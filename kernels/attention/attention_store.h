@@ -4,6 +4,8 @@
 // stores and cuts off at the end of a tensor, or row by row where rows of others follow.
 #pragma once
 
+#include "attention_scores.h"
+
 #include <heddle/isa/matrix.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/tensor_map.h>
@@ -57,6 +59,17 @@ HEDDLE_DEVICE void store_sums(T* to, const SumRows& extent, const WgmmaValues<sh
     const float of_row = factor[Values::row_of_pair(i)];
     isa::st_global(reinterpret_cast<std::uint32_t*>(to + row * extent.row_stride + col),
                    pack_pair<T>(sums[i] * of_row, sums[i + 1] * of_row));
+  }
+}
+
+// The logarithms of a warpgroup's 64 queries, those before `queries`.
+template <class Sums>
+HEDDLE_DEVICE void store_lse(float* to, std::int32_t first_query, std::int32_t queries, const RowPair& log2_sum) {
+  if (isa::laneid() % 4 != 0) return;
+  HEDDLE_UNROLL
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const std::int32_t query = first_query + static_cast<std::int32_t>(Sums::row(2 * i));
+    if (query < queries) isa::st_global(&to[query], kLn2 * log2_sum[i]);
   }
 }
 

@@ -113,9 +113,6 @@ TEST(AttentionSm100, TwentySchedulesGiveTheSameBits) {
 }
 
 using Ring = MmaInputBackend<kSmall.stages>;
-constexpr Mistake kPlanted[] = {Mistake::kDropRelease, Mistake::kDropArrive,     Mistake::kShortExpect,
-                                Mistake::kWrongPhase,  Mistake::kNoConsumerWait, Mistake::kNoProducerWait};
-
 template <Mistake mistake>
 void expect_found_in_each_ring() {
   using Bad = MutantBackend<Ring, Mutation{.mistake = mistake, .stage = 0, .warp = 13}>;  // the mma warp
@@ -129,14 +126,14 @@ template <std::size_t... i>
 void expect_all_found(std::index_sequence<i...>) {
   (
       [] {
-        SCOPED_TRACE("mistake " + std::to_string(i));
-        expect_found_in_each_ring<kPlanted[i]>();
+        SCOPED_TRACE(kMistakes[i].name);
+        expect_found_in_each_ring<kMistakes[i].mistake>();
       }(),
       ...);
 }
 
 TEST(AttentionSm100Mistakes, AreFoundInEachRing) {
-  expect_all_found(std::make_index_sequence<std::size(kPlanted)>());
+  expect_all_found(std::make_index_sequence<std::size(kMistakes)>());
 }
 
 }  // namespace

@@ -482,6 +482,7 @@ TEST(AttentionSm90, StreamsAreTilesOfTheirOwn) {
   EXPECT_EQ(one.o, two.o);
 }
 
+// [policy]
 // A score policy of one's own: the further away a key is, the less it weighs.
 struct Distance {
   struct Params {
@@ -494,6 +495,7 @@ struct Distance {
     }
   }
 };
+// [policy]
 
 // The policy turns the scores of a row by a number that differs from key to key: as if K had one more column.
 TEST(AttentionSm90, ScoresAreWhatAPolicyMakesOfThem) {
@@ -534,17 +536,17 @@ TEST(AttentionSm90Mistakes, NoneIsSilent) {
 
 using Q = MbarrierBackend<kSmall.q_stages>;
 using K = MbarrierBackend<kSmall.stages>;
-constexpr Mistake kPlanted[] = {Mistake::kDropRelease,    Mistake::kDropArrive,    Mistake::kShortExpect,
-                                Mistake::kWrongPhase,     Mistake::kLargeCount,    Mistake::kSwapProducer,
-                                Mistake::kNoConsumerWait, Mistake::kNoProducerWait};
 
-template <Mistake mistake>
+// In the rings of K and of V, which go round; in that of Q, of one stage, such as do not only lose time.
+template <Mistake mistake, bool in_q>
 void expect_found_in_each_ring() {
   constexpr Mutation mutation{mistake};
   using BadQ = MutantBackend<Q, mutation>;
   using BadK = MutantBackend<K, mutation>;
   // With more tiles of keys, or of queries in their ring, the ring of K would keep that of Q in order.
-  EXPECT_FALSE((is_silent<AttentionSm90<bf16, kSmall, PlainScores, BadQ>>(64))) << "in the ring of Q";
+  if constexpr (in_q) {
+    EXPECT_FALSE((is_silent<AttentionSm90<bf16, kSmall, PlainScores, BadQ>>(64))) << "in the ring of Q";
+  }
   EXPECT_FALSE((is_silent<AttentionSm90<bf16, kSmall, PlainScores, Q, BadK>>(192))) << "in the ring of K";
   EXPECT_FALSE((is_silent<AttentionSm90<bf16, kSmall, PlainScores, Q, K, BadK>>(192))) << "in the ring of V";
 }
@@ -553,14 +555,15 @@ template <std::size_t... i>
 void expect_all_found(std::index_sequence<i...>) {
   (
       [] {
-        SCOPED_TRACE("mistake " + std::to_string(i));
-        expect_found_in_each_ring<kPlanted[i]>();
+        SCOPED_TRACE(kMistakes[i].name);
+        expect_found_in_each_ring<kMistakes[i].mistake, i % 3 == 0>();
       }(),
       ...);
 }
 
 TEST(AttentionSm90Mistakes, AreFoundInEachRing) {
-  expect_all_found(std::make_index_sequence<std::size(kPlanted)>());
+  static_assert(std::size(kMistakes) == 12);
+  expect_all_found(std::make_index_sequence<std::size(kMistakes)>());
 }
 
 }  // namespace

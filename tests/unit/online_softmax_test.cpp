@@ -28,7 +28,7 @@ float score(std::uint32_t piece, std::uint32_t row, std::uint32_t col) {
 
 TEST(OnlineSoftmax, TwoPiecesGiveTheSoftmaxOfTheWholeRow) {
   std::vector<float> weights(2 * 64 * 16);
-  std::vector<float> sums(64);
+  std::vector<float> inverse(64);
   std::vector<float> logs(64);
   std::vector<int> moved(4);
   const auto report = test::run_kernel<test::NoShared>({.threads = 128}, [&](test::NoShared&) {
@@ -48,12 +48,12 @@ TEST(OnlineSoftmax, TwoPiecesGiveTheSoftmaxOfTheWholeRow) {
         weights[(piece * 64 + values.row(i)) * 16 + values.col(i)] = values[i];
       }
     }
-    const RowPair of_rows = softmax.sums();
+    const OnlineSoftmax::End end = softmax.end(kFactor);
     for (std::uint32_t i = 0; i < scale.count; ++i) {
       const std::uint32_t row = scale.row(i);
       weights[row * 16 + scale.col(i)] *= scale[i];
-      sums[row] = of_rows[scale.row_of_pair(i)];
-      logs[row] = softmax.log2_sum(scale.row_of_pair(i), sums[row], kFactor);
+      inverse[row] = end.inverse[scale.row_of_pair(i)];
+      logs[row] = end.log2_sum[scale.row_of_pair(i)];
     }
   });
   EXPECT_TRUE(is_silent(report));
@@ -62,7 +62,7 @@ TEST(OnlineSoftmax, TwoPiecesGiveTheSoftmaxOfTheWholeRow) {
     double sum = 0;
     for (std::uint32_t i = 0; i < 32; ++i) sum += std::exp2(double{score(i / 16, row, i % 16)} * double{kFactor});
     if (row == 3) {
-      EXPECT_EQ(sums[row], 0.0f);
+      EXPECT_EQ(inverse[row], 0.0f);
       EXPECT_EQ(logs[row], -__builtin_huge_valf());
       for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(weights[(i / 16 * 64 + row) * 16 + i % 16], 0.0f);
       continue;
@@ -70,7 +70,7 @@ TEST(OnlineSoftmax, TwoPiecesGiveTheSoftmaxOfTheWholeRow) {
     EXPECT_NEAR(double{logs[row]}, std::log2(sum), 1e-5) << "row " << row;
     for (std::uint32_t i = 0; i < 32; ++i) {
       const double expected = std::exp2(double{score(i / 16, row, i % 16)} * double{kFactor}) / sum;
-      const double actual = double{weights[(i / 16 * 64 + row) * 16 + i % 16]} / double{sums[row]};
+      const double actual = double{weights[(i / 16 * 64 + row) * 16 + i % 16]} * double{inverse[row]};
       EXPECT_NEAR(actual, expected, 1e-6) << "row " << row << ", score " << i;
     }
   }

@@ -9,7 +9,7 @@
 //     if (softmax.weigh(scores, factor)) softmax.rescale(output);   // before the weighted values are added to it
 //     output += to_operand<bf16>(scores) * values;
 //   }
-//   const RowPair sums = softmax.sums();                            // output / sums are the results
+//   const auto end = softmax.end(factor);                           // output * end.inverse are the results
 //
 // Rows without a score (all of them minus infinity) have weights and sums of zero.
 #pragma once
@@ -21,8 +21,18 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
+// Weights are at most 2^(slack + lift): the reference, whose weight is 2^lift, follows a row's largest score only
+// when that is 2^slack further away. Weights of few bits want to be large.
+struct SoftmaxRange {
+  int slack = 8;
+  int lift = 0;
+
+  bool operator==(const SoftmaxRange&) const = default;
+};
+
 // What a thread knows of its two rows. All 32 lanes of a warp do the same.
-class OnlineSoftmax {
+template <SoftmaxRange range = SoftmaxRange{}>
+class OnlineSoftmaxOf {
  public:
   // Scores become powers of two of their distance from the reference, times `factor`, which is positive: a scale
   // times log2(e). True where the reference has moved for a row of this warp: what was summed before is to be
@@ -42,7 +52,7 @@ class OnlineSoftmax {
         sum_[row] *= rescaling_[row];
       }
     }
-    const RowPair shift{{reference_[0] * factor, reference_[1] * factor}};
+    const RowPair shift{{reference_[0] * factor - kLift, reference_[1] * factor - kLift}};
     HEDDLE_UNROLL
     for (std::uint32_t i = 0; i < Scores::count; ++i) {
       const std::uint32_t row = Scores::row_of_pair(i);
@@ -75,32 +85,46 @@ class OnlineSoftmax {
   // Of the weights in this thread's columns, of both rows.
   HEDDLE_DEVICE float own_sum() const { return sum_[0] + sum_[1]; }
 
-  // Of a score, times the factor, that was not among those weighed.
-  HEDDLE_DEVICE float weight_of(std::uint32_t row, float log2_score, float factor) const {
-    return isa::ex2_approx_ftz_f32(log2_score - reference_[row] * factor);
+  struct End {
+    RowPair inverse;   // of the sum of all weights; 0 where a row has none
+    RowPair log2_sum;  // logarithm to base two of the sum of 2^(score * factor)
+  };
+  // Both with 2^also[row], a score that has no value and was not weighed.
+  HEDDLE_DEVICE End end(float factor, const RowPair& also) const {
+    const RowPair sum = sums();
+    End end;
+    HEDDLE_UNROLL
+    for (std::uint32_t row = 0; row < 2; ++row) {
+      const float all = sum[row] + isa::ex2_approx_ftz_f32(also[row] - reference_[row] * factor + kLift);
+      end.inverse[row] = all > 0.0f ? isa::rcp_approx_f32(all) : 0.0f;
+      end.log2_sum[row] = log2_sum(row, sum[row], factor, also[row]);
+    }
+    return end;
+  }
+  HEDDLE_DEVICE End end(float factor, float also = -__builtin_huge_valf()) const {
+    return end(factor, RowPair{{also, also}});
   }
 
-  // The logarithm to base two of the sum of 2^(score * factor) over a row, of whose weights `sum` is the sum, and
-  // of 2^also.
-  HEDDLE_DEVICE float log2_sum(std::uint32_t row, float sum, float factor,
-                               float also = -__builtin_huge_valf()) const {
-    const float log = sum > 0.0f ? reference_[row] * factor + isa::lg2_approx_ftz_f32(sum) : also;
+ private:
+  HEDDLE_DEVICE float log2_sum(std::uint32_t row, float sum, float factor, float also) const {
+    const float log = sum > 0.0f ? reference_[row] * factor - kLift + isa::lg2_approx_ftz_f32(sum) : also;
     const float larger = __builtin_fmaxf(log, also);
     const float smaller = sum > 0.0f ? (log < also ? log : also) : -__builtin_huge_valf();
     if (larger == -__builtin_huge_valf()) return larger;
     return larger + isa::lg2_approx_ftz_f32(1.0f + isa::ex2_approx_ftz_f32(smaller - larger));
   }
 
- private:
   // Below every score, and finite, so that minus infinity is infinitely far from it.
   static constexpr float kLowest = -1e30f;
-  // Weights up to two to this power are as exact as others: the reference follows the largest score only when
-  // that is further away.
-  static constexpr float kSlack = 8;
+  static constexpr float kSlack = range.slack;
+  static constexpr float kLift = range.lift;
 
   RowPair reference_{{kLowest, kLowest}};
   RowPair sum_{{0.0f, 0.0f}};
   RowPair rescaling_{{1.0f, 1.0f}};
 };
+
+// For weights of 16 bits.
+using OnlineSoftmax = OnlineSoftmaxOf<>;
 
 }  // namespace heddle::inline HEDDLE_TARGET
