@@ -35,6 +35,14 @@ class AttentionCall(ctypes.Structure):
                 [("soft_cap", ctypes.c_float)])
 
 
+class AttentionFp8Call(ctypes.Structure):
+    """As attention_library.cpp has it."""
+    _fields_ = ([(name, ctypes.c_void_p) for name in ("q", "k", "v", "o", "lse", "q_scales", "k_scales", "v_scales",
+                                                      "stream")] +
+                [(name, ctypes.c_int64) for name in ("batches", "heads", "key_heads", "queries", "keys", "head_dim",
+                                                     "is_causal")])
+
+
 def call_of(tensors, **numbers):
     """Tensors by their names, of which q has the number of heads and queries and o that of values."""
     batches, heads, queries, head_dim = tensors["q"].shape
@@ -68,7 +76,20 @@ def load(path):
             is_fp16=int(q.dtype == torch.float16), is_causal=int(is_causal), query_rows=len(q), key_rows=len(k))
         check(library.heddle_attention(ctypes.byref(call)))
 
+    library.heddle_attention_fp8.restype = ctypes.c_char_p
+    library.heddle_attention_fp8.argtypes = [ctypes.POINTER(AttentionFp8Call)]
+
+    def fp8(q, k, v, o, lse=None, scales=(None, None, None), is_causal=False):
+        """V is [batches, key heads, dim, keys padded to 16]."""
+        addresses = dict(zip(("q_scales", "k_scales", "v_scales", "lse"),
+                             (None if t is None else t.data_ptr() for t in (*scales, lse))))
+        check(library.heddle_attention_fp8(ctypes.byref(AttentionFp8Call(
+            q=q.data_ptr(), k=k.data_ptr(), v=v.data_ptr(), o=o.data_ptr(), **addresses,
+            stream=torch.cuda.current_stream().cuda_stream, batches=q.shape[0], heads=q.shape[1], key_heads=k.shape[1],
+            queries=q.shape[2], keys=k.shape[2], head_dim=q.shape[3], is_causal=int(is_causal)))))
+
     attention.of_rows = of_rows
+    attention.fp8 = fp8
     return attention
 
 
@@ -211,6 +232,60 @@ def errors_of_rows(attention, count):
     print(f"batches in rows, bfloat16, {count} shapes: largest error of o {worst:.5f}", flush=True)
 
 
+def fp8_tensors(batches, heads, key_heads, queries, keys, head_dim):
+    q, k, v = (t.to(torch.float8_e4m3fn) for t in random_tensors(batches, heads, key_heads, queries, keys, head_dim))
+    padded = torch.zeros(batches, key_heads, head_dim, (keys + 15) // 16 * 16, device="cuda", dtype=torch.uint8)
+    padded[..., :keys] = v.view(torch.uint8).transpose(2, 3)
+    return q, k, v, padded
+
+
+def errors_of_fp8(attention, count):
+    """Against float64 on the same numbers of 8 bits, with outputs of NaNs before."""
+    chooser = random.Random(7)
+    worst, mean, worst_lse = 0.0, 0.0, 0.0
+    for _ in range(count):
+        head_dim, key_heads = chooser.choice((16, 64, 128, 128)), chooser.choice((1, 2))
+        heads, is_causal = key_heads * chooser.choice((1, 4)), chooser.random() < 0.5
+        queries, keys = chooser.choice((1, 64, 200, 512)), chooser.choice((1, 100, 128, 640, 1500))
+        q, k, v, padded = fp8_tensors(2, heads, key_heads, queries, keys, head_dim)
+        scales = [torch.rand(n, device="cuda") + 0.5 for n in (heads, key_heads, key_heads)]
+        o = torch.full(q.shape, math.nan, device="cuda", dtype=torch.bfloat16)
+        lse = torch.full(q.shape[:3], math.nan, device="cuda")
+        attention.fp8(q, k, padded, o, lse, scales, is_causal)
+        wide = [t.double() * scale.double().view(1, -1, 1, 1) for t, scale in zip((q, k, v), scales)]
+        expected, expected_lse = reference(*wide, is_causal)
+        if o.isnan().any() or lse.isnan().any():
+            sys.exit(f"NaN: fp8, {q.shape}, {k.shape}")
+        worst = max(worst, (o.double() - expected).abs().max().item())
+        mean = max(mean, (o.double() - expected).abs().mean().item())
+        same = expected_lse.isinf() & (lse == expected_lse)
+        worst_lse = max(worst_lse, torch.where(same, 0.0, (lse.double() - expected_lse).abs()).max().item())
+    print(f"e4m3, {count} shapes: largest error of o {worst:.4f}, largest mean {mean:.4f}, lse {worst_lse:.1e}", flush=True)
+
+
+def speed_of_fp8(attention, rounds):
+    """Beside this library's bf16."""
+    print("| e4m3, head 128 | tokens | bf16 TFLOP/s | e4m3 TFLOP/s |\n| --- | --- | --- | --- |")
+    for is_causal in (False, True):
+        for length in (2048, 16384):
+            batches = TOKENS // length
+            flops = 4 * batches * 16 * length * length * 128 / (2 if is_causal else 1)
+            count = max(1, round(2e-3 / (flops / 700e12)))
+            sets = [fp8_tensors(batches, 16, 16, length, length, 128) for _ in range(SETS)]
+            wide = [[t.to(torch.bfloat16) for t in one[:3]] for one in sets]
+            o = torch.empty(batches, 16, length, 128, device="cuda", dtype=torch.bfloat16)
+
+            def bytes_of(i):
+                q, k, _, padded = sets[i % SETS]
+                attention.fp8(q, k, padded, o, is_causal=is_causal)
+
+            graphs = {"e4m3": graph_of(bytes_of, count),
+                      "bf16": graph_of(lambda i: attention(*wide[i % SETS], o, is_causal=is_causal), count)}
+            times = measure(graphs, count, rounds)
+            print(f"| {'causal' if is_causal else 'none'} | {length} | {flops / times['bf16'] / 1e9:.0f} | "
+                  f"{flops / times['e4m3'] / 1e9:.0f} |", flush=True)
+
+
 def point(attention, length, rounds, heads, head_dim, key_heads=None, value_dim=None, **options):
     """TFLOP/s of both; a causal mask halves the work, and a window leaves its share of it."""
     batches, value_dim = TOKENS // length, value_dim or head_dim
@@ -269,8 +344,10 @@ def main():
     if arguments.errors > 0:
         errors(attention, arguments.errors)
         errors_of_rows(attention, arguments.errors)
+        errors_of_fp8(attention, arguments.errors)
     if arguments.rounds == 0:
         return
+    speed_of_fp8(attention, arguments.rounds)
     if arguments.more:
         more(attention, arguments.rounds)
     ratios = []

@@ -3,6 +3,7 @@
 // Attention behind functions that Python's ctypes can call: attention_bench.py and attention_decode_bench.py
 // measure it beside torch.
 #include "attention/attention_decode_sm90_host.h"
+#include "attention/attention_fp8_sm90_host.h"
 #include "attention/attention_sm90_host.h"
 
 #include <heddle/host/error.h>
@@ -121,4 +122,30 @@ extern "C" const char* heddle_attention_decode(const HeddleAttention* call) {
 
 extern "C" const char* heddle_attention_decode_workspace(const HeddleAttention* call, std::size_t* bytes) {
   return error_of([&] { *bytes = heddle::attention_decode_workspace(call->decode_problem()); });
+}
+
+// As AttentionFp8Call of attention_bench.py has it: e4m3, V with its keys along rows, padded to 16.
+struct HeddleAttentionFp8 {
+  heddle::AttentionFp8Tensors tensors;
+  void* stream;
+  std::int64_t batches;
+  std::int64_t heads;
+  std::int64_t key_heads;
+  std::int64_t queries;
+  std::int64_t keys;
+  std::int64_t head_dim;
+  std::int64_t is_causal;
+};
+
+extern "C" const char* heddle_attention_fp8(const HeddleAttentionFp8* call) {
+  return error_of([&] {
+    heddle::enqueue_attention_fp8_sm90<heddle::Target::kCuda>({.batches = call->batches,
+                                                               .heads = call->heads,
+                                                               .key_heads = call->key_heads,
+                                                               .queries = call->queries,
+                                                               .keys = call->keys,
+                                                               .head_dim = call->head_dim,
+                                                               .is_causal = call->is_causal != 0},
+                                                              call->tensors, call->stream);
+  });
 }

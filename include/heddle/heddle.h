@@ -32,6 +32,7 @@
 #include <heddle/kernel/turns.h>
 #include <heddle/kernel/warp_context.h>
 
+#include <heddle/tile/byte_operand.h>
 #include <heddle/tile/convert.h>
 #include <heddle/tile/edge_load.h>
 #include <heddle/tile/element.h>

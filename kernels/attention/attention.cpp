@@ -4,6 +4,8 @@
 #include "attention_decode.h"
 #include "attention_decode_plan.h"
 #include "attention_decode_sm90_host.h"
+#include "attention_fp8_plan.h"
+#include "attention_fp8_sm90_host.h"
 #include "attention_plan.h"
 #include "attention_sm100_host.h"
 #include "attention_sm90_host.h"
@@ -84,6 +86,25 @@ void attention_decode([[maybe_unused]] const AttentionDecodeProblem& problem,
                       [[maybe_unused]] const AttentionDecodeTensors& tensors, [[maybe_unused]] void* stream) {
   if constexpr (kHasSm90) {
     enqueue_attention_decode_sm90<Target::kCuda>(problem, tensors, stream);
+  } else {
+    refuse_stream();
+  }
+}
+
+RunOutcome attention_fp8(const AttentionProblem& problem, const AttentionFp8Tensors& tensors,
+                         const DeviceId& device, const RunOptions& options) {
+  const RunOptions run = options_for(device, options);
+  check_attention_fp8_tensors(plan_attention_fp8(problem), tensors, true);
+  require_sm90(device);
+  if (!device.is_gpu()) return attention_fp8_sm90<Target::kSim>(problem, tensors, run);
+  if constexpr (kHasSm90) return attention_fp8_sm90<Target::kCuda>(problem, tensors, run);
+  refuse_gpu(device);
+}
+
+void attention_fp8([[maybe_unused]] const AttentionProblem& problem,
+                   [[maybe_unused]] const AttentionFp8Tensors& tensors, [[maybe_unused]] void* stream) {
+  if constexpr (kHasSm90) {
+    enqueue_attention_fp8_sm90<Target::kCuda>(problem, tensors, stream);
   } else {
     refuse_stream();
   }
