@@ -13,6 +13,9 @@ namespace heddle::reference {
 
 namespace {
 
+// Of sums of up to 2^20 floats, of which the tensor cores drop the last bits, and of approximate powers.
+constexpr double kFloat = 0x1p-19;
+
 double number_at(const void* tensor, AttentionElement type, std::uint64_t at) {
   const std::uint16_t bits = static_cast<const std::uint16_t*>(tensor)[at];
   return type == AttentionElement::kBf16 ? double{bf16{bits}.to_float()} : double{fp16{bits}.to_float()};
@@ -42,7 +45,7 @@ Rows rows_of(const AttentionProblem& problem, const AttentionTensors& tensors, s
 
 }  // namespace
 
-AttentionOutput attention(const AttentionProblem& problem, const AttentionTensors& tensors) {
+AttentionOutput attention(const AttentionProblem& problem, const AttentionTensors& tensors, std::int64_t every) {
   const AttentionPlan plan = plan_attention(problem);
   const std::uint64_t dim = plan.q.dim;
   const std::uint64_t value_dim = plan.v.dim;
@@ -51,6 +54,9 @@ AttentionOutput attention(const AttentionProblem& problem, const AttentionTensor
   AttentionOutput out;
   out.o.assign(plan.q.batches * plan.q.heads * plan.q.rows * value_dim, kNone);
   out.lse.assign(plan.q.batches * plan.q.heads * plan.q.rows, kNone);
+  out.o_bound.assign(out.o.size(), kNone);
+  out.lse_bound.assign(out.lse.size(), kNone);
+  const double rounding = problem.type == AttentionElement::kBf16 ? 0x1p-8 : 0x1p-11;
   std::vector<double> scores;
   const auto attend = [&](const Rows& rows, std::uint64_t head, std::int64_t query) {
     const std::uint64_t q_row = rows.first_query + static_cast<std::uint64_t>(query);
@@ -63,16 +69,24 @@ AttentionOutput attention(const AttentionProblem& problem, const AttentionTensor
     const double sink =
         tensors.sinks == nullptr ? -std::numeric_limits<double>::infinity() : double{tensors.sinks[head]};
     out.lse[row] = sink;
+    out.lse_bound[row] = std::isinf(sink) ? 0 : kFloat * std::abs(sink);
     std::fill_n(&out.o[row * value_dim], value_dim, 0.0);
+    std::fill_n(&out.o_bound[row * value_dim], value_dim, 0.0);
     if (seen <= first) return;
     scores.assign(seen, -std::numeric_limits<double>::infinity());
+    double largest_size = 0;
     const std::uint64_t q = place(plan.q, rows.tensor, head, q_row);
     for (std::uint64_t key = first; key < seen; ++key) {
       const std::uint64_t k = place(plan.k, rows.tensor, head / sharing, rows.first_key + key);
       scores[key] = 0;
+      double size = 0;
       for (std::uint64_t d = 0; d < dim; ++d) {
-        scores[key] += number_at(tensors.q, problem.type, q + d) * number_at(tensors.k, problem.type, k + d);
+        const double product =
+            number_at(tensors.q, problem.type, q + d) * number_at(tensors.k, problem.type, k + d);
+        scores[key] += product;
+        size += std::abs(product);
       }
+      largest_size = std::max(largest_size, size * double{plan.scale});
       scores[key] *= double{plan.scale};
       const double cap = double{problem.soft_cap};
       if (cap != 0) scores[key] = cap * std::tanh(scores[key] / cap);
@@ -84,16 +98,26 @@ AttentionOutput attention(const AttentionProblem& problem, const AttentionTensor
       sum += weight;
       const std::uint64_t v = place(plan.v, rows.tensor, head / sharing, rows.first_key + key);
       for (std::uint64_t d = 0; d < value_dim; ++d) {
-        out.o[row * value_dim + d] += weight * number_at(tensors.v, problem.type, v + d);
+        const double value = number_at(tensors.v, problem.type, v + d);
+        out.o[row * value_dim + d] += weight * value;
+        out.o_bound[row * value_dim + d] += weight * std::abs(value);
       }
     }
-    for (std::uint64_t d = 0; d < value_dim; ++d) out.o[row * value_dim + d] /= sum;
+    // Scores are wrong by so much, weights by that share of them, on both sides of a fraction.
+    const double of_scores = kFloat * (largest_size + double{problem.soft_cap} + std::abs(largest) + 1);
+    for (std::uint64_t d = 0; d < value_dim; ++d) {
+      double& o = out.o[row * value_dim + d];
+      double& bound = out.o_bound[row * value_dim + d];
+      o /= sum;
+      bound = bound / sum * (rounding + 2 * of_scores) + rounding * std::abs(o) + 0x1p-24;
+    }
     out.lse[row] = largest + std::log(sum);
+    out.lse_bound[row] = of_scores + kFloat * std::abs(out.lse[row]);
   };
   for (std::uint64_t batch = 0; batch < static_cast<std::uint64_t>(problem.batches); ++batch) {
     const Rows rows = rows_of(problem, tensors, batch);
     for (std::uint64_t head = 0; head < plan.q.heads; ++head) {
-      for (std::int64_t query = 0; query < rows.queries; ++query) attend(rows, head, query);
+      for (std::int64_t query = 0; query < rows.queries; query += every) attend(rows, head, query);
     }
   }
   return out;

@@ -101,6 +101,36 @@ CLI::App* add_matmul(CLI::App& app, MatmulOptions& options);
 void add_matmul_options(CLI::App& command, MatmulOptions& options);
 int matmul(const MatmulOptions& options);
 
+struct AttentionOptions {
+  std::int64_t batches = 1;
+  std::int64_t heads = 1;
+  std::int64_t key_heads = 0;  // 0: as heads
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;  // 0: as queries
+  std::int64_t head_dim = 128;
+  std::int64_t value_dim = 0;  // 0: as head_dim
+  std::string type = "bf16";
+  bool causal = false;
+  std::int64_t window = 0;
+  float soft_cap = 0;
+  float scale = 0;
+  bool sinks = false;
+  bool ragged = false;
+  bool decode = false;
+  std::int64_t page_size = 0;
+  std::string device = "auto";
+  std::uint64_t seed = 1;
+  std::uint32_t schedules = 0;  // random ones, after round robin
+  std::string schedule;         // one only
+  std::uint32_t sms = 8;
+  bool no_races = false;
+  bool strict = false;
+  std::vector<std::string> accept;
+  bool json = false;
+};
+CLI::App* add_attention(CLI::App& app, AttentionOptions& options);
+int attention(const AttentionOptions& options);
+
 struct TraceOptions {
   std::string out = "trace.html";
   std::uint64_t events = 500'000;

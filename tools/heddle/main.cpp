@@ -77,6 +77,8 @@ int run(int argc, char** argv) {
 
   MatmulOptions matmul_options;
   CLI::App* matmul_command = add_matmul(app, matmul_options);
+  AttentionOptions attention_options;
+  CLI::App* attention_command = add_attention(app, attention_options);
   heddle::bench::MatmulBenchOptions bench_options;
   CLI::App* bench_command = add_bench(app, bench_options);
   ExecOptions exec_options;
@@ -104,6 +106,7 @@ int run(int argc, char** argv) {
   if (info_command->parsed()) return info(info_options);
   if (check_command->parsed()) return check(check_options);
   if (matmul_command->parsed()) return matmul(matmul_options);
+  if (attention_command->parsed()) return attention(attention_options);
   if (bench_command->parsed()) return heddle::tool::bench(bench_options);
   if (completion_command->parsed()) {
     fmt::print("{}", completion(app, completion_kind));
