@@ -193,6 +193,48 @@ typedef struct {
 int heddle_matmul_grouped(const heddle_matmul_grouped_call* call, const char* device);
 int heddle_matmul_grouped_in_stream(const heddle_matmul_grouped_call* call, void* stream);
 
+/* Attention, likewise: o = softmax(Q K^T * scale) V for every head of every batch, as
+ * kernels/attention/attention_problem.h has it. Strides in elements. */
+typedef struct {
+  int64_t row; /* 0 for all three: rows follow one another, then heads, then batches */
+  int64_t head;
+  int64_t batch;
+} heddle_attention_strides;
+
+typedef struct {
+  int64_t batches;
+  int64_t heads;
+  int64_t key_heads; /* 0: as heads */
+  int64_t queries;
+  int64_t keys;
+  int64_t head_dim;
+  int64_t value_dim; /* 0: as head_dim */
+  const char* type;  /* bf16 or fp16 */
+  int is_causal;
+  int64_t window; /* 0: none */
+  float soft_cap; /* 0: none */
+  float scale;    /* 0: 1 / sqrt(head_dim) */
+  heddle_attention_strides q_strides;
+  heddle_attention_strides k_strides;
+  heddle_attention_strides v_strides;
+  heddle_attention_strides o_strides;
+  const void* q;
+  const void* k;
+  const void* v;
+  void* o;
+  float* lse;         /* null: not wanted */
+  const float* sinks; /* null: none */
+  int64_t query_rows; /* where batches lie one after another, with offsets; otherwise 0 */
+  int64_t key_rows;
+  const int32_t* query_offsets;
+  const int32_t* key_offsets;
+  uint32_t sms;         /* of the simulated card; 0: 4 */
+  const char* schedule; /* null: round robin */
+} heddle_attention_call;
+
+int heddle_attention(const heddle_attention_call* call, const char* device);
+int heddle_attention_in_stream(const heddle_attention_call* call, void* stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -142,6 +142,43 @@ class MatmulGroupedCall(ctypes.Structure):
     ]
 
 
+class AttentionStrides(ctypes.Structure):
+    _fields_ = [("row", c_int64), ("head", c_int64), ("batch", c_int64)]
+
+
+class AttentionCall(ctypes.Structure):
+    _fields_ = [
+        ("batches", c_int64),
+        ("heads", c_int64),
+        ("key_heads", c_int64),
+        ("queries", c_int64),
+        ("keys", c_int64),
+        ("head_dim", c_int64),
+        ("value_dim", c_int64),
+        ("type", c_char_p),
+        ("is_causal", c_int),
+        ("window", c_int64),
+        ("soft_cap", c_float),
+        ("scale", c_float),
+        ("q_strides", AttentionStrides),
+        ("k_strides", AttentionStrides),
+        ("v_strides", AttentionStrides),
+        ("o_strides", AttentionStrides),
+        ("q", c_void_p),
+        ("k", c_void_p),
+        ("v", c_void_p),
+        ("o", c_void_p),
+        ("lse", c_void_p),
+        ("sinks", c_void_p),
+        ("query_rows", c_int64),
+        ("key_rows", c_int64),
+        ("query_offsets", c_void_p),
+        ("key_offsets", c_void_p),
+        ("sms", c_uint32),
+        ("schedule", c_char_p),
+    ]
+
+
 REPORT_CALLS = {
     "heddle_report_count": (c_size_t, [c_void_p]),
     "heddle_report_finding": (c_int, [c_void_p, c_size_t, POINTER(CFinding)]),

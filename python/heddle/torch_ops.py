@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.ops.heddle.matmul: heddle's kernels as an operator of PyTorch.
+"""torch.ops.heddle.matmul: heddle's kernels as an operator of PyTorch. torch_attention.py has the other one.
 
     import torch, heddle.torch_ops
     with heddle.device("sim:sm100"):
@@ -259,3 +259,4 @@ def _with_gradients(a, b, bias=None, out_dtype=None):
 _operators.impl("matmul", _with_gradients, "Autograd")
 
 from . import torch_grouped as _torch_grouped  # noqa: E402,F401  its operators are registered with these
+from . import torch_attention  # noqa: E402, F401: torch.ops.heddle.attention

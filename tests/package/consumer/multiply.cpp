@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A product of two matrices on the simulated Hopper and the simulated Blackwell.
+// A product of two matrices, and attention, on the simulated Hopper and the simulated Blackwell.
 #include <heddle/heddle.h>
 #include <heddle/host.h>
+#include <heddle/kernels/attention/attention.h>
 #include <heddle/kernels/matmul.h>
 
 #include <cstdint>
@@ -19,6 +20,17 @@ heddle::RunOutcome multiply(const std::vector<heddle::bf16>& a, const std::vecto
   return heddle::matmul(problem, {.a = a.data(), .b = b.data(), .out = out.data()}, heddle::find_device(device));
 }
 // [multiply]
+
+// [attend]
+// Two heads of 16 queries share one of 32 keys and values; each query sees the keys up to its own.
+heddle::RunOutcome attend(const std::vector<heddle::bf16>& q, const std::vector<heddle::bf16>& k,
+                          const std::vector<heddle::bf16>& v, std::vector<heddle::bf16>& o, const char* device) {
+  const heddle::AttentionProblem problem{
+      .heads = 2, .key_heads = 1, .queries = 16, .keys = 32, .head_dim = 64, .is_causal = true};
+  return heddle::attention(problem, {.q = q.data(), .k = k.data(), .v = v.data(), .o = o.data()},
+                           heddle::find_device(device));
+}
+// [attend]
 
 // Row i is i % period everywhere.
 std::vector<heddle::bf16> matrix(int rows, int period) {
@@ -47,10 +59,24 @@ bool is_right_on(const char* device) {
   return true;
 }
 
+// Equal scores, so that values that are equal, too, are the output.
+bool attends_on(const char* device) {
+  const std::vector<heddle::bf16> zeros(32 * 64);
+  const std::vector<heddle::bf16> threes(32 * 64, heddle::bf16::from_float(3));
+  std::vector<heddle::bf16> o(2 * 16 * 64);
+  const heddle::RunOutcome outcome = attend(threes, zeros, threes, o, device);
+  if (!outcome.ok()) std::fputs(outcome.report.c_str(), stderr);
+  return outcome.ok() && o == threes;
+}
+
 }  // namespace
 
 int main() {
   if (!is_right_on("sim:sm90") || !is_right_on("sim:sm100")) return 1;
+  if (!attends_on("sim:sm90") || !attends_on("sim:sm100")) {
+    std::fputs("the attention is not right\n", stderr);
+    return 1;
+  }
   try {
     heddle::matmul({.m = 8, .n = 8, .k = 7}, {}, heddle::find_device("sim:sm90"));
   } catch (const heddle::InputError& error) {

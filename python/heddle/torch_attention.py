@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.ops.heddle.attention: heddle's attention as an operator of PyTorch, forward alone.
+
+    import torch, heddle.torch_ops
+    o, lse = torch.ops.heddle.attention(q, k, v, is_causal=True)   # [batches, heads, rows, dim] each
+
+Heads of k and v may be fewer, shared by groups of heads of q. `window`, `soft_cap`, `scale` and `sinks` are as
+docs/attention.md has them. CPU tensors go to the simulated SM (heddle.device), CUDA tensors to the GPU's kernels in
+the current stream; fake tensors are there for torch.compile.
+"""
+
+import functools
+from ctypes import POINTER, c_char_p, c_int, c_void_p
+
+import torch
+
+from . import _library
+
+_TYPES = {torch.bfloat16: b"bf16", torch.float16: b"fp16"}
+_ROW_BYTES = 16  # a row begins at a multiple of it
+
+
+@functools.cache
+def _calls():
+    library = _library.library()
+    if not hasattr(library, "heddle_attention"):
+        raise RuntimeError("heddle::attention: heddle was built without its kernels (HEDDLE_KERNELS=OFF)")
+    return _library.declare(
+        library,
+        {
+            "heddle_attention": (c_int, [POINTER(_library.AttentionCall), c_char_p]),
+            "heddle_attention_in_stream": (c_int, [POINTER(_library.AttentionCall), c_void_p]),
+        },
+    )
+
+
+def _refuse(what):
+    raise RuntimeError(f"heddle::attention: {what}")
+
+
+def _check(q, k, v, sinks):
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if tensor.dim() != 4:
+            _refuse(f"{name} has {tensor.dim()} dimensions; it must have 4: batches, heads, rows, dim")
+        if tensor.device != q.device:
+            _refuse(f"expected all tensors to be on the same device, but q is on {q.device} and {name} on {tensor.device}")
+        if tensor.dtype != q.dtype:
+            _refuse(f"expected all tensors to have the same dtype, but q is {q.dtype} and {name} {tensor.dtype}")
+    if q.dtype not in _TYPES:
+        _refuse(f"q is {q.dtype}; {', '.join(map(str, _TYPES))}")
+    if k.shape[0] != q.shape[0] or v.shape[0] != q.shape[0]:
+        _refuse(f"q, k and v have {q.shape[0]}, {k.shape[0]} and {v.shape[0]} batches; as many of each")
+    if k.shape[3] != q.shape[3]:
+        _refuse(f"q has heads of {q.shape[3]} and k of {k.shape[3]}; of the same size")
+    if v.shape[1:3] != k.shape[1:3]:
+        _refuse(f"k is {tuple(k.shape)} and v {tuple(v.shape)}; with as many heads and rows")
+    if sinks is not None and (sinks.dtype != torch.float32 or sinks.shape != q.shape[1:2] or sinks.device != q.device):
+        _refuse(f"sinks are {tuple(sinks.shape)} of {sinks.dtype} on {sinks.device}; one float32 for each head of q, beside it")
+
+
+def _readable(tensor):
+    """As it lies, where the copy engine can read its rows; otherwise a copy."""
+    row = _ROW_BYTES // tensor.element_size()
+    strides = [stride for stride, size in zip(tensor.stride()[:3], tensor.shape[:3]) if size > 1]
+    fits = tensor.stride(3) == 1 and all(stride >= tensor.shape[3] and stride % row == 0 for stride in strides)
+    return tensor if fits and tensor.data_ptr() % _ROW_BYTES == 0 else tensor.contiguous()
+
+
+def _strides(tensor):
+    batch, head, row, _ = tensor.stride()
+    return _library.AttentionStrides(row=row, head=head, batch=batch)
+
+
+def _attend(q, k, v, is_causal=False, window=0, soft_cap=0.0, scale=None, sinks=None):
+    _check(q, k, v, sinks)
+    batches, heads, queries, head_dim = q.shape
+    o = q.new_empty((batches, heads, queries, v.shape[3]))
+    lse = q.new_empty((batches, heads, queries), dtype=torch.float32)
+    if o.numel() == 0:
+        return o, lse
+    q, k, v = _readable(q), _readable(k), _readable(v)
+    if sinks is not None:
+        sinks = sinks.contiguous()
+    call = _library.AttentionCall(
+        batches=batches,
+        heads=heads,
+        key_heads=k.shape[1],
+        queries=queries,
+        keys=k.shape[2],
+        head_dim=head_dim,
+        value_dim=v.shape[3],
+        type=_TYPES[q.dtype],
+        is_causal=int(is_causal),
+        window=window,
+        soft_cap=soft_cap,
+        scale=scale or 0.0,
+        q_strides=_strides(q),
+        k_strides=_strides(k),
+        v_strides=_strides(v),
+        q=q.data_ptr(),
+        k=k.data_ptr(),
+        v=v.data_ptr(),
+        o=o.data_ptr(),
+        lse=lse.data_ptr(),
+        sinks=None if sinks is None else sinks.data_ptr(),
+    )
+    if q.device.type == "cpu":
+        from .torch_ops import _device
+
+        failed = _calls().heddle_attention(call, _device.get().encode())
+    else:
+        with torch.cuda.device(q.device):
+            stream = torch._C._cuda_getCurrentRawStream(q.device.index)
+            failed = _calls().heddle_attention_in_stream(call, stream)
+    if failed:
+        raise RuntimeError(_library.error())
+    return o, lse
+
+
+def _without_gradients(q, k, v, **options):
+    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+        _refuse("there is no gradient; call it under torch.no_grad()")
+    with torch._C._AutoDispatchBelowAutograd():
+        return torch.ops.heddle.attention.default(q, k, v, **options)
+
+
+_operators = torch.library.Library("heddle", "FRAGMENT")
+_operators.define(
+    "attention(Tensor q, Tensor k, Tensor v, *, bool is_causal=False, int window=0, float soft_cap=0.0, "
+    "float? scale=None, Tensor? sinks=None) -> (Tensor, Tensor)",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
+for _key in ("CPU", "CUDA"):
+    _operators.impl("attention", _attend, _key)
+_operators.impl("attention", _without_gradients, "Autograd")
+
+
+@torch.library.register_fake("heddle::attention", lib=_operators)
+def _(q, k, v, is_causal=False, window=0, soft_cap=0.0, scale=None, sinks=None):
+    _check(q, k, v, sinks)
+    return q.new_empty((*q.shape[:3], v.shape[3])), q.new_empty(q.shape[:3], dtype=torch.float32)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.ops.heddle.attention on CPU tensors, by the simulated SM."""
+
+import math
+import unittest
+
+import heddle.torch_ops
+import torch
+
+attention = torch.ops.heddle.attention
+
+
+def reference(q, k, v, is_causal=False, scale=None):
+    group = q.shape[1] // k.shape[1]
+    k, v = (t.double().repeat_interleave(group, 1) for t in (k, v))
+    scores = q.double() @ k.mT * (scale or 1 / math.sqrt(q.shape[3]))
+    if is_causal:
+        rows, cols = scores.shape[2:]
+        scores.masked_fill_(~torch.ones(rows, cols, dtype=torch.bool).tril(cols - rows), -math.inf)
+    return scores.softmax(3) @ v, scores.logsumexp(3)
+
+
+class Attention(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(1)
+
+    def compare(self, q, k, v, **options):
+        o, lse = attention(q, k, v, **options)
+        expected, expected_lse = reference(q, k, v, **options)
+        torch.testing.assert_close(o.double(), expected, rtol=2e-2, atol=1e-2)
+        torch.testing.assert_close(lse.double(), expected_lse, rtol=1e-5, atol=1e-5)
+
+    def test_types_and_devices(self):
+        for name in ("sim:sm90", "sim:sm100"):
+            for dtype in (torch.bfloat16, torch.float16):
+                q, k, v = (torch.randn(1, heads, rows, 32, dtype=dtype) for heads, rows in ((2, 40), (1, 70), (1, 70)))
+                with heddle.device(name), self.subTest(device=name, dtype=dtype):
+                    self.compare(q, k, v, is_causal=True)
+
+    def test_tensors_as_they_lie(self):
+        # [batch, row, head, dim] in memory, and rows that the copy engine cannot read.
+        q, k, v = (torch.randn(2, 20, 2, 24, dtype=torch.bfloat16).transpose(1, 2) for _ in range(3))
+        with heddle.device("sim:sm90"):
+            self.compare(q, k, v, scale=0.5)
+            self.compare(q[..., 3:11], k[..., 3:11], v[..., 3:11])
+
+    def test_operator_is_well_made(self):
+        q, k, v = (torch.randn(1, 1, 8, 16, dtype=torch.bfloat16) for _ in range(3))
+        torch.library.opcheck(attention, (q, k, v), test_utils=("test_schema", "test_autograd_registration", "test_faketensor"))
+        layer = torch.compile(lambda q, k, v: attention(q, k, v)[0] + 1, backend="aot_eager", fullgraph=True)
+        torch.testing.assert_close(layer(q, k, v), attention(q, k, v)[0] + 1)
+
+    def test_what_cannot_be_run_is_refused(self):
+        q, k, v = (torch.randn(1, 2, 8, 16, dtype=torch.bfloat16) for _ in range(3))
+        for message, tensors, options in (
+            ("q has 3 dimensions; it must have 4", (q[0], k, v), {}),
+            ("q is torch.float32; torch.bfloat16", (q.float(), k.float(), v.float()), {}),
+            ("q has heads of 8 and k of 16", (q[..., :8], k, v), {}),
+            ("as many heads and rows", (q, k[:, :, :4], v), {}),
+            ("head_dim is 12; there are kernels for multiples of 8", (q[..., :12], k[..., :12], v), {}),
+            ("window is 4 without a causal mask", (q, k, v), {"window": 4}),
+            ("there is no gradient", (q.clone().requires_grad_(), k, v), {}),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(RuntimeError, message):
+                attention(*tensors, **options)
+
+
+if __name__ == "__main__":
+    unittest.main()
