@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <heddle/host/error.h>
+#include <heddle/isa/atomic.h>
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/warp.h>
@@ -306,6 +307,41 @@ TEST_F(GlobalMemoryTest, TwoLaunchesMayShareIt) {
   std::thread other(work);
   work();
   other.join();
+}
+
+// Four warps leave a number each and count; what counts last adds them up.
+template <class Count>
+sim::Report add_up_after(const Count& count, std::uint32_t (&numbers)[6]) {
+  sim::GlobalMemory memory;
+  memory.add("numbers", numbers, sizeof(numbers));
+  return run_kernel<NoShared>({.threads = 128, .memory = &memory}, [&](NoShared&) {
+    if (isa::laneid() != 0) return;
+    const std::uint32_t warp = isa::tid_x() / 32;
+    isa::st_global(&numbers[warp], warp + 1);
+    if (count(&numbers[4]) != 3) return;
+    std::uint32_t sum = 0;
+    for (std::uint32_t i = 0; i < 4; ++i) sum += isa::ld_global(&numbers[i]);
+    isa::st_global(&numbers[5], sum);
+  });
+}
+
+TEST(GlobalAtomics, WhoCountsLastSeesWhatTheOthersWrote) {
+  std::uint32_t numbers[6] = {};
+  EXPECT_TRUE(is_silent(add_up_after([](std::uint32_t* n) { return isa::atom_add_acq_rel_gpu(n, 1); }, numbers)));
+  EXPECT_EQ(numbers[4], 4u);
+  EXPECT_EQ(numbers[5], 1u + 2 + 3 + 4);
+}
+
+TEST(GlobalAtomics, ACountThatIsNoneIsARace) {
+  std::uint32_t numbers[6] = {};
+  const sim::Report report = add_up_after(
+      [](std::uint32_t* n) {
+        const std::uint32_t before = isa::ld_global(n);
+        isa::st_global(n, before + 1);
+        return before;
+      },
+      numbers);
+  EXPECT_FALSE(report.ok());
 }
 
 }  // namespace
