@@ -537,7 +537,8 @@ TEST(AttentionSm90Mistakes, NoneIsSilent) {
 using Q = MbarrierBackend<kSmall.q_stages>;
 using K = MbarrierBackend<kSmall.stages>;
 
-// In the rings of K and of V, which go round; in that of Q, of one stage, such as do not only lose time.
+// In the rings of K and of V all of them. That of Q has one stage and goes round four times: an arrival too many
+// or too few does not add up to a phase there, and the ring of K keeps it in order.
 template <Mistake mistake, bool in_q>
 void expect_found_in_each_ring() {
   constexpr Mutation mutation{mistake};
@@ -556,7 +557,7 @@ void expect_all_found(std::index_sequence<i...>) {
   (
       [] {
         SCOPED_TRACE(kMistakes[i].name);
-        expect_found_in_each_ring<kMistakes[i].mistake, i % 3 == 0>();
+        expect_found_in_each_ring < kMistakes[i].mistake, i<5>();
       }(),
       ...);
 }
