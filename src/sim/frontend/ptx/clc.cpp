@@ -35,29 +35,12 @@ std::uint32_t is_canceled(Warp& warp, const Instruction& i, std::uint32_t mask) 
   return mask;
 }
 
-// PTX: the first CTA of a request that failed is undefined. Compilers ask for it beside is_canceled (Triton does)
-// and drop it: who uses it makes the mistake, where values are followed.
-void no_ctaid(Warp& warp, const Instruction& i, std::uint32_t l) {
-  const std::uint16_t origin =
-      note_origin(warp, {.kind = Origin::Kind::kNoCluster, .tid = warp.thread(l).tid, .instruction = &i});
-  for (const std::uint32_t row : i.rows) {
-    warp.rows[row][l] = machine::kNoValue;
-    set_undefined(warp, *warp.frame, row, l, {0xffffffffu, origin});
-  }
-}
-
 std::uint32_t first_ctaid(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    const isa::Bytes16 response = response_of(warp, i, l);
-    const bool has_failed = machine::decode_clc_response(response).state == machine::ClcResponseState::kRefused;
-    if (has_failed && warp.interpreter->follows_values()) return no_ctaid(warp, i, l);
-    const isa::Dim3 id = warp.machine->clc.first_ctaid(warp.thread(l), response, i.site);
+    const isa::Dim3 id = warp.machine->clc.first_ctaid(warp.thread(l), response_of(warp, i, l), i.site);
     const std::uint32_t parts[] = {id.x, id.y, id.z, 0};
     // flags: the first part that is wanted.
     for (std::size_t p = 0; p < i.rows.size(); ++p) warp.rows[i.rows[p]][l] = parts[i.flags + p];
-    if (warp.undefined_rows != 0) {
-      for (const std::uint32_t row : i.rows) set_undefined(warp, *warp.frame, row, l, {});
-    }
   });
   return mask;
 }

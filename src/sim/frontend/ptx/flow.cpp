@@ -89,8 +89,6 @@ void classify(std::string_view mnemonic, const Function& function, const Instruc
     const bool is_other = has(mnemonic, ".f64") || has(mnemonic, ".m8n8") || has(mnemonic, "4.s32") ||
                           has(mnemonic, ".b1") || has(mnemonic, ".sp");
     if (opcode == "mma" && is_other) flow.kind = FlowKind::kCompute;
-  } else if (has(mnemonic, ".get_first_ctaid")) {
-    flow.kind = FlowKind::kHandled;
   } else if (opcode == "wmma") {
     flow.kind = has(mnemonic, ".load") || has(mnemonic, ".store") ? FlowKind::kHandled : FlowKind::kCompute;
     flow.has_effect = has(mnemonic, ".store");

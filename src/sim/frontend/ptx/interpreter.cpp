@@ -343,14 +343,6 @@ void Interpreter::use_undefined(Warp& warp, std::uint32_t lane, const Instructio
                     .places = {.first = i.site, .second = origin.instruction->site}});
     return;
   }
-  if (origin.kind == Origin::Kind::kNoCluster) {
-    machine_.fault(
-        &user, i.site, FaultCode::kClcNoCluster,
-        fmt::format("a value {} that clusterlaunchcontrol.query_cancel.get_first_ctaid made of a request that "
-                    "failed, which names no cluster",
-                    how),
-        {loaded, "likely: no look at query_cancel.is_canceled before"});
-  }
   machine_.fault(
       &user, i.site, FaultCode::kDivergence,
       fmt::format("a value {} that lane {} of a shuffle was to give, which has exited or is not in its mask", how,

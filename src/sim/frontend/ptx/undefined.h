@@ -26,7 +26,7 @@ using UndefinedBits = std::array<std::uint64_t, 32>;  // by lane
 
 // Where a value comes from that is not defined.
 struct Origin {
-  enum class Kind : std::uint8_t { kShared, kTmem, kGlobal, kLane, kNoCluster };
+  enum class Kind : std::uint8_t { kShared, kTmem, kGlobal, kLane };
 
   Kind kind = Kind::kShared;
   std::uint32_t tid = 0;  // of the thread that got it
