@@ -114,6 +114,27 @@ TEST(QuantiseSm90, ZerosHaveTheScaleOneAndNansStay) {
   EXPECT_TRUE(std::isnan(e4m3{c.out[130]}.to_float()));
 }
 
+// fmax of a signalling NaN is a NaN on a host and the other number on a GPU; and a division may turn its sign.
+TEST(QuantiseSm90, NansOfEveryKindHaveNoPartInAScale) {
+  for (const QuantiseBlocks blocks : {QuantiseBlocks::kRows, QuantiseBlocks::kSquares}) {
+    Case c({.rows = 1, .cols = 128, .blocks = blocks});
+    for (bf16& number : c.in) number = bf16::from_float(-3.5f);
+    const std::uint16_t nans[] = {0x7f81, 0xff81, 0x7fc0, 0xffff};
+    for (std::size_t i = 0; i < 4; ++i) c.in[10 + i].bits = nans[i];
+    for (const bool is_on_host : {true, false}) {
+      std::ranges::fill(c.out, static_cast<unsigned char>(0xA5));
+      if (is_on_host) {
+        quantise_on_host(c.problem, c.tensors());
+      } else {
+        ASSERT_TRUE(quantise_sm90<Target::kSim>(c.problem, c.tensors(), {.kernel = "quantise"}).ok());
+      }
+      EXPECT_EQ(c.scales[0], 3.5f / 448.0f) << is_on_host;
+      EXPECT_EQ(e4m3{c.out[0]}.to_float(), -448.0f);
+      for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(c.out[10 + i], 0x7f) << i << is_on_host;
+    }
+  }
+}
+
 struct Refusal {
   const char* name;
   std::function<void(QuantiseProblem&, QuantiseTensors&)> spoil;

@@ -11,8 +11,8 @@
 //
 // A scale is the largest magnitude of its block divided by 448, the largest e4m3, in float; 1 where all are
 // zeros. With powers of two it is the next power of two that is not smaller. Numbers are divided by their scale
-// in float and rounded to the nearest e4m3, ties to even: host and device give the same bits. NaNs stay NaNs and
-// have no part in a scale; an infinity makes its block's scale infinite.
+// in float and rounded to the nearest e4m3, ties to even: host and device give the same bits. NaNs of all kinds
+// become the NaN 0x7f and have no part in a scale; an infinity makes its block's scale infinite.
 #pragma once
 
 #include <cstdint>

@@ -28,8 +28,16 @@ HEDDLE_HOST_DEVICE constexpr float quantise_scale(float largest, bool has_powers
   const std::uint32_t up = (bits + 0x007fffffu) & 0x7f800000u;
   return __builtin_bit_cast(float, up);
 }
+// One NaN for all: which bits a division makes of one is not the same everywhere.
 HEDDLE_HOST_DEVICE constexpr std::uint32_t quantised(float value, float scale) {
-  return e4m3::from_float(value / scale).bits;
+  constexpr std::uint32_t kNan = 0x7f;
+  const float quotient = value / scale;
+  return quotient != quotient ? kNan : e4m3::from_float(quotient).bits;
+}
+// The larger magnitude; NaNs have none. fmax would take a signalling NaN on a host, and not on a GPU.
+HEDDLE_HOST_DEVICE constexpr float larger_magnitude(float largest, float value) {
+  const float magnitude = value < 0 ? -value : value;
+  return magnitude > largest ? magnitude : largest;
 }
 
 template <QuantiseBlocks blocks>
@@ -75,13 +83,13 @@ struct QuantiseSm90 {
       // Read twice, the second time from a cache: they are too many for registers.
       float own = 0;
       for (std::uint32_t i = warp; i < kBlock; i += kWarps) {
-        own = __builtin_fmaxf(own, magnitude(load(params, first_row + i, col)));
+        own = larger_magnitude(own, magnitude(load(params, first_row + i, col)));
       }
       own = largest_of_warp(own);
       if (isa::laneid() == 0) shared.largest.store(own, warp);
       isa::syncthreads();
       float largest = 0;
-      for (std::uint32_t i = 0; i < kWarps; ++i) largest = __builtin_fmaxf(largest, shared.largest.load(i));
+      for (std::uint32_t i = 0; i < kWarps; ++i) largest = larger_magnitude(largest, shared.largest.load(i));
       const float scale = quantise_scale(largest, params.has_powers_of_two);
       for (std::uint32_t i = warp; i < kBlock; i += kWarps) {
         store(params, first_row + i, col, load(params, first_row + i, col), scale);
@@ -126,20 +134,17 @@ struct QuantiseSm90 {
     isa::st_global(reinterpret_cast<std::uint32_t*>(params.out + row * params.out_pitch + col), bytes);
   }
 
-  // fmax takes the other of a NaN.
   HEDDLE_DEVICE static float magnitude(const Four& numbers) {
     float largest = 0;
     HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < kPerLane; ++i) {
-      largest = __builtin_fmaxf(largest, __builtin_fabsf(numbers.of[i]));
-    }
+    for (std::uint32_t i = 0; i < kPerLane; ++i) largest = larger_magnitude(largest, numbers.of[i]);
     return largest;
   }
   HEDDLE_DEVICE static float largest_of_warp(float largest) {
     HEDDLE_UNROLL
     for (std::uint32_t lanes = 1; lanes < isa::kWarpThreads; lanes *= 2) {
       const std::uint32_t other = isa::shfl_sync_bfly(__builtin_bit_cast(std::uint32_t, largest), lanes);
-      largest = __builtin_fmaxf(largest, __builtin_bit_cast(float, other));
+      largest = larger_magnitude(largest, __builtin_bit_cast(float, other));
     }
     return largest;
   }

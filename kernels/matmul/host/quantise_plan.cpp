@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace heddle {
 
@@ -48,7 +47,7 @@ struct HostBlock {
     float largest = 0;
     for (std::int64_t row = first_row; row < first_row + rows; ++row) {
       for (std::int64_t col = first_col; col < first_col + cols; ++col) {
-        largest = std::fmax(largest, std::fabs(number(row, col)));
+        largest = larger_magnitude(largest, number(row, col));
       }
     }
     const float scale = quantise_scale(largest, problem.has_powers_of_two);
