@@ -61,6 +61,10 @@ TEST(MatmulSm90Fp8, ScalesOfTensorsAndRowsAreExactOnIntegers) {
   }
 }
 
+TEST(MatmulSm90Fp8, OneGroupOfAllRowsReadsNoNumber) {
+  EXPECT_TRUE(runs_right(Case(fp8(70, 24, 144, GroupScaling::kTensors, kWhole), {0})));
+}
+
 TEST(MatmulSm90Fp8, RandomNumbersKeepTheBound) {
   for (const GroupScaling scaling : {GroupScaling::kTensors, GroupScaling::kRows}) {
     EXPECT_TRUE(runs_right(Case(fp8(130, 56, 400, scaling, kWhole), {}, 3, true)));

@@ -79,7 +79,7 @@ isa::TensorMap map_of_out(const Call& call, std::uint32_t box_cols) {
 GroupRowsParams group_rows_of(const Call& call) {
   const MatmulGroupedProblem& p = call.problem;
   const bool has_places = p.rows == GroupRows::kCounts;
-  return {.numbers = call.tensors.group_rows,
+  return {.numbers = p.rows == GroupRows::kAll ? nullptr : call.tensors.group_rows,
           .groups = static_cast<std::uint32_t>(p.groups),
           .rows = static_cast<std::uint32_t>(has_places ? p.m / p.groups : p.m),
           .has_places = has_places};
