@@ -12,6 +12,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -121,18 +122,21 @@ MatmulProblem random_problem(std::mt19937_64& random, std::uint32_t largest) {
   return p;
 }
 
-// Any configuration, with K in a few parts: the epilogue and the rows' ends are not its business then.
-std::string in_parts(const MatmulProblem& p, std::mt19937_64& random) {
-  MatmulProblem plain = p;
-  plain.n = (p.n + 7) / 8 * 8;
-  const std::vector<std::string> configs = heddle::matmul_sm90_configs(plain, false, false);
+// Any configuration that can have K in a few parts: the epilogue and the rows' ends are not its business then.
+std::string in_parts(const MatmulProblem& p, bool is_fused, std::mt19937_64& random) {
+  MatmulProblem split = p;
+  split.splits = 2;
+  const std::vector<std::string> configs = heddle::matmul_sm90_configs(split, is_fused, false);
   const std::string& config = configs[random() % configs.size()];
   std::uint32_t tile_k = 0;
   (void)std::sscanf(config.c_str(), "%*ux%*ux%u", &tile_k);
   const auto along = [](std::int64_t elems, std::int64_t tile) { return (elems + tile - 1) / tile; };
   const std::int64_t blocks = along(p.k, tile_k);
   const auto wanted = 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(blocks));
-  return fmt::format("{}/{}", config, along(blocks, along(blocks, wanted)));
+  split.splits = along(blocks, along(blocks, wanted));
+  const std::vector<std::string> able = heddle::matmul_sm90_configs(split, is_fused, false);
+  if (std::find(able.begin(), able.end(), config) == able.end()) return "";  // clusters have no room for so many
+  return fmt::format("{}/{}", config, split.splits);
 }
 
 void compare_random(std::uint32_t count, std::uint32_t largest, Tally& tally) {
@@ -143,12 +147,16 @@ void compare_random(std::uint32_t count, std::uint32_t largest, Tally& tally) {
     const bool has_residual = random() % 4 == 0;
     const bool is_fused =
         has_bias || has_residual || p.alpha != 1 || p.beta != 0 || p.activation != Activation::kNone;
+    const bool is_packed = random() % 4 == 0;  // rows that begin anywhere
+    if (!is_packed) p.out_pitch = (p.n + 7) / 8 * 8;
     const std::vector<std::string> configs = heddle::matmul_sm90_configs(p, is_fused, false);
     if (i % 4 != 0) p.config = configs[random() % configs.size()];
-    if (const std::string split = in_parts(p, random); i % 4 == 1 && !split.ends_with("/1")) p.config = split;
+    const std::string split = in_parts(p, is_fused, random);
+    if (i % 4 == 1 && !split.empty() && !split.ends_with("/1")) p.config = split;
     compare({.problem = p,
              .seed = i,
              .more = static_cast<std::int64_t>(random() % 3),
+             .is_packed = is_packed,
              .has_bias = has_bias,
              .has_residual = has_residual},
             true, tally);

@@ -62,29 +62,26 @@ std::vector<Refusal> refusals() {
   };
   const std::string big = "1099511627776";
   return {
-      both(
-          "APitchIsMisaligned", [](Call& c) { c.problem.a_pitch = 65; },
-          "rows of a are 65 elements apart, 130 bytes; the copy engine takes multiples of 16 bytes. A pitch of "
-          "72 "
-          "would pass"),
-      both(
-          "BPitchIsMisaligned", [](Call& c) { c.problem.b_pitch = 66; },
-          "rows of b are 66 elements apart, 132 bytes; the copy engine takes multiples of 16 bytes. A pitch of "
-          "72 "
-          "would pass"),
-      both(
-          "OutPitchIsMisaligned", [](Call& c) { c.problem.out_pitch = 67; },
-          "rows of out are 67 elements apart, 134 bytes; the copy engine takes multiples of 16 bytes. A pitch of "
-          "72 would pass"),
-      both(
-          "ResidualPitchIsMisaligned",
-          [](Call& c) {
-            c.tensors.residual = c.tensors.a;
-            c.problem.residual_pitch = 68;
-          },
-          "rows of residual are 68 elements apart, 136 bytes; the copy engine takes multiples of 16 bytes. A "
-          "pitch "
-          "of 72 would pass"),
+      {"APitchIsMisaligned", [](Call& c) { c.problem.a_pitch = 65; }, "",
+       "rows of a are 65 elements apart, 130 bytes; the copy engine takes multiples of 16 bytes. A pitch of "
+       "72 "
+       "would pass"},
+      {"BPitchIsMisaligned", [](Call& c) { c.problem.b_pitch = 66; }, "",
+       "rows of b are 66 elements apart, 132 bytes; the copy engine takes multiples of 16 bytes. A pitch of "
+       "72 "
+       "would pass"},
+      {"OutPitchIsMisaligned", [](Call& c) { c.problem.out_pitch = 67; }, "",
+       "rows of out are 67 elements apart, 134 bytes; the copy engine takes multiples of 16 bytes. A pitch of "
+       "72 would pass"},
+      {"ResidualPitchIsMisaligned",
+       [](Call& c) {
+         c.tensors.residual = c.tensors.a;
+         c.problem.residual_pitch = 68;
+       },
+       "",
+       "rows of residual are 68 elements apart, 136 bytes; the copy engine takes multiples of 16 bytes. A "
+       "pitch "
+       "of 72 would pass"},
       both(
           "PitchIsLessThanARow", [](Call& c) { c.problem.a_pitch = 56; },
           "a_pitch is 56 elements, less than the 64 of a row"),
@@ -200,6 +197,7 @@ TEST_P(MatmulRefuses, WithTheRuleAndWithoutTouchingTheOutput) {
     call.tensors.out = memory.data() + 8192;
     GetParam().spoil(call);
     const std::string& expected = device.arch == Arch::kSm90 ? GetParam().on_sm90 : GetParam().on_sm100;
+    if (expected.empty()) continue;
     const std::string message = refusal_of([&] { heddle::matmul(call.problem, call.tensors, device); });
     EXPECT_EQ(message.substr(0, expected.size() + 8), "matmul: " + expected) << device.name() << ": " << message;
     EXPECT_EQ(memory, std::vector<unsigned char>(memory.size(), Matrices::kPoison)) << device.name();

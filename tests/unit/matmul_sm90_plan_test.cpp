@@ -71,6 +71,25 @@ TEST(MatmulPlan, PartsOfKTakeAWorkspaceOfTheirSize) {
       "matmul: splits is 3; the parts of K are equal and multiples of 64, and one would be empty. 2 would pass");
 }
 
+TEST(MatmulPlan, RowsThatBeginAnywhereTakeAWorkspace) {
+  const MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut)};
+  const MatmulPlan whole = plan_matmul_sm90({.m = 16, .n = 16, .k = 24}, tensors, false);
+  EXPECT_EQ(whole.workspace_bytes(), 0u);
+  const MatmulPlan odd_k = plan_matmul_sm90({.m = 16, .n = 32, .k = 21}, tensors, false);
+  EXPECT_EQ(odd_k.a_copy.rows, 16u);
+  EXPECT_EQ(odd_k.b_copy.rows, 32u);
+  EXPECT_EQ(odd_k.b_copy.pitch, 24u);
+  EXPECT_EQ(odd_k.b_copy.offset, 768u);
+  EXPECT_EQ(odd_k.workspace_bytes(), 768u + 32 * 24 * 2);
+  EXPECT_FALSE(odd_k.adds_up());
+  const MatmulPlan odd_n = plan_matmul_sm90({.m = 16, .n = 21, .k = 24}, tensors, false);
+  EXPECT_EQ(odd_n.a_copy.rows + odd_n.b_copy.rows, 0u);
+  EXPECT_TRUE(odd_n.adds_up()) << "another kernel stores the output";
+  EXPECT_EQ(odd_n.workspace_bytes(), 16u * 24 * 4);
+  EXPECT_EQ(refusal([&] { check_workspace_of_rows(tensors, odd_n.workspace_bytes()); }),
+            "matmul: the workspace has 0 bytes; rows that do not begin on multiples of 16 bytes take 1536");
+}
+
 TEST(MatmulPlan, ConfigurationsOfTheOtherTargetAreRefused) {
   MatmulProblem problem = problem_of_16();
   const MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut)};

@@ -42,7 +42,9 @@ const std::vector<std::string>& swapped_configs() {
 
 TEST(MatmulSm90, SwappedOperandsAreExactAtRaggedEdges) {
   test::CaseShare share(4);  // which meets every configuration, type and m
-  for (const std::string& config : swapped_configs()) {
+  std::vector<std::string> configs = swapped_configs();
+  configs.push_back("24x64x64_2_2x1_single_swapped");
+  for (const std::string& config : configs) {
     for (const MatmulElement output : {MatmulElement::kBf16, MatmulElement::kFp16, MatmulElement::kFp32}) {
       for (const std::int64_t m : {1, 93, 131}) {
         if (!share.takes_next()) continue;
@@ -66,6 +68,27 @@ TEST(MatmulSm90, PartsOfKThatClustersJoinAreExactUnderSchedules) {
                                 .out_type = static_cast<MatmulElement>(seed % 3),
                                 .config = fmt::format("{}@m2/{}", config, parts)};
     EXPECT_TRUE(runs_right_on_sm90({.problem = problem, .seed = seed, .more = 8}, 4, seed));
+  }
+}
+
+// Operands are copied to where the copy engine can read them, and the sums to where it can store them.
+TEST(MatmulSm90, RowsThatBeginAnywhereAreExact) {
+  test::CaseShare share(2);
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    if (!share.takes_next()) continue;
+    MatmulProblem problem{.m = 70,
+                          .n = 93 - static_cast<std::int64_t>(seed % 2) * 5,  // 88: only K is odd
+                          .k = 131,
+                          .out_type = static_cast<MatmulElement>(seed % 3),
+                          .b_layout = seed % 3 == 0 ? OperandLayout::kMnMajor : OperandLayout::kKMajor,
+                          .beta = seed == 4 ? 2.0f : 0.0f};
+    EXPECT_TRUE(runs_right_on_sm90({.problem = problem,
+                                    .seed = seed,
+                                    .more = static_cast<std::int64_t>(seed / 3),
+                                    .is_packed = true,
+                                    .has_bias = seed == 3,
+                                    .has_residual = seed == 5},
+                                   4, seed));
   }
 }
 

@@ -69,9 +69,9 @@ MatmulExtents check_matmul(const MatmulProblem& p, const MatmulTensors& tensors,
   const std::uint32_t b_elem = element_bytes_of(p.b_type);
   const std::uint32_t out_elem = element_bytes_of(p.out_type);
   MatmulExtents e;
-  e.a_pitch = checked_pitch("a", p.a_pitch, a.cols, a_elem);
-  e.b_pitch = checked_pitch("b", p.b_pitch, b.cols, b_elem);
-  e.out_pitch = checked_pitch("out", p.out_pitch, p.n, out_elem);
+  e.a_pitch = checked_pitch("a", p.a_pitch, a.cols, a_elem, rules.has_any_rows);
+  e.b_pitch = checked_pitch("b", p.b_pitch, b.cols, b_elem, rules.has_any_rows);
+  e.out_pitch = checked_pitch("out", p.out_pitch, p.n, out_elem, rules.has_any_rows);
   e.a_batch_stride = checked_batch_stride("a", p.a_batch_stride, e.a_pitch, a.rows, p.batches, a_elem);
   e.b_batch_stride = checked_batch_stride("b", p.b_batch_stride, e.b_pitch, b.rows, p.batches, b_elem);
   e.out_batch_stride = checked_batch_stride("out", p.out_batch_stride, e.out_pitch, p.m, p.batches, out_elem);
@@ -80,7 +80,7 @@ MatmulExtents check_matmul(const MatmulProblem& p, const MatmulTensors& tensors,
   e.out_bytes = checked_bytes("out", p.m, p.n, e.out_pitch, e.out_batch_stride, p.batches, out_elem);
   if (tensors.bias != nullptr) e.bias_bytes = static_cast<std::size_t>(p.n) * out_elem;
   if (tensors.residual != nullptr) {
-    e.residual_pitch = checked_pitch("residual", p.residual_pitch, p.n, out_elem);
+    e.residual_pitch = checked_pitch("residual", p.residual_pitch, p.n, out_elem, rules.has_any_rows);
     e.residual_batch_stride =
         checked_batch_stride("residual", p.residual_batch_stride, e.residual_pitch, p.m, p.batches, out_elem);
     e.residual_bytes =
@@ -125,6 +125,13 @@ void check_workspace(const MatmulTensors& tensors, std::int64_t splits, std::uin
   const std::uint64_t bytes = workspace_bytes_of(tensors);
   require(bytes >= partial_bytes, "the workspace has {} bytes; K in {} parts takes {}", bytes, splits,
           partial_bytes);
+}
+
+void check_workspace_of_rows(const MatmulTensors& tensors, std::uint64_t needed) {
+  const std::uint64_t bytes = workspace_bytes_of(tensors);
+  require(bytes >= needed,
+          fmt::format("the workspace has {} bytes; rows that do not begin on multiples of 16 bytes take {}",
+                      bytes, needed));
 }
 
 void check_alignment(const MatmulProblem& problem, const MatmulTensors& tensors) {

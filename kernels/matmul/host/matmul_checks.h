@@ -53,12 +53,12 @@ inline void check_output_type(const char* from, MatmulElement out) {
 }
 
 inline std::uint64_t checked_pitch(const char* what, std::int64_t pitch, std::int64_t cols,
-                                   std::uint32_t element_bytes) {
+                                   std::uint32_t element_bytes, bool is_any = false) {
   const std::int64_t taken = pitch == 0 ? cols : pitch;
   require(taken >= cols, "{}_pitch is {} elements, less than the {} of a row", what, taken, cols);
   require(taken < kMaxExtent, "{}_pitch is {} elements; at most {}", what, taken, kMaxExtent - 1);
   const std::int64_t step = 16 / element_bytes;
-  require(taken % step == 0,
+  require(is_any || taken % step == 0,
           "rows of {} are {} elements apart, {} bytes; the copy engine takes multiples of 16 bytes. A pitch "
           "of {} would pass",
           what, taken, taken * element_bytes, (taken + step - 1) / step * step);

@@ -51,7 +51,9 @@ class MatmulChoiceCache {
   static Key key_of(const MatmulProblem& p, const MatmulSm90Needs& needs) {
     std::int64_t kinds = 0;
     for (const int kind :
-         {int(p.a_type), int(p.out_type), int(p.b_layout), int(needs.is_fused), int(needs.is_simulated)}) {
+         {int(p.a_type), int(p.out_type), int(p.b_layout), int(needs.is_fused), int(needs.is_simulated),
+          int(p.is_dependent),
+          int((p.out_pitch == 0 ? p.n : p.out_pitch) % 8)}) {  // which rows the copy engine stores
       kinds = kinds * 64 + kind;
     }
     return {{p.m, p.n, p.k, p.splits, static_cast<std::int64_t>(needs.workspace_bytes), kinds},

@@ -23,6 +23,7 @@ struct MatmulRules {
   bool has_beta;
   bool has_mn_major_a;
   bool has_mn_major_b;
+  bool has_any_rows;  // rows that begin anywhere are copied to where they begin on 16 bytes
   bool (*has_types)(MatmulElement a, MatmulElement b);
   const char* types;  // those, in words
 };
@@ -58,8 +59,10 @@ void check_matmul_stream(int stream_device, int current_device);
 // Of the workspace that a caller has given; 0 where it is null, whatever its size is said to be.
 std::uint64_t workspace_bytes_of(const MatmulTensors& tensors);
 
-// Throws InputError where K in so many parts takes more.
+// Throws InputError where K in so many parts takes more; and where copies of rows that do not begin on 16 bytes,
+// and sums for such rows of the output, do.
 void check_workspace(const MatmulTensors& tensors, std::int64_t splits, std::uint64_t partial_bytes);
+void check_workspace_of_rows(const MatmulTensors& tensors, std::uint64_t bytes);
 
 // Beyond that, for tensors that the device reads where they are.
 void check_alignment(const MatmulProblem& problem, const MatmulTensors& tensors);

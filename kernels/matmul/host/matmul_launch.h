@@ -51,7 +51,7 @@ inline MatmulOutput output_of(const MatmulCall& call) {
   const MatmulProblem& p = call.problem;
   const MatmulPlan& plan = call.plan;
   const auto batches = static_cast<std::uint64_t>(p.batches);
-  if (plan.stored_parts() == 1) {
+  if (!plan.adds_up()) {
     return {.type = p.out_type,
             .address = call.tensors.out,
             .rows = static_cast<std::uint64_t>(p.m),
@@ -148,7 +148,7 @@ namespace detail {
 
 inline RunOutcome enqueue_launches(const MatmulFamily& family, Device& device, const MatmulCall& call) {
   const RunOutcome outcome = family.launch(device, call);
-  if (!outcome.ok() || call.plan.stored_parts() == 1) return outcome;
+  if (!outcome.ok() || !call.plan.adds_up()) return outcome;
   return family.add_up(device, call);
 }
 
@@ -163,7 +163,7 @@ inline RunOutcome run_matmul(const MatmulFamily& family, const MatmulProblem& pr
   check_gpu(options.ordinal, family.major);
   options.arch = family.arch;
   Device device(options);
-  const MatmulOnDevice on_device(device, tensors, plan, plan.partial_bytes);
+  const MatmulOnDevice on_device(device, tensors, plan, plan.workspace_bytes());
   const MatmulTensors there = on_device.tensors();
   const RunOutcome outcome = device.finish([&] {
     return detail::enqueue_launches(family, device, {.problem = problem, .tensors = there, .plan = plan});
@@ -179,6 +179,7 @@ inline void enqueue_matmul(const MatmulFamily& family, const MatmulProblem& prob
       family.plan(problem, tensors, kIsSimulated, workspace_bytes_of(tensors), current_gpu_name());
   if (plan.out_bytes == 0) return;
   check_workspace(tensors, plan.stored_parts(), plan.partial_bytes);
+  check_workspace_of_rows(tensors, plan.workspace_bytes());
   enqueue_on_current_gpu(problem, tensors, family.major, stream, [&](Device& device) {
     return detail::enqueue_launches(family, device,
                                     {.problem = problem, .tensors = tensors, .plan = plan, .stream = stream});

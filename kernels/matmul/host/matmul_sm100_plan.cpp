@@ -31,6 +31,7 @@ constexpr MatmulRules kRules{.arch = "sm100",
                              .has_beta = true,
                              .has_mn_major_a = true,
                              .has_mn_major_b = true,
+                             .has_any_rows = false,
                              .has_types = has_types,
                              .types = "two of bf16, fp16 or tf32, or e4m3 and e5m2 in any mix"};
 

@@ -29,6 +29,7 @@ constexpr MatmulRules kRules{.arch = "sm90",
                              .has_beta = true,
                              .has_mn_major_a = false,
                              .has_mn_major_b = true,
+                             .has_any_rows = true,
                              .has_types = has_types,
                              .types = "bf16 times bf16 or fp16 times fp16"};
 
@@ -83,6 +84,27 @@ std::uint32_t instance_called(std::string_view name, const MatmulProblem& proble
       fmt::format("matmul: no configuration is called '{}'; the nearest is '{}'", name, instance_name(nearest)));
 }
 
+bool begins_on_16(std::uint64_t pitch, MatmulElement type) { return pitch * element_bytes_of(type) % 16 == 0; }
+
+// Whether the copy engine cannot store the output.
+bool has_odd_output(const MatmulProblem& p) {
+  return !begins_on_16(static_cast<std::uint64_t>(p.out_pitch == 0 ? p.n : p.out_pitch), p.out_type);
+}
+
+// What the copy engine needs of an operand, behind what else is in the workspace.
+MatmulRowCopy row_copy(std::uint64_t pitch, MatmulElement type, std::int64_t rows, std::int64_t cols,
+                       MatmulPlan& plan) {
+  if (begins_on_16(pitch, type)) return {};
+  constexpr std::uint64_t kStep = 256;  // where an allocation could begin
+  const std::uint64_t elems = 16 / element_bytes_of(type);
+  MatmulRowCopy copy{.rows = static_cast<std::uint64_t>(rows),
+                     .cols = static_cast<std::uint64_t>(cols),
+                     .pitch = (static_cast<std::uint64_t>(cols) + elems - 1) / elems * elems,
+                     .offset = (plan.workspace_bytes() + kStep - 1) / kStep * kStep};
+  plan.copied_bytes = copy.offset - plan.partial_bytes + copy.rows * copy.pitch * element_bytes_of(type);
+  return copy;
+}
+
 // The copy engine stores multiples of 16 bytes.
 bool is_ragged(const MatmulProblem& p) { return p.n * element_bytes_of(p.out_type) % 16 != 0; }
 
@@ -95,6 +117,8 @@ bool read_count(std::string_view digits, std::uint32_t& count) {
   return error == std::errc() && end == digits.data() + digits.size() && count >= 1;
 }
 
+constexpr std::string_view kAlone = ":alone";
+
 // The rows and columns of partial sums are whole boxes of the copy engine.
 std::uint64_t partial_rows(const MatmulProblem& p) { return static_cast<std::uint64_t>(p.m + 15) / 16 * 16; }
 std::uint64_t partial_pitch(const MatmulProblem& p) { return static_cast<std::uint64_t>(p.n + 3) / 4 * 4; }
@@ -104,7 +128,8 @@ std::uint64_t partial_pitch(const MatmulProblem& p) { return static_cast<std::ui
 bool is_joined(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs,
                std::uint32_t splits) {
   const MatmulSm90Instance& of = kMatmulSm90Instances[instance];
-  return splits > 1 && of.config.joins(splits) && can_run(instance, problem, needs, 1);
+  return splits > 1 && of.config.joins(splits) && !has_odd_output(problem) &&
+         can_run(instance, problem, needs, 1);
 }
 
 bool can_run(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs,
@@ -115,7 +140,8 @@ bool can_run(std::uint32_t instance, const MatmulProblem& problem, const MatmulS
     return false;
   // Where another kernel adds parts of K up, the epilogue and the rows' ends are its business. Transposed tiles
   // are stored in boxes of more rows than a part has behind its end.
-  if (splits > 1) return is_joined(instance, problem, needs, splits) || !of.config.is_swapped;
+  if (splits > 1 || has_odd_output(problem))
+    return is_joined(instance, problem, needs, splits) || !of.config.is_swapped;
   return has_fused_epilogue(of) || (!needs.is_fused && !is_ragged(problem));
 }
 
@@ -126,19 +152,24 @@ std::uint32_t possible_splits(std::uint32_t instance, const MatmulProblem& probl
 
 std::uint64_t workspace_of(const MatmulProblem& problem, const MatmulSm90Needs& needs,
                            const MatmulSm90Choice& choice) {
-  if (choice.splits == 1 || is_joined(choice.instance, problem, needs, choice.splits)) return 0;
+  const bool adds_up = has_odd_output(problem) ||
+                       (choice.splits > 1 && !is_joined(choice.instance, problem, needs, choice.splits));
+  if (!adds_up) return 0;
   return choice.splits * partial_rows(problem) * partial_pitch(problem) * sizeof(float);
 }
 
 std::string name_of(const MatmulSm90Choice& choice) {
-  return fmt::format("{}@{}{}{}", instance_name(choice.instance), choice.bands_along_m ? 'm' : 'n', choice.group,
-                     choice.splits == 1 ? "" : fmt::format("/{}", choice.splits));
+  return fmt::format("{}@{}{}{}{}", instance_name(choice.instance), choice.bands_along_m ? 'm' : 'n',
+                     choice.group, choice.splits == 1 ? "" : fmt::format("/{}", choice.splits),
+                     choice.is_alone ? kAlone : "");
 }
 
 MatmulSm90Choice read_matmul_sm90_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs,
                                          std::string_view named) {
   MatmulSm90Choice choice;
   choice.splits = static_cast<std::uint32_t>(problem.splits);
+  choice.is_alone = named.ends_with(kAlone);
+  if (choice.is_alone) named.remove_suffix(kAlone.size());
   const std::size_t slash = std::min(named.find('/'), named.size());
   const std::size_t at = std::min(named.find('@'), slash);
   const std::string_view name = named.substr(0, at);
@@ -201,14 +232,20 @@ MatmulPlan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& t
   plan.choice = problem.config.empty() ? choose_matmul_sm90(problem, needs)
                                        : read_matmul_sm90_choice(problem, needs, problem.config);
   plan.is_joined = is_joined(plan.choice.instance, problem, needs, plan.choice.splits);
-  if (plan.stored_parts() == 1) return plan;
-  plan.is_ragged = false;
-  plan.partial_rows = static_cast<std::uint32_t>(partial_rows(problem));
-  plan.partial_pitch = partial_pitch(problem);
-  plan.partial_bytes = workspace_of(problem, needs, plan.choice);
-  require(plan.partial_bytes <= kMaxTensorBytes,
-          fmt::format("K in {} parts takes a workspace of {} bytes; at most {}", plan.choice.splits,
-                      plan.partial_bytes, kMaxTensorBytes));
+  plan.has_odd_output = has_odd_output(problem);
+  if (plan.adds_up()) {
+    plan.is_ragged = false;
+    plan.partial_rows = static_cast<std::uint32_t>(partial_rows(problem));
+    plan.partial_pitch = partial_pitch(problem);
+    plan.partial_bytes = workspace_of(problem, needs, plan.choice);
+    require(plan.partial_bytes <= kMaxTensorBytes,
+            fmt::format("K in {} parts takes a workspace of {} bytes; at most {}", plan.choice.splits,
+                        plan.partial_bytes, kMaxTensorBytes));
+  }
+  const bool is_kn = problem.b_layout == OperandLayout::kMnMajor;
+  plan.a_copy = row_copy(plan.a_pitch, problem.a_type, problem.m, problem.k, plan);
+  plan.b_copy =
+      row_copy(plan.b_pitch, problem.b_type, is_kn ? problem.k : problem.n, is_kn ? problem.n : problem.k, plan);
   return plan;
 }
 

@@ -12,8 +12,8 @@
 
 namespace heddle {
 
-// What a configuration's name says: "64x128x64_8_2x1_single@m8/2" is an instance, bands of 8 tiles along M, and K
-// in two parts.
+// What a configuration's name says: "64x128x64_8_2x1_single@m8/2:alone" is an instance, bands of 8 tiles along M,
+// K in two parts, and a launch that waits for the kernel ahead.
 using MatmulSm90Choice = MatmulChoice;
 
 // What a choice must allow for.
@@ -25,7 +25,8 @@ struct MatmulSm90Needs {
 };
 
 // The configurations that can run this problem, by name, and the one that is taken where it names none. "@m8" or
-// "@n8" behind a name says in which order tiles are visited, "/2" behind it that K is in two parts.
+// "@n8" behind a name says in which order tiles are visited, "/2" behind it that K is in two parts, and ":alone"
+// that the launch does not overlap with the kernel ahead.
 std::vector<std::string> matmul_sm90_configs(const MatmulProblem& problem, bool is_fused, bool is_simulated);
 std::string matmul_sm90_choice(const MatmulProblem& problem, bool is_fused, bool is_simulated,
                                std::uint64_t workspace_bytes = kMatmulWorkspaceBytes, std::string_view gpu = {});
@@ -53,7 +54,8 @@ bool is_joined(std::uint32_t instance, const MatmulProblem& problem, const Matmu
 // How many parts of equal length K has, if none may be empty: at most `wanted`.
 std::uint32_t possible_splits(std::uint32_t instance, const MatmulProblem& problem, std::uint32_t wanted);
 
-// Bytes of partial sums that another kernel adds up.
+// Bytes of partial sums that another kernel adds up. It also stores rows of the output that do not begin on 16
+// bytes, from the sums of one part of K or more.
 std::uint64_t workspace_of(const MatmulProblem& problem, const MatmulSm90Needs& needs,
                            const MatmulSm90Choice& choice);
 

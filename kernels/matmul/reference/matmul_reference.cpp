@@ -60,10 +60,11 @@ double activated(Activation activation, double x) {
 
 }  // namespace
 
-Matrices::Matrices(MatmulElement t, std::int64_t r, std::int64_t c, std::int64_t b, std::int64_t more)
+Matrices::Matrices(MatmulElement t, std::int64_t r, std::int64_t c, std::int64_t b, std::int64_t more,
+                   bool is_packed)
     : type(t), rows(r), cols(c), batches(b) {
   const std::int64_t step = 16 / element_bytes_of(type);
-  pitch = ((cols + step - 1) / step + more) * step;
+  pitch = (is_packed ? cols : (cols + step - 1) / step * step) + more * step;
   bytes.assign(static_cast<std::size_t>(pitch * rows * batches * element_bytes_of(type)), kPoison);
 }
 
@@ -98,9 +99,9 @@ void MatmulCase::prepare() {
   std::mt19937_64 random(seed);
   const bool is_a_k_major = p.a_layout == OperandLayout::kKMajor;
   const bool is_b_k_major = p.b_layout == OperandLayout::kKMajor;
-  a = Matrices(p.a_type, is_a_k_major ? p.m : p.k, is_a_k_major ? p.k : p.m, p.batches, more);
-  b = Matrices(p.b_type, is_b_k_major ? p.n : p.k, is_b_k_major ? p.k : p.n, p.batches, more);
-  out = Matrices(p.out_type, p.m, p.n, p.batches, more);
+  a = Matrices(p.a_type, is_a_k_major ? p.m : p.k, is_a_k_major ? p.k : p.m, p.batches, more, is_packed);
+  b = Matrices(p.b_type, is_b_k_major ? p.n : p.k, is_b_k_major ? p.k : p.n, p.batches, more, is_packed);
+  out = Matrices(p.out_type, p.m, p.n, p.batches, more, is_packed);
   p.a_pitch = a.pitch;
   p.b_pitch = b.pitch;
   p.out_pitch = out.pitch;
@@ -111,7 +112,7 @@ void MatmulCase::prepare() {
     fill(bias, data, random);
   }
   if (has_residual) {
-    residual = Matrices(p.out_type, p.m, p.n, p.batches, more);
+    residual = Matrices(p.out_type, p.m, p.n, p.batches, more, is_packed);
     p.residual_pitch = residual.pitch;
     fill(residual, data, random);
   }

@@ -33,7 +33,8 @@ struct MatmulVerdict {
   bool ok() const { return wrong.empty(); }
 };
 
-// A matrix, or several, in memory: rows padded to 16 bytes and then by `more` times 16 bytes of poison.
+// A matrix, or several, in memory: rows padded to 16 bytes, unless they are packed, and then by `more` times 16
+// bytes of poison.
 struct Matrices {
   static constexpr unsigned char kPoison = 0xEE;
 
@@ -45,7 +46,8 @@ struct Matrices {
   std::vector<unsigned char> bytes;
 
   Matrices() = default;
-  Matrices(MatmulElement t, std::int64_t r, std::int64_t c, std::int64_t b, std::int64_t more);
+  Matrices(MatmulElement t, std::int64_t r, std::int64_t c, std::int64_t b, std::int64_t more,
+           bool is_packed = false);
 
   double get(std::int64_t batch, std::int64_t row, std::int64_t col) const;
   void set(std::int64_t batch, std::int64_t row, std::int64_t col, double value);
@@ -60,6 +62,7 @@ struct MatmulCase {
   MatmulData data = MatmulData::kIntegers;
   std::uint64_t seed = 1;
   std::int64_t more = 0;
+  bool is_packed = false;  // rows begin anywhere
   bool has_bias = false;
   bool has_residual = false;
 
