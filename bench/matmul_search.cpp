@@ -67,13 +67,13 @@ std::string ordered_name(const Shape& shape, const std::string& name) {
 double formula_us(const Shape& shape, const std::string& name) {
   const MatmulProblem problem{.m = shape.m, .n = shape.n, .k = shape.k};
   const MatmulSm90Choice choice = read_matmul_sm90_choice(problem, {}, name);
-  return matmul_sm90_formula_us(problem, choice.instance, choice.splits);
+  return matmul_sm90_formula_us(problem, {choice.instance, choice.splits});
 }
 
-// "NAME@m8/4" in another order.
+// "NAME@m8/4:alone" in another order.
 std::string in_order(const std::string& name, char way, int group) {
-  const std::size_t slash = std::min(name.find('/'), name.size());
-  return fmt::format("{}@{}{}{}", name.substr(0, name.find('@')), way, group, name.substr(slash));
+  const std::size_t behind = std::min(name.find_first_of("/:"), name.size());
+  return fmt::format("{}@{}{}{}", name.substr(0, name.find('@')), way, group, name.substr(behind));
 }
 
 bool is_faster(const Contender* x, const Contender* y) { return x->median_ms() < y->median_ms(); }
@@ -102,6 +102,21 @@ void time_briefly(Session& session, Contender& one) {
 
 void time_again(Session& session, const std::vector<Contender*>& all, int rounds) {
   if (all.size() > 1) session.bursts(all, rounds);
+}
+
+// Those that could be the fastest if they waited for the kernel ahead. CTAs that share nothing in clusters may
+// lose by an overlap what they had of neighbours' loads; the others gain by it.
+std::vector<const Contender*> worth_alone(const std::vector<Contender*>& timed) {
+  constexpr double kNear = 1.12;
+  constexpr double kMostGain = 1.4;
+  const double least = (*std::min_element(timed.begin(), timed.end(), is_faster))->median_ms();
+  std::vector<const Contender*> worth;
+  for (const Contender* one : timed) {
+    const Tile t = tile_of(one->name);
+    const bool may_lose = t.cluster_m * t.cluster_n == 1 && one->name.find('/') == std::string::npos;
+    if (one->median_ms() <= (may_lose ? kMostGain : kNear) * least) worth.push_back(one);
+  }
+  return worth;
 }
 
 std::vector<Timed> report(std::vector<Contender*> all) {
@@ -151,7 +166,7 @@ SearchResult search(Session& session, const SearchOptions& options) {
   double likely_us = 1e30;
   for (const Candidate& one : all) likely_us = std::min(likely_us, kUnlikely * one.formula_us);
   std::vector<Contender> contenders;
-  contenders.reserve(all.size());
+  contenders.reserve(2 * all.size());
   SearchResult result;
   std::vector<Contender*> timed;
   double least = 1e30;
@@ -169,6 +184,14 @@ SearchResult search(Session& session, const SearchOptions& options) {
     timed.push_back(&one);
   }
   if (timed.empty()) throw std::runtime_error("none of the candidates can run");
+  if (options.is_dependent && options.tries_alone) {
+    for (const Contender* one : worth_alone(timed)) {
+      Contender& other = contenders.emplace_back(session.heddle(one->name + ":alone", true));
+      if (!session.prepare(other)) continue;
+      time_briefly(session, other);
+      timed.push_back(&other);
+    }
+  }
   time_again(session, nearest(timed, 1.15, 10), 2);
   time_again(session, nearest(timed, 1.05, 4), options.rounds);
   result.configs = report(timed);

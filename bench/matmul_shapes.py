@@ -3,7 +3,8 @@
 """Shapes of matmuls for measuring, one M,N,K a line.
 
     bench/matmul_shapes.py held-out > bench/held_out_shapes.txt
-    bench/matmul_shapes.py tuning 800 > tuning_shapes.txt
+    bench/matmul_shapes.py tuning 1000 > tuning.txt
+    bench/matmul_shapes.py tuning-more 700 > more.txt
 
 The rule, which was written down before anything was tuned with it:
 - Every third model of the list below, from the second on, is held out; the others are for tuning.
@@ -15,7 +16,8 @@ The rule, which was written down before anything was tuned with it:
 - Shapes of more than 4e12 operations are drawn again, and so are shapes that are there already.
 - Tuning draws in the same way from the other models, with odd ones and, besides, shapes at the edges of tiles: M and N a
   few more or less than a multiple of 64. It leaves out every pair N,K of a held-out shape, and the shapes that are named
-  in docs/results for comparison.
+  in docs/results for comparison. A second draw, tuning-more, has more of what the first has few of: shapes of about one
+  round of tiles (M from 48 to 2048, N from 512 to 12288, K from 1024 to 16384, N and K multiples of 64), and odd ones.
 """
 import math
 import random
@@ -121,13 +123,29 @@ def tuning(count):
     return drawn(count, kinds, lambda shape: shape[1:] not in kept_out and shape not in COMPARED)
 
 
+def round_shape(rng):
+    return log_uniform(rng, 48, 2048), log_uniform(rng, 8, 192) * 64, log_uniform(rng, 16, 256) * 64
+
+
+def tuning_more(count):
+    rng = random.Random(15)
+    models = [name for i, name in enumerate(MODELS) if i % 3 != 1]
+    seen = set(tuning(1000))
+    kept_out = {(n, k) for _, n, k in held_out()}
+    kinds = [lambda: model_shape(rng, models)] * 4 + [lambda: odd_shape(rng)] * 4 + [lambda: round_shape(rng)] * 4
+    return drawn(count, kinds,
+                 lambda shape: shape[1:] not in kept_out and shape not in COMPARED and shape not in seen)
+
+
 def main():
     if sys.argv[1:] == ["held-out"]:
         shapes = held_out()
     elif len(sys.argv) == 3 and sys.argv[1] == "tuning" and sys.argv[2].isdigit():
         shapes = tuning(int(sys.argv[2]))
+    elif len(sys.argv) == 3 and sys.argv[1] == "tuning-more" and sys.argv[2].isdigit():
+        shapes = tuning_more(int(sys.argv[2]))
     else:
-        sys.exit("usage: matmul_shapes.py held-out | tuning COUNT")
+        sys.exit("usage: matmul_shapes.py held-out | tuning COUNT | tuning-more COUNT")
     for shape in shapes:
         print(",".join(map(str, shape)))
 

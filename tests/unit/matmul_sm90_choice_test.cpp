@@ -48,9 +48,9 @@ std::uint32_t instance_of(const MatmulSm90Config& fitted) {
 TEST(MatmulSm90Choice, TheModelIsTheOneThatWasFitted) {
   for (const MatmulSm90Sample& sample : kMatmulSm90Samples) {
     const MatmulSm90TimedShape& shape = kMatmulSm90TimedShapes[sample.shape];
-    const double us =
-        matmul_sm90_us({.m = shape.m, .n = shape.n, .k = shape.k},
-                       instance_of(kMatmulSm90InstanceCosts[sample.instance].config), sample.splits);
+    const double us = matmul_sm90_us(
+        {.m = shape.m, .n = shape.n, .k = shape.k},
+        {instance_of(kMatmulSm90InstanceCosts[sample.instance].config), sample.splits, sample.is_alone});
     EXPECT_NEAR(us / sample.us, 1, 2e-3)
         << shape.m << "," << shape.n << "," << shape.k << " instance " << int{sample.instance};
   }
@@ -64,10 +64,11 @@ TEST(MatmulSm90Choice, FewRowsGetNoTileOfManyRowsAndColumns) {
     const MatmulSm90Choice choice = choice_of(m, 28672, 4096);
     const std::uint32_t large = instance_of({128, 192, 64, 5, 2, 1, MatmulForm::kPingpong});
     ASSERT_LT(large, kMatmulSm90InstanceCount);
-    EXPECT_GT(matmul_sm90_us(problem, large, 1), 1.1 * matmul_sm90_us(problem, choice.instance, choice.splits))
+    EXPECT_GT(matmul_sm90_us(problem, {.instance = large}),
+              1.1 * matmul_sm90_us(problem, {choice.instance, choice.splits, choice.is_alone}))
         << m;
     const double memory_us = 2.0 * 28672 * 4096 / kMatmulSm90Costs.memory_bytes_per_us;
-    EXPECT_LT(matmul_sm90_us(problem, choice.instance, choice.splits), 1.3 * memory_us) << m;
+    EXPECT_LT(matmul_sm90_us(problem, {choice.instance, choice.splits, choice.is_alone}), 1.3 * memory_us) << m;
   }
 }
 
@@ -77,6 +78,20 @@ TEST(MatmulSm90Choice, LargeProblemsGetLargeTiles) {
     EXPECT_GE(config.tile_m * config.tile_n, 128u * 160u) << extent;
     EXPECT_EQ(choice_of(extent, extent, extent).splits, 1u);
   }
+}
+
+// A card took a fifth longer where launches overlapped: the CTAs of one lay scattered among those of the next.
+TEST(MatmulSm90Choice, LaunchesThatLoseByAnOverlapWait) {
+  const MatmulSm90Needs needs{.workspace_bytes = kMatmulWorkspaceBytes, .gpu = "NVIDIA H200"};
+  MatmulProblem problem{.m = 432, .n = 1152, .k = 8192};
+  const MatmulSm90Choice choice = choose_matmul_sm90(problem, needs);
+  EXPECT_TRUE(choice.is_alone) << name_of(choice);
+  EXPECT_EQ(kMatmulSm90Instances[choice.instance].config.cluster(), 1u);
+  EXPECT_TRUE(name_of(choice).ends_with(":alone"));
+  EXPECT_TRUE(read_matmul_sm90_choice(problem, needs, name_of(choice)).is_alone);
+  EXPECT_FALSE(choose_matmul_sm90({.m = 4096, .n = 14336, .k = 4096}, needs).is_alone);
+  problem.is_dependent = false;
+  EXPECT_FALSE(choose_matmul_sm90(problem, needs).is_alone) << "it waits anyway";
 }
 
 TEST(MatmulSm90Choice, TheCacheKnowsWhatAChoiceDependsOn) {
@@ -104,6 +119,12 @@ TEST(MatmulSm90Choice, TheCacheKnowsWhatAChoiceDependsOn) {
   EXPECT_FALSE(is_known(other, needs));
   other = problem;
   other.b_layout = OperandLayout::kMnMajor;
+  EXPECT_FALSE(is_known(other, needs));
+  other = problem;
+  other.is_dependent = false;
+  EXPECT_FALSE(is_known(other, needs));
+  other = problem;
+  other.out_pitch = 305;
   EXPECT_FALSE(is_known(other, needs));
   EXPECT_FALSE(is_known(problem, {.is_fused = true, .workspace_bytes = 1 << 20, .gpu = "NVIDIA H200"}));
   EXPECT_FALSE(is_known(problem, {.is_simulated = true, .workspace_bytes = 1 << 20, .gpu = "NVIDIA H200"}));

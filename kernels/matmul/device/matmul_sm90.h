@@ -197,9 +197,8 @@ struct MatmulSm90 {
 
   static_assert(kRows % kWgmmaM == 0, "a math warpgroup multiplies 64 rows at a time");
   static_assert(config.tile_k % 64 == 0, "a stage holds whole rows of the 128-byte swizzle");
-  static_assert(
-      !config.is_swapped || (is_plain_epilogue<Epilogue> && kIsBKMajor && config.cluster() == 1),
-      "a transposed tile is stored as it is, by a CTA without others, and both operands have K contiguous");
+  static_assert(!config.is_swapped || (is_plain_epilogue<Epilogue> && kIsBKMajor),
+                "a transposed tile is stored as it is, and both operands have K contiguous");
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, const Context& ctx,
                                  const Scheduler& scheduler) {

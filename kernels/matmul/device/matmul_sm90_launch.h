@@ -49,9 +49,10 @@ RunOutcome launch_instance(Device& device, const MatmulCall& call) {
   const MatmulOperands operands = operands_of(call);
   auto params = matmul_sm90_params<Kernel>(config.is_swapped ? swapped(operands) : operands);
   if constexpr (has_epilogue) {
-    if (call.plan.stored_parts() == 1) params.epilogue = epilogue_of(call);
+    if (!call.plan.adds_up()) params.epilogue = epilogue_of(call);
   }
-  return launch_matmul<Kernel>(device, params, call.problem.is_dependent, call.stream);
+  return launch_matmul<Kernel>(device, params, call.problem.is_dependent && !call.plan.choice.is_alone,
+                               call.stream);
 }
 
 template <MatmulGroup group, std::uint32_t instance, Element In>

@@ -3,6 +3,7 @@
 // Which instance, order of tiles and parts of K a problem gets where the caller names none.
 #include "matmul/device/matmul_sm90_instances.h"
 #include "matmul_choice_cache.h"
+#include "matmul_first_use.h"
 #include "matmul_sm90_cost.h"
 #include "matmul_sm90_plan.h"
 #include "matmul_tune_file.h"
@@ -47,18 +48,19 @@ constexpr Tuned kTuned[] = {
 }  // namespace
 
 void choose_order(const MatmulProblem& p, MatmulSm90Choice& choice) {
-  // Neighbours share what their clusters do not; without clusters, the larger operand.
+  // Neighbours share what their clusters do not; without clusters, the larger operand. Where all clusters run at
+  // once, short bands across those that share are better: by a percent in the mean, by up to five.
   const MatmulSm90Config& c = kMatmulSm90Instances[choice.instance].config;
   const bool is_one_round = c.cluster() > 1 && tiles_of(p, c) * choice.splits <= kMatmulSm90Sms;
-  choice.group = is_one_round ? 32 : 8;
-  choice.bands_along_m = c.cluster() > 1 ? (c.cluster_n > 1) != c.is_swapped : p.n > p.m;
+  const bool shares_along_n = (c.cluster_n > 1) != c.is_swapped;
+  choice.group = is_one_round ? 2 : 8;
+  choice.bands_along_m = c.cluster() == 1 ? p.n > p.m : shares_along_n != is_one_round;
 }
 
 namespace {
 
 struct Candidate {
-  std::uint32_t instance;
-  std::uint32_t splits;
+  MatmulSm90Way way;
   double us;  // by the formula
 };
 
@@ -75,9 +77,15 @@ std::vector<Candidate> candidates(const MatmulProblem& problem, const MatmulSm90
   const auto add = [&](std::uint32_t instance, std::uint32_t splits) {
     if (!can_run(instance, problem, needs, splits) || possible_splits(instance, problem, splits) != splits)
       return false;
-    all.push_back({instance, splits,
-                   needs.is_simulated ? simulated_us(problem, instance, splits)
-                                      : matmul_sm90_formula_us(problem, instance, splits)});
+    // Where the caller lets launches overlap, those whose CTAs share nothing may do better without.
+    const bool may_be_alone =
+        problem.is_dependent && splits == 1 && kMatmulSm90Instances[instance].config.cluster() == 1;
+    for (const bool is_alone : {false, true}) {
+      if (is_alone && (needs.is_simulated || !may_be_alone)) continue;
+      const MatmulSm90Way way{instance, splits, is_alone || !problem.is_dependent};
+      all.push_back({way, needs.is_simulated ? simulated_us(problem, instance, splits)
+                                             : matmul_sm90_formula_us(problem, way)});
+    }
     return true;
   };
   for (std::uint32_t i = 0; i < kMatmulSm90InstanceCount; ++i) {
@@ -103,6 +111,25 @@ std::vector<Candidate> candidates(const MatmulProblem& problem, const MatmulSm90
   return all;
 }
 
+// By the whole model. What the formula puts far behind is left out.
+std::vector<Candidate> corrected(const MatmulProblem& problem, const MatmulSm90Needs& needs,
+                                 std::vector<Candidate> all) {
+  constexpr double kFar = 1.35;
+  const double least = all.empty() ? 0 : std::ranges::min_element(all, {}, &Candidate::us)->us;
+  std::erase_if(all, [&](const Candidate& one) { return one.us > kFar * least; });
+  if (needs.is_simulated) return all;
+  for (Candidate& one : all) one.us = matmul_sm90_us(problem, one.way);
+  return all;
+}
+
+MatmulSm90Choice choice_of(const MatmulProblem& problem, const Candidate& one) {
+  MatmulSm90Choice choice{.instance = one.way.instance,
+                          .splits = one.way.splits,
+                          .is_alone = one.way.is_alone && problem.is_dependent};
+  choose_order(problem, choice);
+  return choice;
+}
+
 MatmulSm90Choice choose_anew(const MatmulProblem& problem, const MatmulSm90Needs& needs) {
   const bool is_split = problem.splits > 1;
   if (!is_split) {
@@ -122,24 +149,29 @@ MatmulSm90Choice choose_anew(const MatmulProblem& problem, const MatmulSm90Needs
                     "{} would pass",
                     problem.splits, possible_splits(0, problem, static_cast<std::uint32_t>(problem.splits))));
   }
-  // What the formula puts far behind is not corrected.
-  constexpr double kFar = 1.35;
-  const double least = std::ranges::min_element(all, {}, &Candidate::us)->us;
   MatmulSm90Choice best;
   double best_us = -1;
-  for (const Candidate& one : all) {
-    if (one.us > kFar * least) continue;
-    const double us = needs.is_simulated ? one.us : matmul_sm90_us(problem, one.instance, one.splits);
-    if (best_us >= 0 && us >= best_us) continue;
-    best_us = us;
-    best.instance = one.instance;
-    best.splits = one.splits;
+  for (const Candidate& one : corrected(problem, needs, all)) {
+    if (best_us >= 0 && one.us >= best_us) continue;
+    best_us = one.us;
+    best = choice_of(problem, one);
   }
-  choose_order(problem, best);
   return best;
 }
 
 }  // namespace
+
+std::vector<MatmulSm90Choice> likely_matmul_sm90(const MatmulProblem& problem, const MatmulSm90Needs& needs,
+                                                 double share, std::size_t most) {
+  std::vector<Candidate> all = corrected(problem, needs, candidates(problem, needs));
+  std::ranges::sort(all, {}, &Candidate::us);
+  std::vector<MatmulSm90Choice> likely;
+  for (const Candidate& one : all) {
+    if (likely.size() == most || one.us > share * all[0].us) break;
+    likely.push_back(choice_of(problem, one));
+  }
+  return likely;
+}
 
 MatmulSm90Choice choose_matmul_sm90(const MatmulProblem& problem, const MatmulSm90Needs& needs) {
   thread_local MatmulChoiceCache cache;

@@ -54,7 +54,7 @@ Work work_of(const MatmulProblem& p, const MatmulSm90Config& c, std::uint32_t sp
   return w;
 }
 
-double formula(const MatmulProblem& p, std::uint32_t splits, const MatmulSm90InstanceCosts& own) {
+double formula(const MatmulProblem& p, std::uint32_t splits, bool is_alone, const MatmulSm90InstanceCosts& own) {
   constexpr double kCyclesPerUs = 1980;
   constexpr double kFirm = 8;
   constexpr const MatmulSm90Costs& all = kMatmulSm90Costs;
@@ -63,7 +63,11 @@ double formula(const MatmulProblem& p, std::uint32_t splits, const MatmulSm90Ins
   const auto m = static_cast<double>(p.m);
   const auto n = static_cast<double>(p.n);
   const auto k = static_cast<double>(p.k);
-  const double again = w.alignment == 0 ? 1 : w.alignment == 1 ? all.rows_off_128 : all.rows_off_32;
+  const bool is_scattered = !is_alone && c.cluster() == 1 && !w.is_joined;
+  const double again = (w.alignment == 0   ? 1
+                        : w.alignment == 1 ? all.rows_off_128
+                                           : all.rows_off_32) *
+                       (is_scattered ? all.scattered : 1);
 
   const double memory_bytes = 2 * (m * k + n * k + m * n);
   const double l2_bytes = w.busy * w.blocks * 2 * c.tile_k * (w.copied / c.cluster_n + w.copied_b / c.cluster_m);
@@ -83,30 +87,33 @@ double formula(const MatmulProblem& p, std::uint32_t splits, const MatmulSm90Ins
                        : w.is_joined ? all.join_us + sent / all.joined_bytes_per_us
                                      : all.add_us + 4.0 * splits * m * n / all.added_bytes_per_us;
   const double setup = own.setup_us;
+  if (is_alone) return own.fixed_us + setup + run + all.alone_us + added;
   const double in_flight = std::max(1.0, std::floor(w.sms / w.tiles));
   return norm(kFirm, {own.fixed_us + run, all.launch_us + setup, (own.fixed_us + setup + run) / in_flight}) +
          added;
 }
 
 // Where a problem lies for an instance: near ones are alike.
-using Place = std::array<float, 8>;
+using Place = std::array<float, std::size(kMatmulSm90PlaceScales)>;
 
-Place place_of(const MatmulProblem& p, const MatmulSm90Config& c, std::uint32_t splits) {
+Place place_of(const MatmulProblem& p, const MatmulSm90Config& c, std::uint32_t splits, bool is_alone) {
   const Work w = work_of(p, c, splits);
   const double log_m = std::log2(static_cast<double>(p.m));
   const double log_n = std::log2(static_cast<double>(p.n));
   const double log_k = std::log2(static_cast<double>(p.k));
   const double wave = std::min(w.tiles / w.sms / w.rounds, 1.0);
-  const double at[] = {0.7 * log_m,
-                       0.7 * log_n,
-                       0.7 * log_k,
+  const double at[] = {log_m,
+                       log_n,
+                       log_k,
                        std::log2(w.tiles),
-                       2 * wave,
-                       2.0 * w.alignment,
-                       0.5 * std::min(log_m, 6.0),
-                       2 * std::log2(double(splits))};
+                       wave,
+                       double(w.alignment),
+                       std::min(log_m, 6.0),
+                       std::log2(double(splits)),
+                       is_alone ? 1.0 : 0.0};
+  static_assert(std::size(at) == std::size(kMatmulSm90PlaceScales));
   Place place;
-  std::ranges::transform(at, place.begin(), [](double value) { return static_cast<float>(value); });
+  for (std::size_t i = 0; i < place.size(); ++i) place[i] = static_cast<float>(kMatmulSm90PlaceScales[i] * at[i]);
   return place;
 }
 
@@ -123,7 +130,8 @@ const std::vector<TimedPlace>& timed_places(std::size_t fitted) {
       const MatmulSm90TimedShape& shape = kMatmulSm90TimedShapes[miss.shape];
       const MatmulSm90Config& config = kMatmulSm90InstanceCosts[miss.instance].config;
       places[miss.instance].push_back(
-          {place_of({.m = shape.m, .n = shape.n, .k = shape.k}, config, miss.splits), miss.log_256 / 256.0});
+          {place_of({.m = shape.m, .n = shape.n, .k = shape.k}, config, miss.splits, miss.is_alone),
+           miss.log_256 / 256.0});
     }
     return places;
   }();
@@ -131,12 +139,11 @@ const std::vector<TimedPlace>& timed_places(std::size_t fitted) {
 }
 
 // The logarithm of the time over the formula's, by the times nearby.
-double missed_nearby(const MatmulProblem& p, std::size_t fitted, std::uint32_t splits) {
-  constexpr double kShrinks = 0.1;
+double missed_nearby(const MatmulProblem& p, std::size_t fitted, const MatmulSm90Way& way) {
   constexpr float kFar = 16;  // what lies further weighs nothing
-  const Place at = place_of(p, kMatmulSm90InstanceCosts[fitted].config, splits);
+  const Place at = place_of(p, kMatmulSm90InstanceCosts[fitted].config, way.splits, way.is_alone);
   double sum = 0;
-  double weights = kShrinks;
+  double weights = kMatmulSm90Shrinks;
   for (const TimedPlace& timed : timed_places(fitted)) {
     float apart = 0;
     for (std::size_t i = 0; i < at.size(); ++i) apart += (at[i] - timed.at[i]) * (at[i] - timed.at[i]);
@@ -180,13 +187,12 @@ MatmulSm90InstanceCosts costs_of(std::uint32_t instance) {
 
 }  // namespace
 
-double matmul_sm90_formula_us(const MatmulProblem& problem, std::uint32_t instance, std::uint32_t splits) {
-  return formula(problem, splits, costs_of(instance));
+double matmul_sm90_formula_us(const MatmulProblem& problem, const MatmulSm90Way& way) {
+  return formula(problem, way.splits, way.is_alone, costs_of(way.instance));
 }
 
-double matmul_sm90_us(const MatmulProblem& problem, std::uint32_t instance, std::uint32_t splits) {
-  return matmul_sm90_formula_us(problem, instance, splits) *
-         std::exp(missed_nearby(problem, fitted_as(instance), splits));
+double matmul_sm90_us(const MatmulProblem& problem, const MatmulSm90Way& way) {
+  return matmul_sm90_formula_us(problem, way) * std::exp(missed_nearby(problem, fitted_as(way.instance), way));
 }
 
 }  // namespace heddle

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// About how long a Hopper matmul takes, in microseconds, where launches overlap. A formula:
+// About how long a Hopper matmul takes, in microseconds, where launches overlap, and where they do not. A
+// formula:
 //
-//   norm(fixed + run, launch + set-up, (fixed + set-up + run) / launches in flight) + adding up parts of K
+//   overlapped = norm(fixed + run, launch + set-up, (fixed + set-up + run) / launches in flight) + adding up
+//   alone = fixed + set-up + run + waiting for the kernel ahead + adding up parts of K
 //   run = norm(tiles of an SM, memory, L2, power)
 //
 // where a norm lies a little over the largest of its terms. An SM works through its rounds of tiles, each block
 // along K at the pace of the tensor cores, of what goes into the SM, or of a ring of stages that waits for its
 // data; and stores, which the pingpong form does while it multiplies. Memory delivers every operand once, which
 // decides where rows are few. L2 delivers what tiles share, less what clusters multicast. Few CTAs leave SMs to
-// the launches that follow.
+// the launches that follow. CTAs of overlapping launches lie scattered over the SMs: neighbours then load less of
+// what the other loads too, unless a cluster multicasts it.
 //
 // What the formula missed is known for the shapes that were timed; it is corrected by what it missed nearby. All
 // constants are made by generated/fit_matmul_sm90.py, which has the same arithmetic, from times of an H200.
@@ -37,6 +40,8 @@ struct MatmulSm90Costs {
   double join_us;              // and by the clusters themselves
   double joined_bytes_per_us;  // into one SM
   double idle_cluster;         // share lost where CTAs of a cluster have nothing to do
+  double scattered;            // times as long for loads, where launches overlap and no cluster shares them
+  double alone_us;             // for the kernel ahead to end
 };
 
 // Of one instance.
@@ -59,6 +64,7 @@ struct MatmulSm90Miss {
   std::uint8_t instance;
   std::uint16_t shape;
   std::uint8_t splits;
+  bool is_alone;
   std::int8_t log_256;  // of the time over the formula's, in 256ths
 };
 
@@ -66,15 +72,24 @@ struct MatmulSm90Sample {
   std::uint8_t instance;
   std::uint16_t shape;
   std::uint8_t splits;
+  bool is_alone;
   double us;
 };
 
-// By the formula. `instance` is an index in kMatmulSm90Instances; one that was not timed (another layout of B, a
-// fused epilogue) counts as the nearest that was.
-double matmul_sm90_formula_us(const MatmulProblem& problem, std::uint32_t instance, std::uint32_t splits);
+// How a problem is run, without the order of tiles: an index in kMatmulSm90Instances, parts of K, and whether the
+// launch waits for the kernel ahead.
+struct MatmulSm90Way {
+  std::uint32_t instance = 0;
+  std::uint32_t splits = 1;
+  bool is_alone = false;
+};
+
+// By the formula. An instance that was not timed (another layout of B, a fused epilogue) counts as the nearest
+// that was.
+double matmul_sm90_formula_us(const MatmulProblem& problem, const MatmulSm90Way& way);
 
 // And corrected.
-double matmul_sm90_us(const MatmulProblem& problem, std::uint32_t instance, std::uint32_t splits);
+double matmul_sm90_us(const MatmulProblem& problem, const MatmulSm90Way& way);
 
 inline constexpr double kMatmulSm90Sms = 132;
 
