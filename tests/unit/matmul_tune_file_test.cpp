@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file of tuned choices: what it says is taken, and what breaks its rules is refused with the line.
+// The file of tuned choices: what it says is taken, and what breaks its rules is refused with the line. And what
+// is found at the first use of a shape, with times that the tests make up.
 #include "matmul/host/matmul_tune_file.h"
+#include "matmul/host/matmul_first_use.h"
 
 #include <heddle/host/error.h>
 
@@ -10,6 +12,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace heddle {
 namespace {
@@ -27,6 +33,13 @@ class MatmulTuneFile : public testing::Test {
   void TearDown() override {
     matmul_use_tune_file("");
     std::filesystem::remove(path_);
+    std::filesystem::remove(path_ + ".lock");
+  }
+
+  std::string text() const {
+    std::stringstream all;
+    all << std::ifstream(path_).rdbuf();
+    return all.str();
   }
 
   void write(const std::string& text) const { std::ofstream(path_) << text; }
@@ -150,6 +163,131 @@ TEST_F(MatmulTuneFile, AFileThatIsNotThereIsRefused) {
     EXPECT_EQ(std::string(error.what()),
               "matmul: tune file '" + path_ + "' cannot be read: No such file or directory");
   }
+}
+
+TEST_F(MatmulTuneFile, AFileOfAnotherVersionOrForOtherKernelsIsRefused) {
+  EXPECT_EQ(refusal("version 2; kernels 12345678\n"),
+            "line 1: it is of 'version 2'; this library reads 'version 1'");
+  const std::string others = refusal("version 1; kernels 12345678\n");
+  EXPECT_TRUE(others.starts_with("line 1: it was made for 'kernels 12345678', and this library has 'kernels "))
+      << others;
+  EXPECT_NE(refusal("version 1\n"), "");
+  add_to_matmul_tune_file(path_ + ".own", {});
+  EXPECT_EQ(read_matmul_tune_file(path_ + ".own").size(), 0u);
+  std::filesystem::remove(path_ + ".own");
+  std::filesystem::remove(path_ + ".own.lock");
+}
+
+TEST_F(MatmulTuneFile, WritingKeepsWhatElseIsThere) {
+  write(
+      "# mine\nother card; 8,8,8; bf16; bf16; nk; 64x64x64_13_1x1_single@n5\n"
+      "NVIDIA H200; 8,8,8; bf16; bf16; nk; 64x64x64_13_1x1_single@n5\n");
+  const MatmulProblem problem{.m = 8, .n = 8, .k = 8, .config = "64x64x64_13_1x1_single@m2:alone"};
+  add_to_matmul_tune_file(path_, {{kCard, problem}});
+  EXPECT_EQ(text(),
+            "# mine\nother card; 8,8,8; bf16; bf16; nk; 64x64x64_13_1x1_single@n5\n"
+            "NVIDIA H200; 8,8,8; bf16; bf16; nk; 64x64x64_13_1x1_single@m2:alone\n");
+}
+
+TEST_F(MatmulTuneFile, ADamagedFileIsNotWrittenTo) {
+  const std::string damaged = "NVIDIA H200; 8,8,8; bf16; bf16; nk; 64x64x6";
+  write(damaged);
+  EXPECT_THROW(add_to_matmul_tune_file(path_, {{kCard, {.m = 8, .n = 8, .k = 8, .config = "x"}}}), InputError);
+  EXPECT_EQ(text(), damaged);
+}
+
+TEST_F(MatmulTuneFile, ProcessesThatWriteAtOnceLoseNothing) {
+  constexpr int kProcesses = 4;
+  constexpr int kLines = 20;
+  for (int process = 0; process < kProcesses; ++process) {
+    if (fork() != 0) continue;
+    for (int line = 0; line < kLines; ++line) {
+      add_to_matmul_tune_file(
+          path_,
+          {{kCard, {.m = process + 1, .n = 8 * line + 8, .k = 64, .config = "64x64x64_13_1x1_single@m1"}}});
+    }
+    _exit(0);
+  }
+  for (int process = 0; process < kProcesses; ++process) {
+    int status = 0;
+    wait(&status);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(read_matmul_tune_file(path_).size(), std::size_t{kProcesses * kLines});
+}
+
+// In a process of its own, which reads the environment anew.
+using MatmulTuneEnvironment = MatmulTuneFile;
+
+[[noreturn]] void choose_and_exit() {
+  const MatmulProblem problem{.m = 300, .n = 304, .k = 640};
+  const std::string first = matmul_sm90_choice(problem, false, false, 0, kCard);
+  const std::string again = matmul_sm90_choice({.m = 300, .n = 304, .k = 648}, false, false, 0, kCard);
+  std::_Exit(first.empty() || again.empty() ? 1 : 0);
+}
+
+TEST_F(MatmulTuneEnvironment, ADamagedFileIsReportedOnceAndDoneWithout) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  write("NVIDIA H200; 300,304,640; bf16; bf16; nk; 64x64x6");
+  setenv("HEDDLE_TUNE_FILE", path_.c_str(), 1);
+  EXPECT_EXIT(choose_and_exit(), testing::ExitedWithCode(0),
+              "^heddle: matmul: tune file '.*', line 1: .*'64x64x6'.*; going on without it\n$");
+  unsetenv("HEDDLE_TUNE_FILE");
+}
+
+class MatmulFirstUse : public MatmulTuneFile {
+ protected:
+  void SetUp() override {
+    MatmulTuneFile::SetUp();
+    add_to_matmul_tune_file(path_, {});
+    matmul_use_tune_file(path_);
+  }
+
+  static MatmulSm90Needs needs() { return {.workspace_bytes = kMatmulWorkspaceBytes, .gpu = kCard}; }
+};
+
+TEST_F(MatmulFirstUse, TheFastestIsKeptForThisProcessAndTheFile) {
+  const MatmulProblem problem{.m = 520, .n = 1040, .k = 2048};
+  const std::string before = choice(problem, kCard, kMatmulWorkspaceBytes);
+  ASSERT_TRUE(is_first_use(problem, {}, needs()));
+  std::vector<std::string> timed;
+  const auto likely = likely_matmul_sm90(problem, needs(), 1.25, 12);
+  ASSERT_GT(likely.size(), 2u);
+  EXPECT_EQ(name_of(likely[0]), before);
+  const std::string slow = name_of(likely[2]);
+  tune_first_use(problem, needs(), [&]() -> MatmulTimer {
+    return [&](const MatmulSm90Choice& one) {
+      timed.push_back(name_of(one));
+      return timed.back() == slow ? 5.0 : 6.0;
+    };
+  });
+  EXPECT_EQ(timed.size(), likely.size() + 1) << "and the winner in the other order of tiles";
+  EXPECT_EQ(choice(problem, kCard, kMatmulWorkspaceBytes), slow);
+  EXPECT_FALSE(is_first_use(problem, {}, needs()));
+  const std::vector<MatmulTuned> kept = read_matmul_tune_file(path_);
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].problem.config, slow);
+  tune_first_use(problem, needs(), [&]() -> MatmulTimer { throw InputError("timed a second time"); });
+}
+
+TEST_F(MatmulFirstUse, WhereNothingCanBeTimedTheChoiceStays) {
+  const MatmulProblem problem{.m = 528, .n = 1040, .k = 2048};
+  const std::string before = choice(problem, kCard, kMatmulWorkspaceBytes);
+  testing::internal::CaptureStderr();
+  tune_first_use(problem, needs(), [&]() -> MatmulTimer { throw InputError("no room"); });
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "heddle: matmul 528,1040,2048 was not tuned: no room\n");
+  EXPECT_EQ(choice(problem, kCard, kMatmulWorkspaceBytes), before);
+  EXPECT_FALSE(is_first_use(problem, {}, needs())) << "it is not tried again";
+}
+
+TEST_F(MatmulFirstUse, OnlyPlainProblemsAreTuned) {
+  const float bias = 0;
+  EXPECT_TRUE(is_first_use({.m = 536, .n = 1040, .k = 2048}, {}, needs()));
+  EXPECT_FALSE(is_first_use({.m = 536, .n = 1040, .k = 2048}, {.bias = &bias}, needs()));
+  EXPECT_FALSE(is_first_use({.m = 536, .n = 1040, .k = 2048, .splits = 2}, {}, needs()));
+  EXPECT_FALSE(is_first_use({.m = 536, .n = 1040, .k = 2048, .config = "64x64x64_13_1x1_single"}, {}, needs()));
+  EXPECT_FALSE(is_first_use({.m = 0, .n = 1040, .k = 2048}, {}, needs()));
+  EXPECT_FALSE(matmul_tunes_first_use()) << "unless the environment says so";
 }
 
 }  // namespace

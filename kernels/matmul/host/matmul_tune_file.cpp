@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_tune_file.h"
 
+#include "matmul_first_use.h"
+
 #include <heddle/host/error.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <string_view>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 namespace heddle {
 
@@ -94,37 +103,60 @@ MatmulTuned read_line(std::string_view line) {
   return tuned;
 }
 
-// The library's file, read when it is first asked for.
-struct Library {
-  std::mutex mutex;
-  bool is_read = false;
-  std::vector<MatmulTuned> lines;
-  std::atomic<std::uint64_t> version = 0;
+constexpr std::string_view kVersion = "version 1";
+
+// Of the set of configurations: what was found among others need not be the fastest of these.
+std::string kernels_of_library() {
+  std::uint64_t mixed = 0xcbf29ce484222325u;
+  for (const OperandLayout layout : {OperandLayout::kKMajor, OperandLayout::kMnMajor}) {
+    for (const std::string& name : matmul_sm90_configs({.b_layout = layout}, false, false)) {
+      for (const char c : name + ",") mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    }
+  }
+  return fmt::format("kernels {:08x}", mixed >> 32);
+}
+
+void check_version(std::string_view line) {
+  const std::vector<std::string_view> fields = fields_of(line, ';');
+  if (fields[0] != kVersion)
+    throw InputError(fmt::format("it is of '{}'; this library reads '{}'", fields[0], kVersion));
+  const std::string kernels = kernels_of_library();
+  if (fields.size() != 2 || fields[1] != kernels) {
+    throw InputError(fmt::format(
+        "it was made for '{}', and this library has '{}': what was fastest need not be. Another file, or none, "
+        "would pass",
+        fields.size() < 2 ? "" : fields[1], kernels));
+  }
+}
+
+std::string text_of(const MatmulTuned& tuned) {
+  const MatmulProblem& p = tuned.problem;
+  return fmt::format("{}; {},{},{}; {}; {}; {}; {}", tuned.gpu, p.m, p.n, p.k, name_in(kInputs, p.a_type),
+                     name_in(kOutputs, p.out_type), name_in(kLayouts, p.b_layout), p.config);
+}
+
+// A line of a file, and what it says about a choice, if anything.
+struct Line {
+  std::string text;
+  std::optional<MatmulTuned> tuned;
 };
 
-Library& library() {
-  static Library one;
-  return one;
-}
-
-bool is_same(const MatmulProblem& x, const MatmulProblem& y) {
-  return x.m == y.m && x.n == y.n && x.k == y.k && x.a_type == y.a_type && x.out_type == y.out_type &&
-         x.b_layout == y.b_layout;
-}
-
-}  // namespace
-
-std::vector<MatmulTuned> read_matmul_tune_file(const std::string& path) {
+std::vector<Line> lines_of(const std::string& path) {
   std::ifstream file(path);
   if (!file)
     throw InputError(fmt::format("matmul: tune file '{}' cannot be read: {}", path, std::strerror(errno)));
-  std::vector<MatmulTuned> lines;
+  std::vector<Line> lines;
   std::string line;
   for (std::size_t number = 1; std::getline(file, line); ++number) {
+    lines.push_back({line, std::nullopt});
     const std::string_view text = trimmed(line);
     if (text.empty() || text.starts_with('#')) continue;
     try {
-      lines.push_back(read_line(text));
+      if (text.starts_with("version")) {
+        check_version(text);
+      } else {
+        lines.back().tuned = read_line(text);
+      }
     } catch (const InputError& error) {
       throw InputError(fmt::format("matmul: tune file '{}', line {}: {}", path, number, error.what()));
     }
@@ -134,41 +166,148 @@ std::vector<MatmulTuned> read_matmul_tune_file(const std::string& path) {
   return lines;
 }
 
-void add_to_matmul_tune_file(const std::string& path, const std::vector<MatmulTuned>& lines) {
-  std::ofstream file(path, std::ios::app);
-  for (const MatmulTuned& tuned : lines) {
-    const MatmulProblem& p = tuned.problem;
-    file << fmt::format("{}; {},{},{}; {}; {}; {}; {}\n", tuned.gpu, p.m, p.n, p.k, name_in(kInputs, p.a_type),
-                        name_in(kOutputs, p.out_type), name_in(kLayouts, p.b_layout), p.config);
+[[noreturn]] void refuse_to_write(const std::string& path) {
+  throw InputError(fmt::format("matmul: tune file '{}' cannot be written: {}", path, std::strerror(errno)));
+}
+
+// Held by one process at a time, until it ends.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& path) : file_(open((path + ".lock").c_str(), O_CREAT | O_RDWR, 0666)) {
+    if (file_ < 0) refuse_to_write(path);
+    while (flock(file_, LOCK_EX) != 0) {
+      if (errno == EINTR) continue;
+      close(file_);
+      refuse_to_write(path);
+    }
   }
+  ~FileLock() { close(file_); }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int file_;
+};
+
+// Whoever reads meanwhile sees the old file or the new one.
+void replace(const std::string& path, const std::string& text) {
+  const std::string made = fmt::format("{}.{}", path, getpid());
+  std::ofstream file(made, std::ios::trunc);
+  file << text;
   file.close();
-  if (!file)
-    throw InputError(fmt::format("matmul: tune file '{}' cannot be written: {}", path, std::strerror(errno)));
+  if (file && std::rename(made.c_str(), path.c_str()) == 0) return;
+  const int error = errno;
+  std::remove(made.c_str());
+  errno = error;
+  refuse_to_write(path);
+}
+
+bool is_same(const MatmulProblem& x, const MatmulProblem& y) {
+  return x.m == y.m && x.n == y.n && x.k == y.k && x.a_type == y.a_type && x.out_type == y.out_type &&
+         x.b_layout == y.b_layout;
+}
+
+// The library's file, read when it is first asked for.
+struct Library {
+  std::mutex mutex;
+  bool is_read = false;
+  std::string path;  // where what is found is kept; empty: nowhere
+  std::vector<MatmulTuned> lines;
+  std::atomic<std::uint64_t> version = 0;
+};
+
+Library& library() {
+  static Library one;
+  return one;
+}
+
+// What a program did not ask for in so many words does not end it.
+void say(const std::string& error) { fmt::print(stderr, "heddle: {}; going on without it\n", error); }
+
+std::vector<MatmulTuned> tuned_of(const std::vector<Line>& lines) {
+  std::vector<MatmulTuned> tuned;
+  for (const Line& line : lines) {
+    if (line.tuned) tuned.push_back(*line.tuned);
+  }
+  return tuned;
+}
+
+void read_once(Library& of) {
+  if (of.is_read) return;
+  of.is_read = true;
+  const std::string path = matmul_tune_path();
+  if (path.empty() || (matmul_tunes_first_use() && !std::filesystem::exists(path))) {
+    of.path = path;
+    return;
+  }
+  try {
+    of.lines = tuned_of(lines_of(path));
+    of.path = path;
+  } catch (const InputError& error) {
+    say(error.what());
+  }
+}
+
+}  // namespace
+
+std::vector<MatmulTuned> read_matmul_tune_file(const std::string& path) { return tuned_of(lines_of(path)); }
+
+void add_to_matmul_tune_file(const std::string& path, const std::vector<MatmulTuned>& lines) {
+  const FileLock lock(path);
+  std::string text;
+  if (std::filesystem::exists(path)) {
+    for (const Line& line : lines_of(path)) {
+      const bool is_replaced =
+          line.tuned && std::ranges::any_of(lines, [&](const MatmulTuned& other) {
+            return line.tuned->gpu == other.gpu && is_same(line.tuned->problem, other.problem);
+          });
+      if (!is_replaced) text += line.text + "\n";
+    }
+  } else {
+    text = fmt::format("{}; {}\n", kVersion, kernels_of_library());
+  }
+  for (const MatmulTuned& tuned : lines) text += text_of(tuned) + "\n";
+  replace(path, text);
 }
 
 void matmul_use_tune_file(const std::string& path) {
   std::vector<MatmulTuned> lines = path.empty() ? std::vector<MatmulTuned>() : read_matmul_tune_file(path);
   const std::lock_guard lock(library().mutex);
   library().lines = std::move(lines);
+  library().path = path;
   library().is_read = true;
   ++library().version;
+}
+
+void keep_tuned_matmul_choice(const MatmulTuned& tuned) {
+  const std::lock_guard lock(library().mutex);
+  read_once(library());
+  library().lines.push_back(tuned);
+  ++library().version;
+  if (library().path.empty()) return;
+  try {
+    std::error_code ignored;  // where there is no such folder, writing says so
+    std::filesystem::create_directories(std::filesystem::path(library().path).parent_path(), ignored);
+    add_to_matmul_tune_file(library().path, {tuned});
+  } catch (const InputError& error) {
+    say(error.what());
+    library().path.clear();
+  }
 }
 
 std::uint64_t matmul_tune_file_version() { return library().version; }
 
 std::optional<MatmulSm90Choice> tuned_matmul_choice(const MatmulProblem& problem, const MatmulSm90Needs& needs) {
-  const std::lock_guard lock(library().mutex);
-  if (!library().is_read) {
-    if (const char* path = std::getenv("HEDDLE_TUNE_FILE"); path != nullptr && *path != '\0') {
-      library().lines = read_matmul_tune_file(path);
-    }
-    library().is_read = true;
-  }
   if (needs.is_fused || needs.is_simulated) return std::nullopt;
+  const std::lock_guard lock(library().mutex);
+  read_once(library());
   for (auto tuned = library().lines.rbegin(); tuned != library().lines.rend(); ++tuned) {
     if (tuned->gpu != needs.gpu || !is_same(tuned->problem, problem)) continue;
-    const MatmulSm90Choice choice = read_matmul_sm90_choice(problem, needs, tuned->problem.config);
-    if (workspace_of(problem, needs, choice) <= needs.workspace_bytes) return choice;
+    // Found with rows that follow one another, it need not be able to store others.
+    const MatmulSm90Choice choice = read_matmul_sm90_choice(tuned->problem, needs, tuned->problem.config);
+    if (can_run(choice.instance, problem, needs, choice.splits) &&
+        workspace_of(problem, needs, choice) <= needs.workspace_bytes)
+      return choice;
   }
   return std::nullopt;
 }
