@@ -56,6 +56,7 @@ std::string matmul_choice(const MatmulProblem& problem, const MatmulTensors& ten
 std::vector<std::string> matmul_scaled_configs(const MatmulScaledProblem& problem, const DeviceId& device);
 std::string matmul_scaled_choice(const MatmulScaledProblem& problem, const DeviceId& device);
 std::vector<std::string> matmul_grouped_configs(const MatmulGroupedProblem& problem, const DeviceId& device);
+std::string matmul_grouped_choice(const MatmulGroupedProblem& problem, const DeviceId& device);
 
 // Reads choices that a search found (matmul_bench --tune) instead of the file that HEDDLE_TUNE_FILE names; "" for
 // none. Throws InputError for a file that cannot be read. The format is in matmul_tune_file.h.

@@ -76,7 +76,12 @@ struct MatmulOptions {
   std::string out_type = "bf16";
   std::string a_layout = "mk";
   std::string b_layout = "nk";
-  std::string scaled;  // empty: no scales
+  std::string scaled;                    // empty: no scales
+  std::vector<std::int64_t> group_rows;  // empty: no groups
+  bool places = false;                   // groups have places of equal size
+  std::string scales;                    // of FP8 on Hopper; empty: none
+  bool exact = false;                    // of FP8: added up in float
+  bool packed = false;                   // rows begin anywhere
   float alpha = 1;
   float beta = 0;
   bool bias = false;

@@ -5,6 +5,7 @@
 
 #include "matmul.h"
 #include "matmul/reference/matmul_scaled_reference.h"
+#include "matmul_grouped.h"
 #include "matmul_traced.h"
 #include "progress.h"
 
@@ -12,6 +13,7 @@
 #include <heddle/sim/schedule.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -144,6 +146,8 @@ Plain plain_of(const MatmulOptions& o) {
   p.config = o.config;
   plain.matmul.has_bias = o.bias;
   plain.matmul.has_residual = o.residual;
+  plain.matmul.is_packed = o.packed;
+  if (o.packed) return plain;
   // Rows that the copy engine can reach, whatever the sizes are.
   const auto pitch = [](std::int64_t cols, MatmulElement type) {
     const std::int64_t step = 16 / element_bytes_of(type);
@@ -169,6 +173,7 @@ Scaled scaled_of(const MatmulOptions& o) {
   only(o.beta == plain.beta && o.activation == plain.activation, "--beta or --activation");
   only(o.bias == plain.bias && o.residual == plain.residual, "--bias or --residual");
   only(o.traced == nullptr, "a trace of a GPU");
+  only(!o.packed, "--packed");
   Scaled scaled;
   MatmulScaledProblem& p = scaled.matmul.problem;
   p.m = o.m;
@@ -230,6 +235,11 @@ std::string again_of(const MatmulOptions& o, const DeviceId& device) {
     if (is_set) text += fmt::format(" {}", option);
   };
   add("--scaled", o.scaled, plain.scaled);
+  add("--group-rows", fmt::format("{}", fmt::join(o.group_rows, ",")), std::string());
+  flag("--places", o.places);
+  add("--scales", o.scales, plain.scales);
+  flag("--exact", o.exact);
+  flag("--packed", o.packed);
   add("--a-type", o.a_type, plain.a_type);
   add("--b-type", o.b_type, plain.b_type);
   add("--out-type", o.out_type, plain.out_type);
@@ -393,7 +403,8 @@ CLI::App* add_matmul(CLI::App& app, MatmulOptions& o) {
   command->footer(
       "Examples:\n"
       "  heddle matmul --m 200 --n 100 --k 300 --device sim:sm90\n"
-      "  heddle matmul --m 256 --n 256 --k 512 --scaled nvfp4 --schedules 20");
+      "  heddle matmul --m 256 --n 256 --k 512 --scaled nvfp4 --schedules 20\n"
+      "  heddle matmul --m 300 --n 64 --k 256 --group-rows 40,0,200 --a-type e4m3 --scales blocks");
   return command;
 }
 
@@ -415,6 +426,15 @@ void add_matmul_options(CLI::App& app, MatmulOptions& o) {
       "--scaled", o.scaled,
       "Numbers with scales: mxfp8, mxfp8_e5m2, mxfp8_e4m3_e5m2, mxfp8_e5m2_e4m3, mxfp4, nvfp4, blockwise "
       "or blockwise_e5m2");
+  command
+      ->add_option("--group-rows", o.group_rows,
+                   "Hopper: the rows of each group, which has a B of its own: 40,0,100; --m is all rows of A")
+      ->delimiter(',');
+  command->add_flag("--places", o.places, "With --group-rows: each group has a place of M / groups rows");
+  command->add_option("--scales", o.scales,
+                      "Hopper: FP8 with float scales of tensors, rows or blocks of 128; with --a-type e4m3");
+  command->add_flag("--exact", o.exact, "With --scales: every 128 products are added up in float");
+  command->add_flag("--packed", o.packed, "Rows follow one another, wherever they begin");
   command->add_option("--alpha", o.alpha, "Factor of the product")->capture_default_str();
   command->add_option("--beta", o.beta, "Factor of what the output held before")->capture_default_str();
   command->add_flag("--bias", o.bias, "Add a row to all rows");
@@ -440,6 +460,11 @@ void add_matmul_options(CLI::App& app, MatmulOptions& o) {
 }
 
 int matmul(const MatmulOptions& options) {
+  if (is_grouped(options)) {
+    const MatmulElement a_type = named("--a-type", kTypes, options.a_type);
+    const MatmulElement b_type = options.b_type.empty() ? a_type : named("--b-type", kTypes, options.b_type);
+    return run(grouped_of(options, a_type, b_type, named("--out-type", kTypes, options.out_type)), options);
+  }
   return options.scaled.empty() ? run(plain_of(options), options) : run(scaled_of(options), options);
 }
 

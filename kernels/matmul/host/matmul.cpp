@@ -141,6 +141,17 @@ std::vector<std::string> matmul_grouped_configs(const MatmulGroupedProblem& prob
   return matmul_grouped_sm90_configs(problem, !device.is_gpu());
 }
 
+std::string matmul_grouped_choice(const MatmulGroupedProblem& problem, const DeviceId& device) {
+  check_grouped(device);
+  const MatmulGroupedTensors apart{.a = place(1),
+                                   .b = place(2),
+                                   .group_rows = static_cast<const std::int32_t*>(place(3)),
+                                   .out = place(4),
+                                   .a_scales = static_cast<const float*>(place(5)),
+                                   .b_scales = static_cast<const float*>(place(6))};
+  return config_of(plan_matmul_grouped(problem, apart, !device.is_gpu()));
+}
+
 void matmul(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {
   if constexpr (kHasCuda) {
     static const GpuList list = gpus();
