@@ -36,14 +36,54 @@ class CublasLt {
 
   // out [m, n] = a [m, k] * b [n, k], row-major bf16: in cuBLAS's column-major terms, out^T = b^T^T * a^T.
   Problem make_problem(std::uint64_t m, std::uint64_t n, std::uint64_t k, int most) const {
+    return make_problem(m, n, k, most, CUDA_R_16BF, [](const auto&) {});
+  }
+
+  // How e4m3 is scaled: by one number of each operand, or blockwise, 1 x 128 of a and 128 x 128 of b.
+  struct Fp8 {
+    const float* a_scales;
+    const float* b_scales;
+    bool is_blockwise;
+    bool is_fast;  // adds up in the tensor cores alone
+  };
+  Problem make_problem(std::uint64_t m, std::uint64_t n, std::uint64_t k, int most, const Fp8& fp8) const {
+    return make_problem(m, n, k, most, CUDA_R_8F_E4M3, [&](const auto& set) {
+      // Its a is our b.
+      set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, fp8.b_scales);
+      set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, fp8.a_scales);
+      if (fp8.is_blockwise) {
+        set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F);
+        set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F);
+      }
+      set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(fp8.is_fast ? 1 : 0));
+    });
+  }
+
+  void run(const Problem& p, std::size_t algorithm, const void* a, const void* b, void* out, void* workspace,
+           cudaStream_t stream) const {
+    const float one = 1;
+    const float zero = 0;
+    check(matmul_(handle_, p.operation, &one, b, p.b, a, p.a, &zero, out, p.c, out, p.c,
+                  &p.algorithms[algorithm].algo, workspace, kWorkspaceBytes, stream));
+  }
+
+  static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+
+ private:
+  template <class SetUp>
+  Problem make_problem(std::uint64_t m, std::uint64_t n, std::uint64_t k, int most, cudaDataType_t type,
+                       const SetUp& set_up) const {
     Problem p;
     check(create_operation_(&p.operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    set_up([&](cublasLtMatmulDescAttributes_t what, const auto& value) {
+      check(set_operation_(p.operation, what, &value, sizeof value));
+    });
     const cublasOperation_t transposed = CUBLAS_OP_T;
     const cublasOperation_t plain = CUBLAS_OP_N;
     check(set_operation_(p.operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
     check(set_operation_(p.operation, CUBLASLT_MATMUL_DESC_TRANSB, &plain, sizeof plain));
-    check(create_layout_(&p.b, CUDA_R_16BF, k, n, static_cast<std::int64_t>(k)));
-    check(create_layout_(&p.a, CUDA_R_16BF, k, m, static_cast<std::int64_t>(k)));
+    check(create_layout_(&p.b, type, k, n, static_cast<std::int64_t>(k)));
+    check(create_layout_(&p.a, type, k, m, static_cast<std::int64_t>(k)));
     check(create_layout_(&p.c, CUDA_R_16BF, n, m, static_cast<std::int64_t>(n)));
     cublasLtMatmulPreference_t preference = nullptr;
     check(create_preference_(&preference));
@@ -58,17 +98,6 @@ class CublasLt {
     return p;
   }
 
-  void run(const Problem& p, std::size_t algorithm, const void* a, const void* b, void* out, void* workspace,
-           cudaStream_t stream) const {
-    const float one = 1;
-    const float zero = 0;
-    check(matmul_(handle_, p.operation, &one, b, p.b, a, p.a, &zero, out, p.c, out, p.c,
-                  &p.algorithms[algorithm].algo, workspace, kWorkspaceBytes, stream));
-  }
-
-  static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
-
- private:
   explicit CublasLt(void* library) {
     const auto find = [&]<class F>(F*& function, const char* name) {
       function = reinterpret_cast<F*>(dlsym(library, name));

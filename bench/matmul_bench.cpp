@@ -6,6 +6,7 @@
 #include "matmul/host/matmul_tune_file.h"
 #include "matmul_search.h"
 #include "matmul_session.h"
+#include "scaled_suites.h"
 
 #include <heddle/host/error.h>
 
@@ -49,7 +50,7 @@ std::vector<Shape> llm_shapes() {
 std::vector<Shape> suite_called(const std::string& name) {
   if (name == "results") return kShapes;
   if (name == "llm") return llm_shapes();
-  throw InputError(fmt::format("bench: suite '{}'; known are results, llm", name));
+  throw InputError(fmt::format("bench: suite '{}'; known are results, llm, fp8, moe", name));
 }
 
 using Options = MatmulBenchOptions;
@@ -124,12 +125,14 @@ nlohmann::json report_of(const Shape& shape, const Contender& one) {
 nlohmann::json compare_shape(const Shape& shape, CublasLt* cublas, const std::string& gpu, Memory& memory,
                              const Options& options, const GpuSensors& sensors) {
   Session session(shape, cublas, memory, {.table = table});
-  const std::string config = options.config.empty()
-                                 ? matmul_sm90_choice({.m = shape.m, .n = shape.n, .k = shape.k}, false, false,
-                                                      CublasLt::kWorkspaceBytes, gpu)
-                                 : options.config;
+  const auto choice = [&](bool is_dependent) {
+    if (!options.config.empty()) return options.config;
+    return matmul_sm90_choice({.m = shape.m, .n = shape.n, .k = shape.k, .is_dependent = is_dependent}, false,
+                              false, CublasLt::kWorkspaceBytes, gpu);
+  };
+  const std::string config = choice(!options.is_alone);
   Contender ours = session.heddle(config, !options.is_alone);
-  Contender alone = session.heddle(config, false);
+  Contender alone = session.heddle(choice(false), false);
   alone.name += " (no overlap of launches)";
   std::vector<Contender*> all = {&ours, &alone};
   std::vector<Contender> theirs;
@@ -229,10 +232,10 @@ std::vector<std::string> check_configs() {
   Memory integers(Numbers::kIntegers);
   for (const Shape& shape : {Shape{333, 1048, 1032}, Shape{5, 1048, 1032}}) {
     Session session(shape, nullptr, integers, {.table = table});
-    for (const std::string& name :
-         matmul_sm90_configs({.m = shape.m, .n = shape.n, .k = shape.k}, false, false)) {
-      for (const char* splits : {"", "/2", "/3"}) {
-        Contender one = session.heddle(name + splits, false);
+    for (const unsigned splits : {1u, 2u, 3u}) {
+      for (const std::string& name :
+           matmul_sm90_configs({.m = shape.m, .n = shape.n, .k = shape.k, .splits = splits}, false, false)) {
+        Contender one = session.heddle(splits == 1 ? name : fmt::format("{}/{}", name, splits), false);
         session.verify_exact(one);
         names.push_back(fmt::format("{} {}", shape.text(), one.name));
       }
@@ -251,7 +254,7 @@ nlohmann::json times_of(const std::vector<Timed>& all) {
 nlohmann::json sweep_shape(const Shape& shape, CublasLt* cublas, Memory& memory, const Options& options) {
   Session session(shape, cublas, memory, {.burst_ms = 0.3, .rest = 1, .table = table});
   const SearchResult found = search(session, {.rounds = options.search_rounds,
-                                              .ordered = options.is_by_model ? std::size_t{0} : std::size_t{2},
+                                              .ordered = options.is_by_model ? std::size_t{1} : std::size_t{2},
                                               .is_dependent = !options.is_alone,
                                               .is_by_model = options.is_by_model,
                                               .is_whole = options.is_whole});
@@ -311,7 +314,7 @@ int run_matmul_bench(const Options& options) {
   std::vector<Shape> shapes;
   for (const std::string& text : options.shapes) shapes.push_back(parse_shape(text));
   if (!options.shape_file.empty()) read_shapes(options.shape_file, shapes);
-  if (!options.suite.empty() || shapes.empty()) {
+  if (!is_scaled_suite(options.suite) && (!options.suite.empty() || shapes.empty())) {
     const std::vector<Shape> suite = suite_called(options.suite.empty() ? "results" : options.suite);
     shapes.insert(shapes.end(), suite.begin(), suite.end());
   }
@@ -339,6 +342,10 @@ int run_matmul_bench(const Options& options) {
                            {"shapes", nlohmann::json::array()}};
   fmt::print(table, "{}, {}, CUDA {}, cublasLt {}\n", list.gpus[0].name, date(), runtime,
              cublas == nullptr ? 0 : cublas->version());
+  if (is_scaled_suite(options.suite)) {
+    report["shapes"] = run_scaled_suite(options.suite, cublas.get(), options.rounds, table);
+    return finish(report, options);
+  }
   if (options.is_sweeping) {
     sweep(shapes, cublas.get(), options, report);
     return finish(report, options);

@@ -22,7 +22,10 @@ int main(int argc, char** argv) {
                  "M,N,K: try every configuration that could be fast, and several orders of tiles");
   app.add_option("--write", options.write, "with --tune: add the fastest to this tune file");
   app.add_option("--shapes", options.shape_file, "a file with a shape M,N,K in each line");
-  app.add_option("--suite", options.suite, "results: the twelve of docs/results; llm: layers of language models");
+  app.add_option(
+      "--suite", options.suite,
+      "results: the twelve of docs/results; llm: layers of language models; fp8: e4m3 with scales; moe: "
+      "grouped matmuls");
   app.add_flag("--sweep", options.is_sweeping,
                "time every configuration of each shape briefly, for fit_matmul_sm90.py");
   app.add_flag("--by-model", options.is_by_model,

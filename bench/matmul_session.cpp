@@ -36,13 +36,6 @@ Shape parse_shape(const std::string& text) {
   }
   if (!is_shape)
     throw InputError(fmt::format("bench: shape '{}'; three numbers M,N,K from 1 on, as in 4096,4096,4096", text));
-  // Rows of A, B and C begin on 16 bytes.
-  if (shape.n % 8 != 0 || shape.k % 8 != 0) {
-    const auto up = [](std::uint32_t elems) { return (elems + 7) / 8 * 8; };
-    throw InputError(
-        fmt::format("bench: shape '{}'; N and K of packed bf16 matrices are multiples of 8. {},{},{} would pass",
-                    text, shape.m, up(shape.n), up(shape.k)));
-  }
   return shape;
 }
 
@@ -93,24 +86,34 @@ Buffers::Buffers(const Shape& shape, Memory& memory) : shape_(shape), memory_(me
 
 double Contender::median_ms() const { return burst_ms.empty() ? 1e9 : median(burst_ms); }
 
-Session::Session(const Shape& shape, CublasLt* cublas, Memory& memory, const SessionOptions& options)
-    : shape_(shape), cublas_(cublas), options_(options), memory_(memory), buffers_(shape, memory), random_(7) {
+Stopwatch::Stopwatch(const Launch& launch, const SessionOptions& options)
+    : options_(options), random_(7), sets_(launch.sets) {
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
   check(cudaEventCreate(&begin_), "cudaEventCreate");
   check(cudaEventCreate(&end_), "cudaEventCreate");
-  if (cublas_ != nullptr) problem_ = cublas_->make_problem(shape.m, shape.n, shape.k, 32);
-  const double guess_ms =
-      std::max(shape.flops() / 700e12, static_cast<double>(shape.bytes()) / 4e12) * 1e3 + 0.002;
   // The next burst must not find in L2 what this one left there.
   constexpr double kBurstBytes = 128 << 20;
-  const double most = std::max(options.burst_ms / guess_ms, kBurstBytes / static_cast<double>(shape.bytes()));
+  const double most = std::max(options.burst_ms / launch.guess_ms, kBurstBytes / launch.bytes);
   launches_ = static_cast<std::size_t>(std::clamp(most, 1.0, 800.0));
 }
 
-Session::~Session() {
+Stopwatch::~Stopwatch() {
   cudaEventDestroy(begin_);
   cudaEventDestroy(end_);
   cudaStreamDestroy(stream_);
+}
+
+Session::Session(const Shape& shape, CublasLt* cublas, Memory& memory, const SessionOptions& options)
+    : Buffers(shape, memory),
+      Stopwatch(
+          {.sets = Buffers::count(),
+           .guess_ms = std::max(shape.flops() / 700e12, static_cast<double>(shape.bytes()) / 4e12) * 1e3 + 0.002,
+           .bytes = static_cast<double>(shape.bytes())},
+          options),
+      shape_(shape),
+      cublas_(cublas),
+      memory_(memory) {
+  if (cublas_ != nullptr) problem_ = cublas_->make_problem(shape.m, shape.n, shape.k, 32);
 }
 
 Contender Session::heddle(const std::string& config, bool is_dependent) {
@@ -118,9 +121,9 @@ Contender Session::heddle(const std::string& config, bool is_dependent) {
       .m = shape_.m, .n = shape_.n, .k = shape_.k, .is_dependent = is_dependent, .config = config};
   return Contender(config, [this, problem](std::size_t set, cudaStream_t stream) {
     enqueue_matmul_sm90<Target::kCuda>(problem,
-                                       {.a = buffers_.a(set),
-                                        .b = buffers_.b(set),
-                                        .out = buffers_.out(set),
+                                       {.a = buffers().a(set),
+                                        .b = buffers().b(set),
+                                        .out = buffers().out(set),
                                         .workspace = memory_.workspace(),
                                         .workspace_bytes = CublasLt::kWorkspaceBytes},
                                        stream);
@@ -130,17 +133,17 @@ Contender Session::heddle(const std::string& config, bool is_dependent) {
 Contender Session::cublas(std::size_t algorithm) {
   return Contender(fmt::format("cublasLt {}", algorithm),
                    [this, algorithm](std::size_t set, cudaStream_t stream) {
-                     cublas_->run(problem_, algorithm, buffers_.a(set), buffers_.b(set), buffers_.out(set),
+                     cublas_->run(problem_, algorithm, buffers().a(set), buffers().b(set), buffers().out(set),
                                   memory_.workspace(), stream);
                    });
 }
 
-bool Session::prepare(Contender& one) {
+bool Stopwatch::prepare(Contender& one) {
   try {
     one.enqueue(0, stream_);
     check(cudaStreamSynchronize(stream_), one.name.c_str());
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    for (std::size_t i = 0; i < launches_; ++i) one.enqueue(next_set_++ % buffers_.count(), stream_);
+    for (std::size_t i = 0; i < launches_; ++i) one.enqueue(next_set_++ % sets_, stream_);
     cudaGraph_t graph = nullptr;
     check(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
     check(cudaGraphInstantiate(&one.graph, graph, 0), "cudaGraphInstantiate");
@@ -153,17 +156,17 @@ bool Session::prepare(Contender& one) {
   return true;
 }
 
-void Session::finish(Contender& one) {
+void Stopwatch::finish(Contender& one) {
   if (one.graph != nullptr) cudaGraphExecDestroy(one.graph);
   one.graph = nullptr;
 }
 
 void Session::compute_and_compare(Contender& one, std::uint32_t rows) {
-  check(cudaMemsetAsync(buffers_.out(0), 0xFF, 2ull * shape_.m * shape_.n, stream_), "cudaMemsetAsync");
-  one.enqueue(0, stream_);
-  check(cudaStreamSynchronize(stream_), one.name.c_str());
-  one.error =
-      check_rows(buffers_.a(0), buffers_.b(0), buffers_.out(0), shape_.m, shape_.n, shape_.k, rows).largest_error;
+  check(cudaMemsetAsync(buffers().out(0), 0xFF, 2ull * shape_.m * shape_.n, stream()), "cudaMemsetAsync");
+  one.enqueue(0, stream());
+  check(cudaStreamSynchronize(stream()), one.name.c_str());
+  one.error = check_rows(buffers().a(0), buffers().b(0), buffers().out(0), shape_.m, shape_.n, shape_.k, rows)
+                  .largest_error;
 }
 
 void Session::verify(Contender& one) {
@@ -181,12 +184,12 @@ void Session::verify_exact(Contender& one) {
   }
 }
 
-void Session::rest(const Contender& one) const {
+void Stopwatch::rest(const Contender& one) const {
   const double ms = one.last_ms * static_cast<double>(launches_);
   std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options_.rest * ms));
 }
 
-double Session::time_once(Contender& one) {
+double Stopwatch::time_once(Contender& one) {
   check(cudaEventRecord(begin_, stream_), "cudaEventRecord");
   check(cudaGraphLaunch(one.graph, stream_), "cudaGraphLaunch");
   check(cudaEventRecord(end_, stream_), "cudaEventRecord");
@@ -197,7 +200,7 @@ double Session::time_once(Contender& one) {
   return one.last_ms;
 }
 
-void Session::bursts(std::vector<Contender*> all, int rounds) {
+void Stopwatch::bursts(std::vector<Contender*> all, int rounds) {
   for (Contender* one : all) time_once(*one);
   for (int round = 0; round < rounds; ++round) {
     std::shuffle(all.begin(), all.end(), random_);
@@ -208,7 +211,7 @@ void Session::bursts(std::vector<Contender*> all, int rounds) {
   }
 }
 
-void Session::sustain(Contender& one, double seconds, const GpuSensors& sensors) {
+void Stopwatch::sustain(Contender& one, double seconds, const GpuSensors& sensors) {
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -231,26 +234,26 @@ double median(std::vector<double> values) {
 
 double tflops(const Shape& shape, double ms) { return shape.flops() / ms / 1e9; }
 
-std::size_t fastest(Session& session, std::vector<Contender>& all, int rounds) {
+std::size_t fastest(Stopwatch& watch, std::vector<Contender>& all, int rounds) {
   std::vector<Contender*> runnable;
   for (Contender& one : all) {
-    if (session.prepare(one)) runnable.push_back(&one);
+    if (watch.prepare(one)) runnable.push_back(&one);
   }
   if (runnable.empty()) throw std::runtime_error("none of the candidates can run");
   // Those that are far behind in their first run need no second.
   std::vector<double> first;
   for (Contender* one : runnable) {
-    session.time_once(*one);
-    session.rest(*one);
-    first.push_back(session.time_once(*one));
-    session.rest(*one);
+    watch.time_once(*one);
+    watch.rest(*one);
+    first.push_back(watch.time_once(*one));
+    watch.rest(*one);
   }
   const double least = *std::min_element(first.begin(), first.end());
   std::vector<Contender*> near;
   for (std::size_t i = 0; i < runnable.size(); ++i) {
     if (first[i] < 1.08 * least) near.push_back(runnable[i]);
   }
-  session.bursts(near, rounds);
+  watch.bursts(near, rounds);
   for (std::size_t i = 0; i < runnable.size(); ++i) {
     if (runnable[i]->burst_ms.empty()) runnable[i]->burst_ms.push_back(first[i]);
   }

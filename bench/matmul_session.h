@@ -114,29 +114,27 @@ struct SessionOptions {
   std::FILE* table = stdout;  // where a contender that cannot run is reported
 };
 
-class Session {
+// Times contenders, whatever they compute: a stream, and so many launches in each burst.
+class Stopwatch {
  public:
-  Session(const Shape& shape, CublasLt* cublas, Memory& memory, const SessionOptions& options);
-  ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  // Buffers that are used in turn, and what a launch takes about and moves.
+  struct Launch {
+    std::size_t sets = 1;
+    double guess_ms = 0;
+    double bytes = 0;
+  };
 
-  const Shape& shape() const { return shape_; }
-  std::size_t algorithms() const { return problem_.algorithms.size(); }
+  Stopwatch(const Launch& launch, const SessionOptions& options);
+  ~Stopwatch();
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
 
-  Contender heddle(const std::string& config, bool is_dependent);
-  Contender cublas(std::size_t algorithm);
+  cudaStream_t stream() const { return stream_; }
+  const SessionOptions& options() const { return options_; }
 
   // Captures the launches of a burst. False if the kernel cannot run.
   bool prepare(Contender& one);
   void finish(Contender& one);
-
-  // Poisons the output, computes it once, and compares rows of it with the reference. Throws std::runtime_error
-  // where they differ by more than rounding.
-  void verify(Contender& one);
-
-  // The same with every row, which must be as in the reference.
-  void verify_exact(Contender& one);
 
   // So many times as long as its last burst.
   void rest(const Contender& one) const;
@@ -150,20 +148,42 @@ class Session {
   void sustain(Contender& one, double seconds, const GpuSensors& sensors);
 
  private:
-  void compute_and_compare(Contender& one, std::uint32_t rows);
-
-  Shape shape_;
-  CublasLt* cublas_;
   SessionOptions options_;
-  Memory& memory_;
-  Buffers buffers_;
   std::mt19937_64 random_;
-  CublasLt::Problem problem_;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;
+  std::size_t sets_ = 1;
   std::size_t launches_ = 1;
   std::size_t next_set_ = 0;
+};
+
+// The contenders for one shape of bf16.
+class Session : private Buffers, public Stopwatch {
+ public:
+  Session(const Shape& shape, CublasLt* cublas, Memory& memory, const SessionOptions& options);
+
+  const Shape& shape() const { return shape_; }
+  std::size_t algorithms() const { return problem_.algorithms.size(); }
+
+  Contender heddle(const std::string& config, bool is_dependent);
+  Contender cublas(std::size_t algorithm);
+
+  // Poisons the output, computes it once, and compares rows of it with the reference. Throws std::runtime_error
+  // where they differ by more than rounding.
+  void verify(Contender& one);
+
+  // The same with every row, which must be as in the reference.
+  void verify_exact(Contender& one);
+
+ private:
+  void compute_and_compare(Contender& one, std::uint32_t rows);
+  const Buffers& buffers() const { return *this; }
+
+  Shape shape_;
+  CublasLt* cublas_;
+  Memory& memory_;
+  CublasLt::Problem problem_;
 };
 
 double median(std::vector<double> values);
@@ -171,6 +191,6 @@ double median(std::vector<double> values);
 double tflops(const Shape& shape, double ms);
 
 // The fastest of many, by a few bursts each. Throws std::runtime_error where none can run.
-std::size_t fastest(Session& session, std::vector<Contender>& all, int rounds);
+std::size_t fastest(Stopwatch& watch, std::vector<Contender>& all, int rounds);
 
 }  // namespace heddle::bench
