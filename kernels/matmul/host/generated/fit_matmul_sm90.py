@@ -4,11 +4,14 @@
 
     bench/matmul_shapes.py tuning 1000 > tuning.txt
     matmul_bench --sweep --by-model --shapes tuning.txt --seconds 110 --json sweep.json
-    gzip -9 -n sweep.json
-    kernels/matmul/host/generated/fit_matmul_sm90.py sweep.json.gz kernels/matmul/host/generated/matmul_sm90_model.h
+    bench/matmul_shapes.py tuning-more 700 > more.txt
+    matmul_bench --sweep --by-model --shapes more.txt --seconds 150 --json more.json
+    gzip -9 -n sweep.json more.json
+    kernels/matmul/host/generated/fit_matmul_sm90.py sweep.json.gz more.json.gz kernels/matmul/host/generated/matmul_sm90_model.h
 
-docs/results/matmul_h200_sweep.json.gz is such a report, without what takes twice as long as the best. Needs numpy and scipy. The model is described in matmul_sm90_cost.h, and matmul_sm90_cost.cpp has the same arithmetic. It is
-a formula with fitted constants, times what the formula missed at shapes nearby. Prints how much slower the model's choices
+docs/results/matmul_h200_sweep.json.gz and matmul_h200_sweep_more.json.gz are such reports, without what takes twice as long
+as the best. Needs numpy and scipy. The model is described in matmul_sm90_cost.h, and matmul_sm90_cost.cpp has the same
+arithmetic. It is a formula with fitted constants, times what the formula missed at shapes nearby. Prints how much slower the model's choices
 are than the best configuration: by the formula, and corrected by the times of other shapes (each fifth of the shapes by those
 of the other four).
 """
