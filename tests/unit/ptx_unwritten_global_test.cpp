@@ -76,6 +76,20 @@ TEST(PtxUnwrittenGlobal, WhoeverWritesItMakesItMeanSomething) {
   expect_used(store + "ld.global.u32 %r4, [%rd2+128];\n" + kUse, "in + 128");
 }
 
+// Moving it on is not using it, however many copies have brought the pieces of 16 bytes.
+TEST(PtxUnwrittenGlobal, CopiesMayBringItAndTakeItAway) {
+  const std::string bring =
+      "@!%p1 cp.async.ca.shared.global [%r5], [%rd3], 8;\n"
+      "@!%p1 cp.async.ca.shared.global [%r5+8], [%rd3+8], 8;\ncp.async.wait_all;\nbar.sync 0;\n";
+  expect_silent(bring +
+                "fence.proxy.async.shared::cta; bar.sync 0;\n"
+                "@!%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 16;\n"
+                "@!%p1 cp.async.bulk.commit_group;\n@!%p1 cp.async.bulk.wait_group 0;\n");
+  const std::string word = "ld.shared.u32 %r4, [%r5+4];\n";
+  expect_used(bring + word + kUse, "in + 4");
+  expect_silent(bring + "@!%p1 st.shared.u32 [%r5+4], 3; bar.sync 0;\n" + word + kUse);
+}
+
 TEST(PtxUnwrittenGlobal, WhatIsBuiltOnItIsNoBetter) {
   expect_used("atom.global.add.u32 %r4, [%rd2], 1;\n" + kUse, "in + 0");
   expect_used("red.global.add.u32 [%rd2], 1; bar.sync 0;\n" + kLoad + kUse, "in + 0");

@@ -329,9 +329,9 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
                 : memory.shadow.record_write(granule, access);
       if (event.kind == EventKind::kCopyWriteShared && event.global != 0) unwrite_copied(granule, access.bytes);
     } else {
-      const auto fresh = static_cast<std::uint16_t>(access.bytes & ~granule.written);
-      if (fresh != 0 && !granule.is_copied(fresh)) {
-        note_unwritten(cta, granule, at, access.bytes, {access, 0});
+      const auto fresh = static_cast<std::uint16_t>(access.bytes & ~granule.written & ~granule.brought);
+      if (fresh != 0) {
+        note_unwritten(cta, granule, at, fresh, {access, 0});
         if (access.by == By::kMma && judges_uses_) {
           tmem_.spoil(event.copy,
                       {.is_shared = true,
@@ -355,7 +355,9 @@ void RaceChecker::fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t e
 // Model: whole rows of a tile may be padding that nobody wrote, so that tensor cores and further copies take such
 // bytes as they come: what they make of other rows is right. Threads that use them are told.
 void RaceChecker::unwrite_copied(Granule& granule, std::uint16_t bytes) {
-  if (judges_uses_) granule.written &= static_cast<std::uint16_t>(~bytes);
+  if (!judges_uses_) return;
+  granule.written &= static_cast<std::uint16_t>(~bytes);
+  granule.brought |= bytes;
 }
 
 void RaceChecker::note_unwritten(const CtaOrder& cta, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
@@ -454,7 +456,9 @@ std::uint32_t RaceChecker::unwritten(std::uint32_t cta, std::uint32_t offset, st
 
 void RaceChecker::unwrite(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes) {
   Granule& granule = memories_[cta]->shadow.at(offset);
-  granule.written &= static_cast<std::uint16_t>(~(bytes << offset % kGranule));
+  const auto others = static_cast<std::uint16_t>(~(bytes << offset % kGranule));
+  granule.written &= others;
+  granule.brought &= others;
 }
 
 void RaceChecker::use_unwritten(std::uint32_t cta, std::uint32_t offset, const std::string& use) {

@@ -80,6 +80,7 @@ void Shadow::record_read(Granule& granule, const Access& access, const View& vie
 
 void Shadow::record_write(Granule& granule, const Access& access) {
   granule.written |= access.bytes;
+  granule.brought &= static_cast<std::uint16_t>(~access.bytes);
   const auto rest_of = [&](std::uint16_t bytes) { return static_cast<std::uint16_t>(bytes & ~access.bytes); };
   granule.read.bytes = rest_of(granule.read.bytes);
   if (granule.more != 0) {
@@ -108,6 +109,7 @@ void Shadow::record_write_beside(Granule& granule, const Access& access) {
   constexpr std::size_t kMost =
       64;  // of writers of one value; a reader that knows none of them conflicts with any
   granule.written |= access.bytes;
+  granule.brought &= static_cast<std::uint16_t>(~access.bytes);
   if (granule.write.merge(access)) return;
   // Of reductions that one barrier counts in one phase the first stands for all.
   const auto stands_for = [&](const Access& old) {

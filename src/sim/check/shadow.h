@@ -125,9 +125,11 @@ struct Granule {
   std::uint16_t written = 0;         // bytes that somebody has written
   std::uint16_t read_unwritten = 0;  // bytes that were read before
 
-  // Whether a copy was the last to write these.
+  std::uint16_t brought = 0;  // bytes that a copy has brought from memory that nobody had written
+
+  // Whether the newest write is a copy, which has brought these.
   bool is_copied(std::uint16_t bytes) const {
-    return (write.by == By::kCopy || write.by == By::kAsyncCopy) && (bytes & ~write.bytes) == 0;
+    return (write.by == By::kCopy || write.by == By::kAsyncCopy) && (bytes & ~(write.bytes & brought)) == 0;
   }
 };
 

@@ -152,7 +152,8 @@ MbarrierState mbarrier_arrive_no_complete(MbarPtr bar, std::uint32_t count, Call
 
 MbarrierState mbarrier_arrive_drop(MbarPtr bar, std::uint32_t count, CallSite site) {
   return instruct(true, site, [&](Executor& e, Machine& m, Thread& t) {
-    return m.mbarriers.arrive_drop(t, own_barrier(e, m, t, bar, "mbarrier.arrive_drop", site), count, site);
+    return m.mbarriers.arrive_drop(t, own_barrier(e, m, t, bar, "mbarrier.arrive_drop", site), count,
+                                   EventScope::kCta, site);
   });
 }
 

@@ -222,14 +222,15 @@ std::uint64_t MbarrierUnit::arrive_no_complete(Thread& thread, SharedAddress add
 }
 
 std::uint64_t MbarrierUnit::arrive_drop(Thread& thread, SharedAddress address, std::uint32_t count,
-                                        CallSite site) {
+                                        EventScope scope, CallSite site) {
   constexpr const char* kInstruction = "mbarrier.arrive_drop";
   Barrier& barrier = live(thread, address, site, kInstruction);
+  scope = wide_enough(thread, barrier, scope, site, kInstruction);
   const std::uint64_t state = token(barrier.state);
   const std::uint64_t phase = barrier.state.phase;
   check(barrier.state.arrive_drop(count), thread, barrier, count, site, kInstruction);
   core_.changed();
-  tell(EventKind::kBarrierArrive, thread, barrier, phase, count, EventScope::kCta, site);
+  tell(EventKind::kBarrierArrive, thread, barrier, phase, count, scope, site);
   settle(barrier);
   return state;
 }

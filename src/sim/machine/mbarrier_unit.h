@@ -22,7 +22,8 @@ class MbarrierUnit {
   std::uint64_t arrive(Thread& thread, SharedAddress address, std::uint32_t count, EventScope scope,
                        CallSite site);
   std::uint64_t arrive_no_complete(Thread& thread, SharedAddress address, std::uint32_t count, CallSite site);
-  std::uint64_t arrive_drop(Thread& thread, SharedAddress address, std::uint32_t count, CallSite site);
+  std::uint64_t arrive_drop(Thread& thread, SharedAddress address, std::uint32_t count, EventScope scope,
+                            CallSite site);
   void expect_tx(Thread& thread, SharedAddress address, std::uint32_t bytes, CallSite site);
   std::uint64_t arrive_expect_tx(Thread& thread, SharedAddress address, std::uint32_t bytes, EventScope scope,
                                  CallSite site);

@@ -150,7 +150,7 @@ std::uint32_t mbarrier_arrive(Warp& warp, const Instruction& i, std::uint32_t ma
 std::uint32_t mbarrier_arrive_drop(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
     const std::uint64_t state = warp.machine->mbarriers.arrive_drop(warp.thread(l), barrier_of(warp, i, l),
-                                                                    word_of(warp, i.b, l), i.site);
+                                                                    word_of(warp, i.b, l), scope_of(i), i.site);
     if (i.d != kNone) warp.rows[i.d][l] = state;
   });
 }
@@ -168,7 +168,8 @@ std::uint32_t mbarrier_drop_expect(Warp& warp, const Instruction& i, std::uint32
   return each(mask, [&](std::uint32_t l) {
     const SharedAddress barrier = barrier_of(warp, i, l);
     warp.machine->mbarriers.expect_tx(warp.thread(l), barrier, word_of(warp, i.b, l), i.site);
-    const std::uint64_t state = warp.machine->mbarriers.arrive_drop(warp.thread(l), barrier, 1, i.site);
+    const std::uint64_t state =
+        warp.machine->mbarriers.arrive_drop(warp.thread(l), barrier, 1, scope_of(i), i.site);
     if (i.d != kNone) warp.rows[i.d][l] = state;
   });
 }

@@ -31,13 +31,17 @@ void DeviceHeap::add_to(GlobalMemory& memory) const {
   }
 }
 
+bool DeviceHeap::reserve() {
+  if (addresses_ != nullptr) return true;
+  void* range = mmap(nullptr, kAddresses, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) return false;
+  addresses_.reset(range, [](void* begin) { munmap(begin, kAddresses); });
+  next_ = reinterpret_cast<std::uint64_t>(range);
+  return true;
+}
+
 std::uint64_t DeviceHeap::allocate(std::uint64_t bytes, std::string name, GlobalMemory& memory) {
-  if (addresses_ == nullptr) {
-    void* range = mmap(nullptr, kAddresses, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) return 0;
-    addresses_.reset(range, [](void* begin) { munmap(begin, kAddresses); });
-    next_ = reinterpret_cast<std::uint64_t>(range);
-  }
+  if (!reserve()) return 0;
   bytes = std::max<std::uint64_t>(bytes, 1);
   const std::uint64_t end = reinterpret_cast<std::uint64_t>(addresses_.get()) + kAddresses;
   if (bytes > limit_ || used_ > limit_ - bytes || bytes + 2 * kAlignment > end - next_) return 0;
