@@ -128,7 +128,7 @@ void tell(State& card, const sim::Report& report) {
       told.times += one.times;
       if (!is_formal) card.used_rules.insert(one.accepted_by);
       if (!told.places.emplace(one.code, fmt::format("{}", fmt::join(one.places, " "))).second) continue;
-      if (!card.keeps_reports) say((is_formal ? "" : "accepted: ") + one.text);
+      if (!card.keeps_reports()) say((is_formal ? "" : "accepted: ") + one.text);
     }
   }
 }
@@ -243,7 +243,10 @@ Error run(State& card, const LaunchWork& work, const void* stream) {
   std::atomic<std::uint64_t> instructions = 0;
   // What a schedule that is only tried does to the heap is forgotten.
   std::optional<sim::DeviceHeap> heap_before;
-  if (asked.schedules != 0 || asked.exhaust != 0) heap_before.emplace(card.heap);
+  if (asked.schedules != 0 || asked.exhaust != 0) {
+    card.heap.reserve();  // a pointer that a kernel stores is the same under all schedules
+    heap_before.emplace(card.heap);
+  }
   const auto run_once = [&](const sim::LaunchOptions& options, bool is_first) {
     sim::PtxLaunch one = shape;
     std::optional<sim::DeviceHeap> tried;
@@ -288,13 +291,12 @@ Error run(State& card, const LaunchWork& work, const void* stream) {
     card.pct.add(actors, report.stats.steps, asked.depth);
   }
   tell(card, report);
-  if (card.keeps_reports && !(report.ok() && report.formal.empty() && report.accepted.empty())) {
+  if (card.keeps_reports() && !(report.ok() && report.formal.empty() && report.accepted.empty())) {
     card.reports.push_back(std::make_unique<heddle_report>(name, report));
   }
   if (report.ok()) return Error::kSuccess;
   show_printed(card);
-  std::fflush(stdout);
-  if (!card.keeps_reports) std::fputs(report.text().c_str(), stderr);
+  if (!card.keeps_reports()) std::fputs(report.text().c_str(), stderr);
   write_trace();  // a program may not come to its end after this
   card.failed = code_of(report);
   return Error::kSuccess;

@@ -166,6 +166,7 @@ void show_printed(State& card) {
   if (card.printed.empty()) return;
   std::fwrite(card.printed.data(), 1, card.printed.size(), stdout);
   card.printed.clear();
+  std::fflush(stdout);  // a child that the program has forked may end without its handlers
 }
 
 Error last_error() { return last; }

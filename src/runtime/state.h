@@ -28,6 +28,8 @@
 #include <string>
 #include <utility>
 
+#include <unistd.h>
+
 namespace heddle::runtime {
 
 // Findings that did not stop a launch.
@@ -82,7 +84,9 @@ struct State {
   double seconds = 0;            // in launches
   double processor_seconds = 0;  // likewise, of all threads of the process
 
-  bool keeps_reports = false;  // for the program itself, in place of telling them
+  // The process that takes reports itself, in place of being told them. A child that it forks does not.
+  pid_t reports_kept_by = 0;
+  bool keeps_reports() const { return reports_kept_by == getpid(); }
   std::deque<std::unique_ptr<heddle_report>> reports;
 };
 

@@ -30,6 +30,8 @@ class DeviceHeap {
 
   void set_limit(std::size_t bytes) { limit_ = bytes; }
 
+  // Takes its addresses, so that copies made from here on give out the same ones. False if there are none.
+  bool reserve();
   // Makes the blocks part of `memory`.
   void add_to(GlobalMemory& memory) const;
   // The address of a new block, which becomes part of `memory`, or 0 if there is no room. `name` is for reports.

@@ -12,6 +12,8 @@
 #include <set>
 #include <string>
 
+#include <unistd.h>
+
 using namespace heddle::runtime;
 
 // Where the bytes of device memory are in this process. Whoever asks in order to write says so, because reading
@@ -54,7 +56,7 @@ HEDDLE_CUDA_CALL void heddle_exec_free_quietly() { frees_quietly = true; }
 
 // From now on reports are kept for heddle_exec_take_report, and not printed.
 HEDDLE_CUDA_CALL void heddle_exec_keep_reports() {
-  guard("heddle_exec_keep_reports", [](State& card) { card.keeps_reports = true; });
+  guard("heddle_exec_keep_reports", [](State& card) { card.reports_kept_by = getpid(); });
 }
 
 // The oldest report of a launch with findings, for heddle_report_free; null if there is none.
