@@ -114,6 +114,7 @@ class Interface(unittest.TestCase):
                 (field, 8 if "*" in kind else sizes[kind.split()[-1]] * int(count.strip("[]") or 1))
                 for kind, field, count in fields
             ]
+            sizes[name] = sum(size for _, size in written[name])
         made = {
             "heddle_parameter": _library.Parameter,
             "heddle_kernel": _library.Kernel,
@@ -122,6 +123,9 @@ class Interface(unittest.TestCase):
             "heddle_launch": _library.Launch,
             "heddle_finding": _library.CFinding,
             "heddle_matmul_call": _library.MatmulCall,
+            "heddle_matmul_grouped_call": _library.MatmulGroupedCall,
+            "heddle_attention_strides": _library.AttentionStrides,
+            "heddle_attention_call": _library.AttentionCall,
         }
         self.assertEqual(set(written), set(made))
         for name, structure in made.items():

@@ -133,7 +133,9 @@ struct MatmulSm100Frame {
     Life::template prefetch<MatmulRoles::Load>(params.c.map);
     if (params.k_blocks.all == 0) return;  // the operands have no maps
     Life::template prefetch<MatmulRoles::Load>(params.operands.a.whole, params.operands.b.whole);
-    prepare_gaps<typename Loads::A, typename Loads::B, kThreads, !is_plain_epilogue<Epilogue>, config.stages>(
+    // Zeros even where sums of the gaps are not stored: once for a CTA, and as PTX the simulated SM follows
+    // unwritten operands through a whole accumulator, not by its rows.
+    prepare_gaps<typename Loads::A, typename Loads::B, kThreads, true, config.stages>(
         params.operands.a, params.operands.b, shared.pipelines.input.payload());
   }
 
