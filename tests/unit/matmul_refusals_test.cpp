@@ -378,6 +378,8 @@ TEST(Matmul, InAStreamHasNoWorkspaceWhereItIsNull) {
   const MatmulProblem problem{.m = 4, .n = 8, .k = 8, .splits = 2};
   EXPECT_EQ(refusal_of([&] { enqueue_matmul_sm100<Target::kSim>(problem, tensors, nullptr); }),
             "matmul: the workspace has 0 bytes; K in 2 parts takes 256");
+  EXPECT_EQ(refusal_of([&] { enqueue_matmul_sm90<Target::kSim>({.m = 4, .n = 7, .k = 8}, tensors, nullptr); }),
+            "matmul: the workspace has 0 bytes; rows that do not begin on multiples of 16 bytes take 512");
   tensors.workspace = memory;
   EXPECT_EQ(refusal_of([&] { enqueue_matmul_sm100<Target::kSim>(problem, tensors, nullptr); }),
             "matmul: the simulated SM has no stream; give host memory and a device");

@@ -90,6 +90,18 @@ TEST(MatmulPlan, RowsThatBeginAnywhereTakeAWorkspace) {
             "matmul: the workspace has 0 bytes; rows that do not begin on multiples of 16 bytes take 1536");
 }
 
+TEST(MatmulPlan, PartsOfKLeaveRoomForCopiesOfRows) {
+  const MatmulProblem problem{.m = 64, .n = 256, .k = 8197};
+  const MatmulTensors tensors{.a = at(kA), .b = at(0x10000000), .out = at(0x20000000)};
+  MatmulProblem padded = problem;  // the same but for its rows: nothing is copied
+  padded.a_pitch = padded.b_pitch = 8200;
+  const std::uint64_t copies = plan_matmul_sm90(problem, tensors, false, 0).workspace_bytes();
+  for (std::uint64_t more = 0; more <= 1 << 20; more += 16 << 10) {
+    for (const MatmulProblem& one : {padded, problem})
+      EXPECT_LE(plan_matmul_sm90(one, tensors, false, copies + more).workspace_bytes(), copies + more) << more;
+  }
+}
+
 TEST(MatmulPlan, ConfigurationsOfTheOtherTargetAreRefused) {
   MatmulProblem problem = problem_of_16();
   const MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut)};

@@ -59,10 +59,12 @@ struct MatmulTensors {
   void* out = nullptr;
   const void* bias = nullptr;         // null: none
   const void* residual = nullptr;     // null: none
-  void* workspace = nullptr;          // of the device, for partial sums where K is split in a stream
-  std::uint64_t workspace_bytes = 0;  // kMatmulWorkspaceBytes is enough for what the library chooses
+  void* workspace = nullptr;          // in a stream: of the device, for partial sums and rows off 16 bytes
+  std::uint64_t workspace_bytes = 0;  // of it
 };
 
+// Enough for what the library chooses where all rows begin on 16 bytes. Otherwise the workspace also has a copy
+// of each operand with other rows, and for an output with other rows its sums in float.
 inline constexpr std::uint64_t kMatmulWorkspaceBytes = std::uint64_t{32} << 20;
 
 std::uint32_t element_bytes_of(MatmulElement type);

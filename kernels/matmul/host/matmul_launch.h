@@ -178,7 +178,7 @@ inline void enqueue_matmul(const MatmulFamily& family, const MatmulProblem& prob
   const MatmulPlan plan =
       family.plan(problem, tensors, kIsSimulated, workspace_bytes_of(tensors), current_gpu_name());
   if (plan.out_bytes == 0) return;
-  check_workspace(tensors, plan.stored_parts(), plan.partial_bytes);
+  if (plan.stored_parts() > 1) check_workspace(tensors, plan.stored_parts(), plan.partial_bytes);
   check_workspace_of_rows(tensors, plan.workspace_bytes());
   enqueue_on_current_gpu(problem, tensors, family.major, stream, [&](Device& device) {
     return detail::enqueue_launches(family, device,

@@ -85,7 +85,7 @@ class MatmulOnDevice {
         out_(device, "out", extents.out_bytes),
         bias_(device, "bias", extents.bias_bytes),
         residual_(device, "residual", extents.residual_bytes),
-        workspace_(device, "partial sums", workspace_bytes) {
+        workspace_(device, "workspace", workspace_bytes) {
     a_.upload(host.a);
     b_.upload(host.b);
     out_.upload(host.out);  // for beta, and for what pads its rows

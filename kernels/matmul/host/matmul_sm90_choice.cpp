@@ -102,7 +102,7 @@ std::vector<Candidate> candidates(const MatmulProblem& problem, const MatmulSm90
     for (const std::uint32_t splits : {2u, 3u, 4u, 5u, 6u, 7u, 8u, 10u, 12u, 16u}) {
       const double rounds = std::ceil(tiles * splits / kMatmulSm90Sms) / splits;
       if (rounds > 0.9 * least_rounds || tiles_along(problem.k, config.tile_k) < 2 * splits ||
-          workspace_of(problem, needs, {.instance = i, .splits = splits}) > needs.workspace_bytes) {
+          !fits_workspace(problem, needs, {.instance = i, .splits = splits})) {
         continue;
       }
       if (add(i, splits)) least_rounds = rounds;

@@ -105,6 +105,13 @@ MatmulRowCopy row_copy(std::uint64_t pitch, MatmulElement type, std::int64_t row
   return copy;
 }
 
+// Puts in what the copy engine cannot read where it is.
+void add_row_copies(const MatmulProblem& p, MatmulPlan& plan) {
+  const bool is_kn = p.b_layout == OperandLayout::kMnMajor;
+  plan.a_copy = row_copy(plan.a_pitch, p.a_type, p.m, p.k, plan);
+  plan.b_copy = row_copy(plan.b_pitch, p.b_type, is_kn ? p.k : p.n, is_kn ? p.n : p.k, plan);
+}
+
 // The copy engine stores multiples of 16 bytes.
 bool is_ragged(const MatmulProblem& p) { return p.n * element_bytes_of(p.out_type) % 16 != 0; }
 
@@ -156,6 +163,17 @@ std::uint64_t workspace_of(const MatmulProblem& problem, const MatmulSm90Needs& 
                        (choice.splits > 1 && !is_joined(choice.instance, problem, needs, choice.splits));
   if (!adds_up) return 0;
   return choice.splits * partial_rows(problem) * partial_pitch(problem) * sizeof(float);
+}
+
+bool fits_workspace(const MatmulProblem& problem, const MatmulSm90Needs& needs, const MatmulSm90Choice& choice) {
+  MatmulPlan plan;
+  plan.partial_bytes = workspace_of(problem, needs, choice);
+  if (plan.partial_bytes == 0) return true;  // the copies are there whatever is chosen
+  const std::int64_t b_cols = problem.b_layout == OperandLayout::kMnMajor ? problem.n : problem.k;
+  plan.a_pitch = static_cast<std::uint64_t>(problem.a_pitch == 0 ? problem.k : problem.a_pitch);
+  plan.b_pitch = static_cast<std::uint64_t>(problem.b_pitch == 0 ? b_cols : problem.b_pitch);
+  add_row_copies(problem, plan);
+  return plan.workspace_bytes() <= needs.workspace_bytes;
 }
 
 std::string name_of(const MatmulSm90Choice& choice) {
@@ -242,10 +260,7 @@ MatmulPlan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& t
             fmt::format("K in {} parts takes a workspace of {} bytes; at most {}", plan.choice.splits,
                         plan.partial_bytes, kMaxTensorBytes));
   }
-  const bool is_kn = problem.b_layout == OperandLayout::kMnMajor;
-  plan.a_copy = row_copy(plan.a_pitch, problem.a_type, problem.m, problem.k, plan);
-  plan.b_copy =
-      row_copy(plan.b_pitch, problem.b_type, is_kn ? problem.k : problem.n, is_kn ? problem.n : problem.k, plan);
+  add_row_copies(problem, plan);
   return plan;
 }
 

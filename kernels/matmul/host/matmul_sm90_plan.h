@@ -59,6 +59,10 @@ std::uint32_t possible_splits(std::uint32_t instance, const MatmulProblem& probl
 std::uint64_t workspace_of(const MatmulProblem& problem, const MatmulSm90Needs& needs,
                            const MatmulSm90Choice& choice);
 
+// Whether these fit into the workspace, with copies of the operands behind them where their rows do not begin on
+// 16 bytes.
+bool fits_workspace(const MatmulProblem& problem, const MatmulSm90Needs& needs, const MatmulSm90Choice& choice);
+
 // The order of tiles that moves least between L2 and memory, by what an H200 showed.
 void choose_order(const MatmulProblem& problem, MatmulSm90Choice& choice);
 

@@ -305,8 +305,7 @@ std::optional<MatmulSm90Choice> tuned_matmul_choice(const MatmulProblem& problem
     if (tuned->gpu != needs.gpu || !is_same(tuned->problem, problem)) continue;
     // Found with rows that follow one another, it need not be able to store others.
     const MatmulSm90Choice choice = read_matmul_sm90_choice(tuned->problem, needs, tuned->problem.config);
-    if (can_run(choice.instance, problem, needs, choice.splits) &&
-        workspace_of(problem, needs, choice) <= needs.workspace_bytes)
+    if (can_run(choice.instance, problem, needs, choice.splits) && fits_workspace(problem, needs, choice))
       return choice;
   }
   return std::nullopt;
