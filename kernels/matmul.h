@@ -39,8 +39,8 @@ RunOutcome quantise(const QuantiseProblem& problem, const QuantiseTensors& tenso
                     const RunOptions& options = {.kernel = "quantise"});
 
 // With all tensors in the memory of the current GPU: starts the multiplication in a stream of it (a cudaStream_t)
-// and does not wait. Throws DriverError where it cannot be started. Whether the addresses are that
-// GPU's is not checked.
+// and does not wait, unless HEDDLE_TUNE=1 has it time the first use of a shape. Throws DriverError where it
+// cannot be started. Whether the addresses are that GPU's is not checked.
 void matmul(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream);
 void matmul_grouped(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors, void* stream);
 void quantise(const QuantiseProblem& problem, const QuantiseTensors& tensors, void* stream);

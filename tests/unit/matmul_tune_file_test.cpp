@@ -9,10 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -189,6 +191,12 @@ TEST_F(MatmulTuneFile, WritingKeepsWhatElseIsThere) {
             "NVIDIA H200; 8,8,8; bf16; bf16; nk; 64x64x64_13_1x1_single@m2:alone\n");
 }
 
+TEST_F(MatmulTuneFile, AnEmptyFileGetsItsVersion) {
+  write("");
+  add_to_matmul_tune_file(path_, {});
+  EXPECT_EQ(text(), "version 1; kernels " + matmul_kernels_id() + "\n");
+}
+
 TEST_F(MatmulTuneFile, ADamagedFileIsNotWrittenTo) {
   const std::string damaged = "NVIDIA H200; 8,8,8; bf16; bf16; nk; 64x64x6";
   write(damaged);
@@ -235,6 +243,21 @@ TEST_F(MatmulTuneEnvironment, ADamagedFileIsReportedOnceAndDoneWithout) {
   unsetenv("HEDDLE_TUNE_FILE");
 }
 
+[[noreturn]] void print_path_and_exit() {
+  std::fprintf(stderr, "%s\n", matmul_tune_path().c_str());
+  std::_Exit(0);
+}
+
+TEST_F(MatmulTuneEnvironment, TheDefaultFileIsNamedAfterTheKernels) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  setenv("HEDDLE_TUNE", "1", 1);
+  setenv("XDG_CACHE_HOME", "/cache", 1);
+  EXPECT_EXIT(print_path_and_exit(), testing::ExitedWithCode(0),
+              "^/cache/heddle/matmul-" + matmul_kernels_id() + "\\.tune\n$");
+  unsetenv("XDG_CACHE_HOME");
+  unsetenv("HEDDLE_TUNE");
+}
+
 class MatmulFirstUse : public MatmulTuneFile {
  protected:
   void SetUp() override {
@@ -268,6 +291,56 @@ TEST_F(MatmulFirstUse, TheFastestIsKeptForThisProcessAndTheFile) {
   ASSERT_EQ(kept.size(), 1u);
   EXPECT_EQ(kept[0].problem.config, slow);
   tune_first_use(problem, needs(), [&]() -> MatmulTimer { throw InputError("timed a second time"); });
+}
+
+TEST_F(MatmulFirstUse, TheChoiceOfTheLibraryIsTimedToo) {
+  const MatmulProblem problem{.m = 16, .n = 4096, .k = 14336};  // of the table, in an order of its own
+  const std::string own = choice(problem, kCard, kMatmulWorkspaceBytes);
+  const std::size_t likely = likely_matmul_sm90(problem, needs(), 1.25, 12).size();
+  std::vector<std::string> timed;
+  tune_first_use(problem, needs(), [&]() -> MatmulTimer {
+    return [&](const MatmulSm90Choice& one) {
+      timed.push_back(name_of(one));
+      return timed.back() == own ? 5.0 : 6.0;
+    };
+  });
+  EXPECT_EQ(timed.size(), likely + 2) << "and the winner in the other order of tiles";
+  EXPECT_EQ(choice(problem, kCard, kMatmulWorkspaceBytes), own);
+  ASSERT_EQ(read_matmul_tune_file(path_).size(), 1u);
+  EXPECT_EQ(read_matmul_tune_file(path_)[0].problem.config, own);
+}
+
+TEST_F(MatmulFirstUse, OtherThreadsGoOnMeanwhile) {
+  const MatmulProblem problem{.m = 544, .n = 1040, .k = 2048};
+  const MatmulProblem other{.m = 552, .n = 1040, .k = 2048};
+  bool is_first = true;
+  bool is_timed = false;
+  testing::internal::CaptureStderr();
+  tune_first_use(problem, needs(), [&]() -> MatmulTimer {
+    std::thread([&] {
+      is_first = is_first_use(other, {}, needs());
+      tune_first_use(other, needs(), [&]() -> MatmulTimer {
+        is_timed = true;
+        throw InputError("no room");
+      });
+    }).join();
+    throw InputError("no room");
+  });
+  testing::internal::GetCapturedStderr();
+  EXPECT_FALSE(is_first);
+  EXPECT_FALSE(is_timed);
+  EXPECT_TRUE(is_first_use(other, {}, needs())) << "at its next call";
+}
+
+TEST_F(MatmulFirstUse, WhatAnotherFileDoesNotKnowIsAFirstUse) {
+  const MatmulProblem problem{.m = 560, .n = 1040, .k = 2048, .config = "64x64x64_13_1x1_single@m2"};
+  MatmulProblem unnamed = problem;
+  unnamed.config.clear();
+  keep_tuned_matmul_choice({kCard, problem});
+  EXPECT_FALSE(is_first_use(unnamed, {}, needs()));
+  EXPECT_FALSE(is_first_use(unnamed, {}, needs())) << "nor when it is asked again";
+  matmul_use_tune_file("");
+  EXPECT_TRUE(is_first_use(unnamed, {}, needs()));
 }
 
 TEST_F(MatmulFirstUse, WhereNothingCanBeTimedTheChoiceStays) {

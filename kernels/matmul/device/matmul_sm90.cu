@@ -67,12 +67,15 @@ constexpr MatmulFamily kSm90{.arch = Arch::kSm90,
 void tune(const MatmulProblem& problem, const MatmulTensors& tensors, const MatmulSm90Needs& needs,
           void* stream) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  if (cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &capture) != cudaSuccess ||
-      capture != cudaStreamCaptureStatusNone || !is_first_use(problem, tensors, needs)) {
+  if (cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &capture) != cudaSuccess) {
+    (void)cudaGetLastError();  // a launch after this one must not be blamed for it
     return;
   }
+  if (capture != cudaStreamCaptureStatusNone || !is_first_use(problem, tensors, needs)) return;
+  // A call that is refused is none: the next one is tuned.
+  const MatmulPlan plan = plan_matmul_sm90(problem, tensors, false, needs.workspace_bytes, needs.gpu);
+  if (plan.workspace_bytes() > needs.workspace_bytes) return;
   tune_first_use(problem, needs, [&]() -> MatmulTimer {
-    const MatmulPlan plan = plan_matmul_sm90(problem, tensors, false, needs.workspace_bytes, needs.gpu);
     const auto device = std::make_shared<Device>(RunOptions{.kernel = "matmul", .ordinal = current_device()});
     const auto timer = std::make_shared<MatmulSm90Timer>(
         *device, plan, tensors, needs.workspace_bytes, stream,
@@ -80,12 +83,14 @@ void tune(const MatmulProblem& problem, const MatmulTensors& tensors, const Matm
           MatmulProblem tried = problem;
           tried.config = name_of(choice);
           const MatmulPlan as = plan_matmul_sm90(tried, copies, false, copies.workspace_bytes, {});
+          check_workspace_of_rows(copies, as.workspace_bytes());
           const RunOutcome outcome = detail::enqueue_launches(
               kSm90, *device, {.problem = tried, .tensors = copies, .plan = as, .stream = own_stream});
           if (!outcome.ok()) throw DriverError(outcome.report, 0);
         });
     return [timer](const MatmulSm90Choice& choice) { return timer->us(choice); };
   });
+  (void)cudaGetLastError();  // of what could not be timed
 }
 #endif
 

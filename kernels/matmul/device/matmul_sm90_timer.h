@@ -26,13 +26,7 @@ class MatmulSm90Timer {
   // room for the copies.
   MatmulSm90Timer(Device& device, const MatmulExtents& extents, const MatmulTensors& tensors,
                   std::uint64_t workspace_bytes, void* stream, Enqueue enqueue)
-      : a_bytes_(padded(extents.a_bytes)),
-        b_bytes_(padded(extents.b_bytes)),
-        out_bytes_(padded(extents.out_bytes)),
-        sets_(std::clamp<std::size_t>(kRotatedBytes / set_bytes(), 1, kMostSets)),
-        memory_(device, "copies for tuning", sets_ * set_bytes()),
-        workspace_(device, "workspace for tuning", workspace_bytes),
-        enqueue_(std::move(enqueue)) {
+      : MatmulSm90Timer(device, extents, workspace_bytes, std::move(enqueue)) {
     const auto waiting_for = static_cast<cudaStream_t>(stream);
     detail::check_cuda(cudaStreamSynchronize(waiting_for), "cudaStreamSynchronize");
     detail::check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
@@ -44,9 +38,9 @@ class MatmulSm90Timer {
     }
   }
   ~MatmulSm90Timer() {
-    cudaEventDestroy(end_);
-    cudaEventDestroy(begin_);
-    cudaStreamDestroy(stream_);
+    if (end_ != nullptr) cudaEventDestroy(end_);
+    if (begin_ != nullptr) cudaEventDestroy(begin_);
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
   MatmulSm90Timer(const MatmulSm90Timer&) = delete;
   MatmulSm90Timer& operator=(const MatmulSm90Timer&) = delete;
@@ -64,6 +58,16 @@ class MatmulSm90Timer {
   static constexpr std::size_t kMostSets = 64;
   static constexpr float kBurstMs = 0.5f;
   static constexpr int kMostLaunches = 128;
+
+  // Its memory. Whatever throws from here on, the destructor runs.
+  MatmulSm90Timer(Device& device, const MatmulExtents& extents, std::uint64_t workspace_bytes, Enqueue enqueue)
+      : a_bytes_(padded(extents.a_bytes)),
+        b_bytes_(padded(extents.b_bytes)),
+        out_bytes_(padded(extents.out_bytes)),
+        sets_(std::clamp<std::size_t>(kRotatedBytes / set_bytes(), 1, kMostSets)),
+        memory_(device, "copies for tuning", sets_ * set_bytes()),
+        workspace_(device, "workspace for tuning", workspace_bytes),
+        enqueue_(std::move(enqueue)) {}
 
   static std::size_t padded(std::size_t bytes) { return (bytes + 1023) / 1024 * 1024; }
   std::size_t set_bytes() const { return a_bytes_ + b_bytes_ + out_bytes_; }

@@ -4,6 +4,8 @@
 #include "matmul_checks.h"
 #include "matmul_tune_file.h"
 
+#include <heddle/host/error.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,10 +38,14 @@ Key key_of(const MatmulProblem& p, const MatmulSm90Needs& needs) {
           std::string(needs.gpu)};
 }
 
-// The problems that this process has tried.
+// The problems that this process has tried, and those that a version of the tune file is known to have. Who holds
+// the mutex may wait for a stream, so nobody waits for the mutex: threads whose streams wait for one another, as
+// those of a collective do, would never end.
 struct Tried {
   std::mutex mutex;
   std::set<Key> keys;
+  std::set<Key> known;
+  std::uint64_t version = 0;
 };
 
 Tried& tried() {
@@ -65,6 +71,18 @@ void time_all(const std::vector<MatmulSm90Choice>& all, const MatmulTimer& timer
   }
 }
 
+// What the model puts near its best, and what the library takes if nothing is timed: a table may have it.
+std::vector<MatmulSm90Choice> worth_timing(const MatmulProblem& problem, const MatmulSm90Needs& needs) {
+  constexpr double kShare = 1.25;
+  constexpr std::size_t kMost = 12;
+  std::vector<MatmulSm90Choice> all = likely_matmul_sm90(problem, needs, kShare, kMost);
+  if (all.empty()) throw InputError("no configuration is likely");
+  const MatmulSm90Choice own = choose_matmul_sm90(problem, needs);
+  const auto is_own = [name = name_of(own)](const MatmulSm90Choice& one) { return name_of(one) == name; };
+  if (std::ranges::none_of(all, is_own)) all.push_back(own);
+  return all;
+}
+
 // The same in the order that the model did not take.
 MatmulSm90Choice other_way(MatmulSm90Choice choice) {
   choice.bands_along_m = !choice.bands_along_m;
@@ -86,10 +104,11 @@ bool matmul_tunes_first_use() {
 std::string matmul_tune_path() {
   if (const std::string named = environment("HEDDLE_TUNE_FILE"); !named.empty()) return named;
   if (!matmul_tunes_first_use()) return {};
-  if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty())
-    return cache + "/heddle/matmul.tune";
+  // A file for other kernels would be refused, and nothing would be kept.
+  const std::string file = fmt::format("/heddle/matmul-{}.tune", matmul_kernels_id());
+  if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty()) return cache + file;
   const std::string home = environment("HOME");
-  return home.empty() ? home : home + "/.cache/heddle/matmul.tune";
+  return home.empty() ? home : home + "/.cache" + file;
 }
 
 bool is_first_use(const MatmulProblem& problem, const MatmulTensors& tensors, const MatmulSm90Needs& needs) {
@@ -97,26 +116,31 @@ bool is_first_use(const MatmulProblem& problem, const MatmulTensors& tensors, co
       problem.splits > 1 || std::min({problem.m, problem.n, problem.k}) <= 0) {
     return false;
   }
-  {
-    const std::lock_guard lock(tried().mutex);
-    if (tried().keys.contains(key_of(problem, needs))) return false;
+  Tried& all = tried();
+  const std::unique_lock lock(all.mutex, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  if (const std::uint64_t version = matmul_tune_file_version(); version != all.version) {
+    all.known.clear();
+    all.version = version;
   }
-  return !tuned_matmul_choice(problem, needs);
+  const Key key = key_of(problem, needs);
+  if (all.keys.contains(key) || all.known.contains(key)) return false;
+  if (!tuned_matmul_choice(problem, needs)) return true;
+  all.known.insert(key);
+  return false;
 }
 
 void tune_first_use(const MatmulProblem& problem, const MatmulSm90Needs& needs,
                     const std::function<MatmulTimer()>& timer_of) {
-  constexpr double kShare = 1.25;
-  constexpr std::size_t kMost = 12;
   // One at a time: others would disturb the times.
-  const std::lock_guard lock(tried().mutex);
-  if (!tried().keys.insert(key_of(problem, needs)).second) return;
+  const std::unique_lock lock(tried().mutex, std::try_to_lock);
+  if (!lock.owns_lock() || !tried().keys.insert(key_of(problem, needs)).second) return;
   Fastest best;
   try {
+    const std::vector<MatmulSm90Choice> all = worth_timing(problem, needs);
     const MatmulTimer timer = timer_of();
-    time_all(likely_matmul_sm90(problem, needs, kShare, kMost), timer, best);
-    if (best.why.empty() || best.us < std::numeric_limits<double>::infinity())
-      time_all({other_way(best.choice)}, timer, best);
+    time_all(all, timer, best);
+    if (best.us < std::numeric_limits<double>::infinity()) time_all({other_way(best.choice)}, timer, best);
   } catch (const std::exception& error) {
     best.why = error.what();
   }

@@ -105,16 +105,8 @@ MatmulTuned read_line(std::string_view line) {
 
 constexpr std::string_view kVersion = "version 1";
 
-// Of the set of configurations: what was found among others need not be the fastest of these.
-std::string kernels_of_library() {
-  std::uint64_t mixed = 0xcbf29ce484222325u;
-  for (const OperandLayout layout : {OperandLayout::kKMajor, OperandLayout::kMnMajor}) {
-    for (const std::string& name : matmul_sm90_configs({.b_layout = layout}, false, false)) {
-      for (const char c : name + ",") mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    }
-  }
-  return fmt::format("kernels {:08x}", mixed >> 32);
-}
+// What was found among other configurations need not be the fastest of these.
+std::string kernels_of_library() { return "kernels " + matmul_kernels_id(); }
 
 void check_version(std::string_view line) {
   const std::vector<std::string_view> fields = fields_of(line, ';');
@@ -166,14 +158,21 @@ std::vector<Line> lines_of(const std::string& path) {
   return lines;
 }
 
+// What is there and may not be looked at is not missing: reading it says why.
+bool is_missing(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::status(path, ignored).type() == std::filesystem::file_type::not_found;
+}
+
 [[noreturn]] void refuse_to_write(const std::string& path) {
   throw InputError(fmt::format("matmul: tune file '{}' cannot be written: {}", path, std::strerror(errno)));
 }
 
-// Held by one process at a time, until it ends.
+// Held by one of all threads and processes at a time, for the life of the object.
 class FileLock {
  public:
-  explicit FileLock(const std::string& path) : file_(open((path + ".lock").c_str(), O_CREAT | O_RDWR, 0666)) {
+  explicit FileLock(const std::string& path)
+      : file_(open((path + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
     if (file_ < 0) refuse_to_write(path);
     while (flock(file_, LOCK_EX) != 0) {
       if (errno == EINTR) continue;
@@ -236,7 +235,7 @@ void read_once(Library& of) {
   if (of.is_read) return;
   of.is_read = true;
   const std::string path = matmul_tune_path();
-  if (path.empty() || (matmul_tunes_first_use() && !std::filesystem::exists(path))) {
+  if (path.empty() || (matmul_tunes_first_use() && is_missing(path))) {
     of.path = path;
     return;
   }
@@ -250,21 +249,28 @@ void read_once(Library& of) {
 
 }  // namespace
 
+std::string matmul_kernels_id() {
+  std::uint64_t mixed = 0xcbf29ce484222325u;
+  for (const OperandLayout layout : {OperandLayout::kKMajor, OperandLayout::kMnMajor}) {
+    for (const std::string& name : matmul_sm90_configs({.b_layout = layout}, false, false)) {
+      for (const char c : name + ",") mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    }
+  }
+  return fmt::format("{:08x}", mixed >> 32);
+}
+
 std::vector<MatmulTuned> read_matmul_tune_file(const std::string& path) { return tuned_of(lines_of(path)); }
 
 void add_to_matmul_tune_file(const std::string& path, const std::vector<MatmulTuned>& lines) {
   const FileLock lock(path);
+  const std::vector<Line> there = is_missing(path) ? std::vector<Line>() : lines_of(path);
   std::string text;
-  if (std::filesystem::exists(path)) {
-    for (const Line& line : lines_of(path)) {
-      const bool is_replaced =
-          line.tuned && std::ranges::any_of(lines, [&](const MatmulTuned& other) {
-            return line.tuned->gpu == other.gpu && is_same(line.tuned->problem, other.problem);
-          });
-      if (!is_replaced) text += line.text + "\n";
-    }
-  } else {
-    text = fmt::format("{}; {}\n", kVersion, kernels_of_library());
+  if (there.empty()) text = fmt::format("{}; {}\n", kVersion, kernels_of_library());
+  for (const Line& line : there) {
+    const bool is_replaced = line.tuned && std::ranges::any_of(lines, [&](const MatmulTuned& other) {
+                               return line.tuned->gpu == other.gpu && is_same(line.tuned->problem, other.problem);
+                             });
+    if (!is_replaced) text += line.text + "\n";
   }
   for (const MatmulTuned& tuned : lines) text += text_of(tuned) + "\n";
   replace(path, text);

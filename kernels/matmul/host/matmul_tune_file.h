@@ -13,9 +13,10 @@
 //
 // The library reads the file that HEDDLE_TUNE_FILE names when it makes its first choice; matmul_use_tune_file
 // names another. A line holds for problems of exactly these extents and types, with the sums stored as they are,
-// on a GPU of that name; where it asks for a larger workspace than the caller gives, it does not hold. A file
-// that HEDDLE_TUNE_FILE names and that cannot be used is reported once on the standard error output, and the
-// library goes on without it.
+// on a GPU of that name; where it asks for a larger workspace than the caller gives, it does not hold. It does
+// not tell whether launches may overlap: what was found where they may holds where they may not, and the other
+// way round. A file that HEDDLE_TUNE_FILE names and that cannot be used is reported once on the standard error
+// output, and the library goes on without it.
 #pragma once
 
 #include "matmul_sm90_plan.h"
@@ -45,6 +46,9 @@ void matmul_use_tune_file(const std::string& path);
 
 // What a search has found, from now on and in the library's file, where it has one.
 void keep_tuned_matmul_choice(const MatmulTuned& tuned);
+
+// Eight digits of the set of configurations, which follow "kernels" in a file.
+std::string matmul_kernels_id();
 
 // Changes when the library's choices do.
 std::uint64_t matmul_tune_file_version();
