@@ -184,7 +184,7 @@ SearchResult search(Session& session, const SearchOptions& options) {
     timed.push_back(&one);
   }
   if (timed.empty()) throw std::runtime_error("none of the candidates can run");
-  if (options.is_dependent && options.tries_alone) {
+  if (options.is_dependent) {
     for (const Contender* one : worth_alone(timed)) {
       Contender& other = contenders.emplace_back(session.heddle(one->name + ":alone", true));
       if (!session.prepare(other)) continue;

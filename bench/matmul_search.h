@@ -15,7 +15,6 @@ struct SearchOptions {
   std::vector<int> groups = {2, 8, 32};
   bool is_dependent = true;
   bool is_by_model = false;  // leave out what the cost model puts far behind
-  bool tries_alone = true;   // also launches that wait for the kernel ahead, where that could be faster
   bool is_whole = false;     // leave out nothing, not even what no card could run fast
 };
 

@@ -12,7 +12,7 @@
 //   epilogue_load  copies in what C had and a residual, if the policy takes them     epilogue-load pipeline
 //
 // Ragged edges: behind the end of K the copy engine reads zeros; rows behind the end of M or N are not copied
-// (EdgeLoad), and outside of C nothing is written.
+// where EdgeLoad can leave them out, and outside C nothing is written.
 //
 // What is multiplied is a family:
 //

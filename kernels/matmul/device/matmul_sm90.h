@@ -2,7 +2,7 @@
 //
 // C = A * B for Hopper: A is [M, K], B is [N, K] (or [K, N]), both bf16 or fp16; sums are float, C is bf16, fp16
 // or float. Ragged edges: behind the end of K the copy engine reads zeros; rows behind the end of M or N are not
-// copied (EdgeLoad).
+// copied where EdgeLoad can leave them out.
 //
 // Persistent, with one warp that loads and one or two warpgroups that multiply. Loads go through a ring of
 // stages; with a cluster, the CTAs that need the same rows of A or B load a part each and multicast it. Results
