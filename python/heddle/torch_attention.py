@@ -38,7 +38,7 @@ def _refuse(what):
     raise RuntimeError(f"heddle::attention: {what}")
 
 
-def _check(q, k, v, sinks):
+def _check(q, k, v, scale, sinks):
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() != 4:
             _refuse(f"{name} has {tensor.dim()} dimensions; it must have 4: batches, heads, rows, dim")
@@ -54,6 +54,8 @@ def _check(q, k, v, sinks):
         _refuse(f"q has heads of {q.shape[3]} and k of {k.shape[3]}; of the same size")
     if v.shape[1:3] != k.shape[1:3]:
         _refuse(f"k is {tuple(k.shape)} and v {tuple(v.shape)}; with as many heads and rows")
+    if scale == 0:
+        _refuse("scale is 0; 1e-6 to 1e6, or None for 1 / sqrt(dim)")
     if sinks is not None and (sinks.dtype != torch.float32 or sinks.shape != q.shape[1:2] or sinks.device != q.device):
         _refuse(f"sinks are {tuple(sinks.shape)} of {sinks.dtype} on {sinks.device}; one float32 for each head of q, beside it")
 
@@ -67,12 +69,13 @@ def _readable(tensor):
 
 
 def _strides(tensor):
-    batch, head, row, _ = tensor.stride()
+    # Of what there is one of, torch keeps any number; 0: as if it lay without gaps.
+    batch, head, row = (stride if size > 1 else 0 for stride, size in zip(tensor.stride()[:3], tensor.shape[:3]))
     return _library.AttentionStrides(row=row, head=head, batch=batch)
 
 
 def _attend(q, k, v, is_causal=False, window=0, soft_cap=0.0, scale=None, sinks=None):
-    _check(q, k, v, sinks)
+    _check(q, k, v, scale, sinks)
     batches, heads, queries, head_dim = q.shape
     o = q.new_empty((batches, heads, queries, v.shape[3]))
     lse = q.new_empty((batches, heads, queries), dtype=torch.float32)
@@ -93,7 +96,7 @@ def _attend(q, k, v, is_causal=False, window=0, soft_cap=0.0, scale=None, sinks=
         is_causal=int(is_causal),
         window=window,
         soft_cap=soft_cap,
-        scale=scale or 0.0,
+        scale=0.0 if scale is None else scale,
         q_strides=_strides(q),
         k_strides=_strides(k),
         v_strides=_strides(v),
@@ -118,7 +121,8 @@ def _attend(q, k, v, is_causal=False, window=0, soft_cap=0.0, scale=None, sinks=
 
 
 def _without_gradients(q, k, v, **options):
-    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+    tensors = [tensor for tensor in (q, k, v, options.get("sinks")) if tensor is not None]
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         _refuse("there is no gradient; call it under torch.no_grad()")
     with torch._C._AutoDispatchBelowAutograd():
         return torch.ops.heddle.attention.default(q, k, v, **options)
@@ -137,5 +141,5 @@ _operators.impl("attention", _without_gradients, "Autograd")
 
 @torch.library.register_fake("heddle::attention", lib=_operators)
 def _(q, k, v, is_causal=False, window=0, soft_cap=0.0, scale=None, sinks=None):
-    _check(q, k, v, sinks)
+    _check(q, k, v, scale, sinks)
     return q.new_empty((*q.shape[:3], v.shape[3])), q.new_empty(q.shape[:3], dtype=torch.float32)

@@ -51,12 +51,13 @@ def _check_operands(operator, a, b, dims, others):
 
 
 def _by_rows(tensor):
-    """With K contiguous, and rows where the copy engine wants them; a copy where they are not."""
+    """With K contiguous, rows where the copy engine wants them, and groups one after another; a copy where they are not."""
     item = tensor.element_size()
-    stride = tensor.stride()
-    is_readable = (stride[-1] == 1 and stride[-2] >= tensor.shape[-1] and stride[-2] * item % _ROW_BYTES == 0
+    stride, shape = tensor.stride(), tensor.shape
+    is_readable = (stride[-1] == 1 and stride[-2] >= shape[-1] and stride[-2] * item % _ROW_BYTES == 0
                    and tensor.data_ptr() % _ROW_BYTES == 0
-                   and (tensor.dim() == 2 or stride[0] * item % _ROW_BYTES == 0))
+                   and (tensor.dim() == 2 or shape[0] == 1
+                        or (stride[0] >= stride[1] * shape[1] and stride[0] * item % _ROW_BYTES == 0)))
     if is_readable:
         return tensor
     made = tensor.new_empty(*tensor.shape[:-1], _pitch(tensor.shape[-1], tensor.dtype))
@@ -92,8 +93,9 @@ def _grouped(a, b, ends, out_dtype=None):
         return out
     call = _library.MatmulGroupedCall(
         groups=b.shape[0], m=a.shape[0], n=b.shape[1], k=a.shape[1], rows=b"ends", scaling=b"none", a_type=b"bf16",
-        b_type=b"bf16", out_type=_OUTPUTS[out_dtype], a_pitch=a.stride(0), b_pitch=b.stride(1), b_group_stride=b.stride(0),
-        a=a.data_ptr(), b=b.data_ptr(), group_rows=ends.data_ptr(), out=out.data_ptr())
+        b_type=b"bf16", out_type=_OUTPUTS[out_dtype], a_pitch=a.stride(0), b_pitch=b.stride(1),
+        b_group_stride=b.stride(0) if b.shape[0] > 1 else 0, a=a.data_ptr(), b=b.data_ptr(), group_rows=ends.data_ptr(),
+        out=out.data_ptr())
     _run(call, out)
     return out
 

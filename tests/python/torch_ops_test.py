@@ -98,6 +98,17 @@ class Grouped(unittest.TestCase):
             torch.testing.assert_close(made, expected, rtol=0, atol=0)
         torch.library.opcheck(torch.ops.heddle.matmul_grouped, (a, b, ends), test_utils=("test_schema", "test_faketensor"))
 
+    def test_groups_that_do_not_follow_one_another_are_copied(self):
+        a, ends = whole(40, 64), torch.tensor([10, 20, 40], dtype=torch.int32)
+        shared = whole(1, 16, 64).expand(3, 16, 64).transpose(1, 2)
+        interleaved = whole(16, 3, 64).permute(1, 2, 0)
+        for b in (shared, interleaved):
+            expected = torch.cat([a[:10] @ b[0], a[10:20] @ b[1], a[20:] @ b[2]])
+            torch.testing.assert_close(torch.ops.heddle.matmul_grouped(a, b, ends), expected, rtol=0, atol=0)
+        one = whole(16, 64).as_strided((1, 16, 64), (5, 64, 1)).transpose(1, 2)
+        made = torch.ops.heddle.matmul_grouped(a, one, torch.tensor([40], dtype=torch.int32))
+        torch.testing.assert_close(made, a @ one[0], rtol=0, atol=0)
+
     def test_scales_of_tensors_rows_and_blocks(self):
         numbers_a, numbers_b = whole(24, 256, dtype=torch.float32), whole(256, 136, dtype=torch.float32)
         a, b = numbers_a.to(torch.float8_e4m3fn), numbers_b.to(torch.float8_e4m3fn)
