@@ -51,7 +51,13 @@ AttentionProblem AttentionCase::plain_problem() const {
 }
 
 AttentionDecodeProblem AttentionCase::decode_problem() const {
-  const std::int64_t pages = page_size <= 0 ? 0 : (problem.keys + page_size - 1) / page_size * problem.batches;
+  // What is larger is refused with the problem.
+  const auto up_to_most = [](std::int64_t number) {
+    return std::clamp<std::int64_t>(number, 0, std::int64_t{1} << 31);
+  };
+  const std::int64_t size = up_to_most(page_size);
+  const std::int64_t pages =
+      size == 0 ? 0 : (up_to_most(problem.keys) + size - 1) / size * up_to_most(problem.batches);
   return {.attention = problem, .page_size = page_size, .pages = pages};
 }
 
@@ -164,7 +170,13 @@ double AttentionCase::macs() const {
 
 double AttentionCase::host_bytes() const {
   const AttentionPlan plan = plan_attention(plain_problem());
-  const double inputs = static_cast<double>(plan.q.bytes) + 2 * static_cast<double>(plan.k.bytes + plan.v.bytes);
+  const auto cache_bytes = [](const AttentionPlan& one) {
+    return static_cast<double>(one.k.bytes + one.v.bytes);
+  };
+  // A cache lies in whole pages, and a plain copy beside it.
+  const double cache =
+      is_decode ? cache_bytes(plan_attention_decode(decode_problem()).attention) : cache_bytes(plan);
+  const double inputs = static_cast<double>(plan.q.bytes) + cache_bytes(plan) + cache;
   // The output in two bytes, and in double with its bounds.
   return inputs + 9 * static_cast<double>(plan.o.bytes) + 5 * static_cast<double>(plan.lse_bytes);
 }
@@ -231,7 +243,7 @@ AttentionVerdict AttentionCase::verify(double most_macs) {
     one.key_rows = one.keys;
     of_one.query_offsets = of_queries.data();
     of_one.key_offsets = of_keys.data();
-    compare(attention(one, of_one), batch * plan.q.heads * plan.q.rows);
+    compare(attention(one, of_one, every), batch * plan.q.heads * plan.q.rows);
   }
   return verdict;
 }

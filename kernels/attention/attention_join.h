@@ -61,8 +61,8 @@ struct AttentionJoin {
       }
       HEDDLE_UNROLL
       for (std::int32_t j = 0; j < kAtATime; ++j) {
+        if (sums[j] == -__builtin_huge_valf()) continue;  // without a score; with a NaN it is NaN
         const float now = __builtin_fmaxf(largest, sums[j]);
-        if (now == -__builtin_huge_valf()) continue;
         const float rescaling = isa::ex2_approx_ftz_f32(largest - now);
         const float weight = isa::ex2_approx_ftz_f32(sums[j] - now);
         largest = now;
@@ -78,7 +78,7 @@ struct AttentionJoin {
     isa::st_global(words, pack_pair<T>(values[0] * inverse, values[1] * inverse));
     isa::st_global(words + 1, pack_pair<T>(values[2] * inverse, values[3] * inverse));
     if (col == 0 && params.lse != nullptr) {
-      const bool has_any = largest > -__builtin_huge_valf();
+      const bool has_any = sum != 0.0f;
       isa::st_global(params.lse_at(piece, row),
                      has_any ? (largest + isa::lg2_approx_ftz_f32(sum)) * kLn2 : largest);
     }

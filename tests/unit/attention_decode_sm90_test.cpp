@@ -251,6 +251,22 @@ TEST(AttentionDecodeSm90, WindowsCapsAndSinks) {
   run_and_check(c);
 }
 
+// 60 keys are one piece, 700 are several.
+TEST(AttentionDecodeSm90, ANanInAQueryIsOneInItsOutput) {
+  for (const std::int64_t keys : {60, 700}) {
+    SCOPED_TRACE(std::to_string(keys) + " keys");
+    Case c({.attention = {.heads = 2, .key_heads = 1, .queries = 1, .keys = keys}}, {});
+    c.q[3] = kNan;
+    ASSERT_TRUE(c.run().ok());
+    for (std::size_t d = 0; d < 128; ++d) {
+      EXPECT_TRUE(std::isnan(c.value(c.o[d]))) << d;
+      EXPECT_FALSE(std::isnan(c.value(c.o[128 + d]))) << d;
+    }
+    EXPECT_TRUE(std::isnan(c.lse[0])) << c.lse[0];
+    EXPECT_TRUE(std::isfinite(c.lse[1])) << c.lse[1];
+  }
+}
+
 // As tensors of [page, key, head, dim] are.
 TEST(AttentionDecodeSm90, StridesOfAnyOrder) {
   AttentionDecodeProblem problem{

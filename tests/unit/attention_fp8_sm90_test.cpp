@@ -3,20 +3,23 @@
 // Attention of e4m3 in the simulated SM against a reference in double, under schedules, and with mistakes
 // planted.
 #include "attention/attention_fp8_sm90.h"
+#include "attention/attention_device.h"
 #include "attention/attention_fp8_plan.h"
 #include "attention/attention_fp8_sm90_host.h"
 #include "attention/attention_reference.h"
 
 #include <heddle/host/error.h>
-#include <heddle/host/tensor_map.h>
 #include <heddle/sim/launch.h>
 #include <heddle/testing/mutant.h>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <string>
+#include <vector>
 
 namespace heddle {
 namespace {
@@ -72,6 +75,50 @@ std::vector<std::uint16_t> widened(const std::uint8_t* from, std::size_t count) 
   return wide;
 }
 
+// Taken apart, as the tensor cores have them.
+struct Numbers {
+  std::vector<double> value;
+  std::vector<int> exponent;  // of subnormals that of the smallest normal number; of zeros below all others
+
+  Numbers(const std::uint8_t* from, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      value.push_back(double{e4m3{from[i]}.to_float()});
+      exponent.push_back((from[i] & 0x7f) == 0 ? -1000 : std::max(from[i] >> 3 & 15, 1) - 7);
+    }
+  }
+};
+
+// A score as Hopper sums it: 32 products and the sum so far at a time, each cut off 13 bits below the largest
+// exponent among them, where a product's is the sum of its factors'; the result keeps 13 bits after its first.
+double score_of(const Numbers& q, std::size_t q_at, const Numbers& k, std::size_t k_at, std::size_t dim) {
+  const auto exponent_of = [](double number) { return number == 0 ? -133 : std::ilogb(number); };
+  double sum = 0;
+  for (std::size_t first = 0; first < dim; first += 32) {
+    const std::size_t end = std::min(first + 32, dim);
+    int largest = exponent_of(sum);
+    for (std::size_t d = first; d < end; ++d) {
+      largest = std::max(largest, q.exponent[q_at + d] + k.exponent[k_at + d]);
+    }
+    const double unit = std::ldexp(1.0, largest - 13);
+    double units = std::trunc(sum / unit);
+    for (std::size_t d = first; d < end; ++d) units += std::trunc(q.value[q_at + d] * k.value[k_at + d] / unit);
+    const double last_bit = std::ldexp(1.0, exponent_of(units * unit) - 13);
+    sum = std::trunc(units * unit / last_bit) * last_bit;
+  }
+  return sum;
+}
+
+// The logarithm of the sum of the powers of the first `seen` scores of a query, in double.
+double lse_of(const Numbers& q, std::size_t q_at, const Numbers& k, std::size_t seen, std::size_t dim,
+              double scale) {
+  std::vector<double> scores(seen);
+  for (std::size_t key = 0; key < seen; ++key) scores[key] = scale * score_of(q, q_at, k, key * dim, dim);
+  const double largest = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (const double score : scores) sum += std::exp(score - largest);
+  return largest + std::log(sum);
+}
+
 void expect_right(const Case& c) {
   const AttentionPlan plan = plan_attention_fp8(c.problem);
   const std::size_t dim = plan.q.dim;
@@ -92,15 +139,17 @@ void expect_right(const Case& c) {
                          .is_causal = c.problem.is_causal,
                          .scale = plan.scale * c.q_scales[head] * c.k_scales[key_head]};
     const auto expected = reference::attention(one, {.q = q.data(), .k = k.data(), .v = v.data()});
+    const Numbers q_numbers(&c.q[i * plan.q.head_stride], plan.q.head_stride);
+    const Numbers k_numbers(&c.k[at * plan.k.head_stride], plan.k.head_stride);
     const double scale = double{c.v_scales[key_head]};
     double largest = 0;
     for (const std::uint16_t bits : v) largest = std::fmax(largest, std::fabs(double{bf16{bits}.to_float()}));
     for (std::size_t row = 0; row < plan.q.rows; ++row) {
-      const double of_lse = double{c.lse[i * plan.q.rows + row]};
-      if (of_lse != expected.lse[row]) {
-        // Sums of products of 8 bits keep 13 bits after the point.
-        ASSERT_NEAR(of_lse, expected.lse[row], 32 * expected.lse_bound[row]) << "head " << i << ", row " << row;
-      }
+      const std::size_t seen = c.problem.is_causal ? row + 1 + keys - plan.q.rows : keys;
+      const double lse = lse_of(q_numbers, row * dim, k_numbers, seen, dim, double{one.scale});
+      // What is left is rounded in float, as the reference's bound has it.
+      ASSERT_NEAR(double{c.lse[i * plan.q.rows + row]}, lse, expected.lse_bound[row])
+          << "head " << i << ", row " << row;
       for (std::size_t d = 0; d < dim; ++d) {
         const double actual = double{bf16{c.o[(i * plan.q.rows + row) * dim + d]}.to_float()};
         // Weights are rounded to a sixteenth, where the reference's bound has a 256th; the smallest by
@@ -156,6 +205,48 @@ TEST(AttentionFp8Sm90, TwentySchedulesGiveTheSameBits) {
     ASSERT_EQ(first.o, other.o) << seed;
     ASSERT_EQ(std::memcmp(first.lse.data(), other.lse.data(), first.lse.size() * 4), 0) << seed;
   }
+}
+
+// One CTA, and two stages that go round twice.
+template <class Kernel>
+bool is_silent() {
+  Case c({.queries = 128, .keys = 512});
+  const AttentionPlan plan = plan_attention_fp8(c.problem);
+  sim::GlobalMemory memory;
+  memory.add("q", c.q.data(), c.q.size());
+  memory.add("k", c.k.data(), c.k.size());
+  memory.add("v", c.v.data(), c.v.size());
+  memory.add("o", c.o.data(), c.o.size() * 2);
+  const AttentionFp8Params params{.q = map_of<typename Kernel::QTiles::Tile>(c.q.data(), plan.q),
+                                  .k = map_of<typename Kernel::KTiles::Tile>(c.k.data(), plan.k),
+                                  .v = map_of<typename Kernel::VTiles::Tile>(c.v.data(), plan.v),
+                                  .o = map_of<typename Kernel::OTiles::Tile>(c.o.data(), plan.o),
+                                  .extents = extents_of(c.problem, {}, plan, 128, 1, false),
+                                  .heads_per_key_head = 1,
+                                  .lse = nullptr,
+                                  .q_scales = nullptr,
+                                  .k_scales = nullptr,
+                                  .v_scales = nullptr,
+                                  .factor = score_factor(c.problem, plan)};
+  return sim::launch<Kernel>({.memory = &memory, .kernel = "attention"}, {.grid = {1}}, params).ok();
+}
+
+constexpr AttentionFp8Config kSmall{.stages = 2};
+using Ring = MbarrierBackend<kSmall.stages>;
+
+template <Mistake mistake>
+void expect_found_in_each_ring() {
+  using Bad = MutantBackend<Ring, Mutation{mistake}>;
+  EXPECT_FALSE((is_silent<AttentionFp8Sm90<kSmall, Bad>>())) << "in the ring of K";
+  EXPECT_FALSE((is_silent<AttentionFp8Sm90<kSmall, Ring, Bad>>())) << "in the ring of V";
+}
+
+TEST(AttentionFp8Sm90Mistakes, NoneIsSilent) { EXPECT_TRUE((is_silent<AttentionFp8Sm90<kSmall>>())); }
+
+TEST(AttentionFp8Sm90Mistakes, AreFoundInEachRing) {
+  expect_found_in_each_ring<Mistake::kDropRelease>();
+  expect_found_in_each_ring<Mistake::kLongExpect>();
+  expect_found_in_each_ring<Mistake::kNoConsumerWait>();
 }
 
 TEST(AttentionFp8Refusals, NameTheRule) {

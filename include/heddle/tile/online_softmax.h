@@ -107,6 +107,7 @@ class OnlineSoftmaxOf {
 
  private:
   HEDDLE_DEVICE float log2_sum(std::uint32_t row, float sum, float factor, float also) const {
+    if (sum != sum) return sum;  // a score is NaN
     const float log = sum > 0.0f ? reference_[row] * factor - kLift + isa::lg2_approx_ftz_f32(sum) : also;
     const float larger = __builtin_fmaxf(log, also);
     const float smaller = sum > 0.0f ? (log < also ? log : also) : -__builtin_huge_valf();

@@ -40,6 +40,7 @@ class RowSoftmax {
   };
   // Both with 2^also, a score that has no value and was not weighed.
   HEDDLE_DEVICE End end(float factor, float also = -__builtin_huge_valf()) const {
+    if (sum_ != sum_) return {sum_, sum_};  // a score is NaN
     const float reference = sum_ > 0.0f ? reference_ * factor : also;
     if (reference == -__builtin_huge_valf()) return {0.0f, reference};
     const float sum = sum_ + isa::ex2_approx_ftz_f32(also - reference);
