@@ -12,7 +12,7 @@ namespace heddle::tool {
 
 namespace {
 
-// Of each form one; as many bytes of machine code as three kernels.
+// One of each form: every build adds machine code.
 constexpr const char* kTraced = "128x256x64_4_2x1_coop, 128x128x64_6_1x1_pingpong and 64x64x64_13_1x1_single";
 
 template <std::uint32_t... instance>

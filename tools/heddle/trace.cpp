@@ -45,6 +45,11 @@ int record(const TraceOptions& options, Run&& run) {
 
 // The matmul on a GPU, in a build that records.
 int record_on_gpu(const TraceOptions& options) {
+  if (options.matmul.packed) {
+    throw InputError(
+        "trace: --packed does not go with a GPU: kernels that record there take rows that begin at multiples of "
+        "16 bytes; without --packed it would pass");
+  }
   sim::Trace::check_path(options.out);
   std::vector<TracedLaunch> launches;
   MatmulOptions matmul_options = options.matmul;
@@ -103,6 +108,7 @@ CLI::App* add_trace(CLI::App& app, TraceOptions& options) {
 int trace(const TraceOptions& options, const CLI::App& command) {
   if (command.got_subcommand("file")) return draw_file(options);
   if (command.got_subcommand("matmul")) {
+    if (options.matmul.list_configs) return matmul(options.matmul);  // nothing runs
     if (find_device(options.matmul.device).is_gpu()) return record_on_gpu(options);
     return record(options, [&] { return matmul(options.matmul); });
   }
