@@ -5,7 +5,8 @@ namespace heddle::sim {
 
 namespace {
 
-// docs/results/sm90_costs.json, an H200 at 1.98 GHz.
+// docs/results/sm90_costs.json, an H200 at 1.98 GHz; but five constants, marked with what the file gives for
+// them, are of an earlier run that is not kept. docs/results/matmul_h200_predicted.md was made with them.
 constexpr Timing kH200{
     .card = "H200",
     .is_measured = true,
@@ -18,14 +19,14 @@ constexpr Timing kH200{
     .copy_issue = 48,
     .passing_wait = 69,
     .wake = 90,           // half of a round trip less the arrival
-    .wake_by_peer = 557,  // likewise
+    .wake_by_peer = 557,  // likewise; the file: 561
     .named_barrier = 40,
-    .cluster_barrier = 438,
-    .l2_latency = 156,  // of 16 bytes, less what issue and wake take
-    .memory_latency = 540,
+    .cluster_barrier = 438,  // the file: 444
+    .l2_latency = 156,       // of 16 bytes, less what issue and wake take; the file: 173
+    .memory_latency = 540,   // likewise; the file: 573
     .store_read = 1,
     .store_latency = 32,   // store_2k_done less store_2k_read
-    .sm_bytes = 100,       // what 32 KB take more than 16 bytes, from L2
+    .sm_bytes = 100,       // what 32 KB take more than 16 bytes, from L2; the file: 105
     .sm_store_bytes = 31,  // of "stmatrix, fence, store"
     .peer_bytes = 18.5,
     .l2_bytes = 6220,  // 132 CTAs, 12 parts
