@@ -86,7 +86,7 @@ TEST(PtxUnwrittenGlobal, CopiesMayBringItAndTakeItAway) {
                 "@!%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 16;\n"
                 "@!%p1 cp.async.bulk.commit_group;\n@!%p1 cp.async.bulk.wait_group 0;\n");
   const std::string word = "ld.shared.u32 %r4, [%r5+4];\n";
-  expect_used(bring + word + kUse, "in + 4");
+  expect_used(bring + word + kUse, "lane 0: cp.async of 8 bytes");
   expect_silent(bring + "@!%p1 st.shared.u32 [%r5+4], 3; bar.sync 0;\n" + word + kUse);
 }
 

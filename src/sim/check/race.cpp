@@ -374,8 +374,11 @@ void RaceChecker::note_unwritten(const CtaOrder& cta, Granule& granule, std::uin
   granule.read_unwritten |= fresh;
   UnwrittenRead& read = memory.unwritten.emplace_back(
       UnwrittenRead{.offset = offset, .bytes = fresh, .by = by, .is_used = is_used});
-  if (granule.is_copied(fresh)) {
-    read.made = Side{granule.write, 0};
+  if ((fresh & ~granule.brought) == 0) {
+    memory.shadow.find(granule, fresh, true, [&](const Access& write) {
+      if (write.by == By::kCopy || write.by == By::kAsyncCopy) read.made = Side{write, 0};
+      return read.made.has_value();
+    });
   } else if (granule.write.by == By::kThread && (granule.write.bytes & fresh) != 0) {
     const std::uint32_t lanes = granule.write.lanes_at(fresh);
     read.made = Side{granule.write, static_cast<std::uint32_t>(std::countr_zero(lanes))};

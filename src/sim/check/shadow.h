@@ -124,13 +124,7 @@ struct Granule {
   std::uint32_t strong = 0;          // 1 + the place of strong ones
   std::uint16_t written = 0;         // bytes that somebody has written
   std::uint16_t read_unwritten = 0;  // bytes that were read before
-
-  std::uint16_t brought = 0;  // bytes that a copy has brought from memory that nobody had written
-
-  // Whether the newest write is a copy, which has brought these.
-  bool is_copied(std::uint16_t bytes) const {
-    return (write.by == By::kCopy || write.by == By::kAsyncCopy) && (bytes & ~(write.bytes & brought)) == 0;
-  }
+  std::uint16_t brought = 0;         // bytes that a copy has brought from memory that nobody had written
 };
 
 // The strong accesses to a granule that no weak write has covered, in the order in which they came.
