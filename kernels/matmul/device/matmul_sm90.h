@@ -166,7 +166,9 @@ struct MatmulSm90 {
                 prepare_gaps<LoadA, LoadB, kThreads, !is_plain_epilogue<Epilogue>, config.stages>(
                     params.a, params.b, shared.input.payload());
               },
-              as_role<Math>([&] { multiply(params, shared, ctx, scheduler); }), as_role<Load>([&] {
+              // By word, because nvcc calls what is large, and wgmma does not go across a call (C7510).
+              as_role<Math>([&]() __attribute__((always_inline)) { multiply(params, shared, ctx, scheduler); }),
+              as_role<Load>([&] {
                 if (ctx.elect_one_thread()) load(params, shared, ctx, scheduler);
               }));
   }
