@@ -15,7 +15,7 @@ Findings::Findings(const LaunchOptions& options) : is_strict_(options.strict) {
 std::size_t Findings::Hash::operator()(const Key& key) const {
   std::size_t hash = static_cast<std::size_t>(key.code) << 8 | static_cast<std::size_t>(key.verdict);
   for (int i = 0; i < 2; ++i) {
-    hash = hash * 31 + std::hash<const void*>()(key.files[i]);
+    hash = hash * 31 + std::hash<std::string_view>()(key.files[i]);
     hash = hash * 31 + key.lines[i];
   }
   return hash;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -42,7 +43,7 @@ class Findings {
   struct Key {
     FaultCode code;
     Verdict verdict;
-    const char* files[2];
+    std::string_view files[2];  // by their text: equal literals of two objects need not be one
     std::uint32_t lines[2];
 
     friend bool operator==(const Key&, const Key&) = default;
