@@ -10,6 +10,7 @@
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/tma.h>
 #include <heddle/pipeline/pipeline.h>
+#include <heddle/sim/event.h>
 #include <heddle/sim/global_memory.h>
 
 #include <gtest/gtest.h>
@@ -195,13 +196,9 @@ TEST(ExhaustedPipelines, EveryOrderEndsWellAndTheirNumberIsKnown) {
 }
 
 // Which waits of each thread slept, in order: what tells the executions of a right pipeline apart.
-struct Sleeps final : sim::Observer {
-  sim::EventMask wants() const override {
-    return sim::mask_of({sim::EventKind::kBarrierBlock, sim::EventKind::kBarrierPass});
-  }
-  void on_event(const sim::Event& event) override {
-    waits[event.thread] += event.kind == sim::EventKind::kBarrierBlock ? 's' : 'p';
-  }
+struct Sleeps final : sim::Watcher<Sleeps> {
+  void on(const sim::event::BarrierBlock& event) { waits[event.thread] += 's'; }
+  void on(const sim::event::BarrierPass& event) { waits[event.thread] += 'p'; }
   std::array<std::string, 4> waits;
 };
 

@@ -3,6 +3,7 @@
 #include <heddle/isa/memory.h>
 #include <heddle/isa/tma.h>
 #include <heddle/isa/warp.h>
+#include <heddle/sim/event.h>
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,6 @@
 namespace heddle::test {
 namespace {
 
-using sim::EventKind;
 using sim::machine::BulkGroups;
 
 TEST(BulkGroups, WithoutCopiesAreReached) {
@@ -90,15 +90,10 @@ void fill(Shared& shared) {
 }
 
 // Which copies were complete, or had their sources read, when a wait for groups passed.
-struct GroupWatch : sim::Observer {
-  sim::EventMask wants() const override {
-    return sim::mask_of({EventKind::kCopyReadShared, EventKind::kCopyDone, EventKind::kGroupPass});
-  }
-  void on_event(const sim::Event& event) override {
-    if (event.kind == EventKind::kCopyReadShared) is_read[event.copy] = true;
-    if (event.kind == EventKind::kCopyDone) is_done[event.copy] = true;
-    if (event.kind == EventKind::kGroupPass) passes.push_back({event.value, is_read, is_done});
-  }
+struct GroupWatch : sim::Watcher<GroupWatch> {
+  void on(const sim::event::CopyReadShared& event) { is_read[event.copy] = true; }
+  void on(const sim::event::CopyDone& event) { is_done[event.copy] = true; }
+  void on(const sim::event::GroupPass& event) { passes.push_back({event.pending, is_read, is_done}); }
 
   struct Pass {
     std::uint64_t pending;

@@ -3,6 +3,7 @@
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/warp.h>
+#include <heddle/sim/event.h>
 
 #include <gtest/gtest.h>
 
@@ -22,19 +23,14 @@ struct Shared {
 };
 
 // Which CTAs of the grid were launched, and which were cancelled.
-class Launches final : public sim::Observer {
+class Launches final : public sim::Watcher<Launches> {
  public:
-  sim::EventMask wants() const override {
-    return sim::mask_of({sim::EventKind::kCtaStart, sim::EventKind::kClusterCancel});
-  }
-  void on_event(const sim::Event& event) override {
-    if (event.kind == sim::EventKind::kCtaStart) ++launched[event.cta];
-    if (event.kind == sim::EventKind::kClusterCancel) {
-      if (event.value == ~std::uint64_t{0}) {
-        ++refused;
-      } else {
-        ++cancelled[static_cast<std::uint32_t>(event.value)];
-      }
+  void on(const sim::event::CtaStart& event) { ++launched[event.cta]; }
+  void on(const sim::event::ClusterCancel& event) {
+    if (event.first_cta == ~std::uint64_t{0}) {
+      ++refused;
+    } else {
+      ++cancelled[static_cast<std::uint32_t>(event.first_cta)];
     }
   }
 

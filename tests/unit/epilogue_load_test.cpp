@@ -9,6 +9,7 @@
 #include <heddle/pipeline/epilogue_load.h>
 #include <heddle/pipeline/payload.h>
 #include <heddle/pipeline/pipeline_bundle.h>
+#include <heddle/sim/event.h>
 
 #include <gtest/gtest.h>
 
@@ -159,10 +160,9 @@ constexpr PipelineBundleConfig kPlain{.input_stages = 3, .output_stages = 1};
 using Payload = StandardTilePayload<bf16, bf16, StandardTileConfig{.a = {64, 64}, .b = {64, 64}}>;
 
 // Which barriers were initialised, and for how many arrivals.
-class Inits final : public sim::Observer {
+class Inits final : public sim::Watcher<Inits> {
  public:
-  sim::EventMask wants() const override { return sim::mask_of(sim::EventKind::kBarrierInit); }
-  void on_event(const sim::Event& event) override { ++counts[event.value]; }
+  void on(const sim::event::BarrierInit& event) { ++counts[event.count]; }
 
   std::map<std::uint64_t, int> counts;
 };

@@ -7,6 +7,7 @@
 #include <heddle/isa/memory.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/warp.h>
+#include <heddle/sim/event.h>
 
 #include <gtest/gtest.h>
 
@@ -217,10 +218,8 @@ TEST(Stmatrix, ALaneThatDoesSomethingElseIsReported) {
 }
 
 TEST(Stmatrix, TellsObserversOfEachRow) {
-  struct Recorder : sim::Observer {
-    void on_event(const sim::Event& event) override {
-      if (event.kind == sim::EventKind::kSharedWrite) written[event.address] = event.bytes;
-    }
+  struct Recorder : sim::Watcher<Recorder> {
+    void on(const sim::event::SharedWrite& event) { written[event.address] = event.bytes; }
     std::map<std::uint32_t, std::uint32_t> written;
   } recorder;
   const sim::Report report = run_kernel<Shared>({.observers = {&recorder}}, [&](Shared& shared) {

@@ -5,6 +5,8 @@
 #include "../support/schedule_share.h"
 #include "race_kernels.h"
 
+#include <heddle/sim/event.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -103,44 +105,38 @@ struct Interpreter {
 };
 
 // By the book: T knows A if T's clock has A's thread at A's time or later.
-class Reference final : public sim::Observer {
+class Reference final : public sim::Watcher<Reference> {
  public:
   Reference() {
     for (std::uint32_t t = 0; t < kThreads; ++t) tick(t);
   }
 
-  void on_event(const sim::Event& event) override {
-    const std::uint32_t t = event.thread;
-    switch (event.kind) {
-      case sim::EventKind::kSharedRead: touch(event, false); break;
-      case sim::EventKind::kSharedWrite: touch(event, true); break;
-      case sim::EventKind::kWarpMeet:
-        if (event.orders) {
-          Clock met{};
-          for (std::uint32_t l = 0; l < 32; ++l) join(met, clocks_[t / 32 * 32 + l]);
-          for (std::uint32_t l = 0; l < 32; ++l) clocks_[t / 32 * 32 + l] = met;
-          for (std::uint32_t l = 0; l < 32; ++l) tick(t / 32 * 32 + l);
-        }
-        break;
-      case sim::EventKind::kNamedArrive:
-        if (named_passed_[event.value]) named_[event.value] = {};
-        named_passed_[event.value] = false;
-        join(named_[event.value], clocks_[t]);
-        tick(t);
-        break;
-      case sim::EventKind::kNamedPass:
-        named_passed_[event.value] = true;
-        join(clocks_[t], named_[event.value]);
-        break;
-      case sim::EventKind::kBarrierArrive:
-        join(barriers_[event.barrier], clocks_[t]);
-        tick(t);
-        break;
-      case sim::EventKind::kBarrierPhase: passed_[event.barrier] = barriers_[event.barrier]; break;
-      case sim::EventKind::kBarrierPass: join(clocks_[t], passed_[event.barrier]); break;
-      default: break;
-    }
+  void on(const sim::event::SharedRead& event) { touch(event, false); }
+  void on(const sim::event::SharedWrite& event) { touch(event, true); }
+  void on(const sim::event::WarpMeet& event) {
+    if (!event.orders) return;
+    const std::uint32_t first = event.thread / 32 * 32;
+    Clock met{};
+    for (std::uint32_t l = 0; l < 32; ++l) join(met, clocks_[first + l]);
+    for (std::uint32_t l = 0; l < 32; ++l) clocks_[first + l] = met;
+    for (std::uint32_t l = 0; l < 32; ++l) tick(first + l);
   }
+  void on(const sim::event::NamedArrive& event) {
+    if (named_passed_[event.id]) named_[event.id] = {};
+    named_passed_[event.id] = false;
+    join(named_[event.id], clocks_[event.thread]);
+    tick(event.thread);
+  }
+  void on(const sim::event::NamedPass& event) {
+    named_passed_[event.id] = true;
+    join(clocks_[event.thread], named_[event.id]);
+  }
+  void on(const sim::event::BarrierArrive& event) {
+    join(barriers_[event.barrier], clocks_[event.thread]);
+    tick(event.thread);
+  }
+  void on(const sim::event::BarrierPhase& event) { passed_[event.barrier] = barriers_[event.barrier]; }
+  void on(const sim::event::BarrierPass& event) { join(clocks_[event.thread], passed_[event.barrier]); }
 
   bool found() const { return found_at_ != 0; }
   // Whether the run went on after the first conflict.
@@ -158,7 +154,8 @@ class Reference final : public sim::Observer {
   }
   void tick(std::uint32_t thread) { ++clocks_[thread][thread]; }
 
-  void touch(const sim::Event& event, bool writes) {
+  template <class Kind>
+  void touch(const Kind& event, bool writes) {
     const std::uint32_t t = event.thread;
     for (const Past& past : past_) {
       const bool overlaps =

@@ -4,6 +4,7 @@
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/registers.h>
 #include <heddle/isa/sreg.h>
+#include <heddle/sim/event.h>
 #include <heddle/sim/launch.h>
 
 #include <gtest/gtest.h>
@@ -160,9 +161,8 @@ TEST(Setmaxnreg, AWarpgroupThatIsNotWholeIsReported) {
 }
 
 TEST(Setmaxnreg, TellsObserversHowManyRegistersAWarpHas) {
-  struct Recorder : sim::Observer {
-    sim::EventMask wants() const override { return sim::mask_of(sim::EventKind::kRegisterCount); }
-    void on_event(const sim::Event& event) override { counts.push_back(event.value); }
+  struct Recorder : sim::Watcher<Recorder> {
+    void on(const sim::event::RegisterCount& event) { counts.push_back(event.registers); }
     std::vector<std::uint64_t> counts;
   } recorder;
   EXPECT_TRUE(run(128, 168, [] { isa::setmaxnreg_dec<40>(); }, {}, {&recorder}).ok());

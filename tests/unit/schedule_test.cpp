@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <heddle/sim/event.h>
 #include <heddle/sim/schedule.h>
 
 #include <heddle/host/error.h>
@@ -100,18 +101,37 @@ TEST(ReplayToken, OneOfAnotherProgramIsRefusedByName) {
   EXPECT_EQ(refusal("7g@mistakes").substr(0, 14), "schedule '7g':");
 }
 
-// Every field of every event, as bytes.
+// Every event, as bytes.
 struct Recorder : sim::Observer {
   void on_event(const sim::Event& event) override {
     ++events;
-    put(event.kind);
-    put(event.scope);
-    for (const std::uint32_t field : {event.cta, event.thread, event.barrier, event.address, event.bytes})
-      put(field);
-    for (const std::uint64_t field : {event.phase, event.value, event.copy, event.global}) put(field);
-    trace += event.text;
-    trace += event.site.file;
-    put(event.site.line);
+    put(event.index());
+    std::visit([this](const auto& kind) { put_fields(kind); }, event);
+  }
+
+  // Those that say who, when and where.
+  template <class Kind>
+  void put_fields(const Kind& kind) {
+    put(kind.cta);
+    if constexpr (requires { kind.thread; }) put(kind.thread);
+    if constexpr (requires { kind.barrier; }) put(kind.barrier);
+    if constexpr (requires { kind.phase; }) put(kind.phase);
+    if constexpr (requires { kind.scope; }) put(kind.scope);
+    if constexpr (requires { kind.count; }) put(kind.count);
+    if constexpr (requires { kind.address; }) put(kind.address);
+    if constexpr (requires { kind.global; }) put(kind.global);
+    if constexpr (requires { kind.bytes; }) put(kind.bytes);
+    if constexpr (requires { kind.copy; }) put(kind.copy);
+    if constexpr (requires { kind.lanes; }) put(kind.lanes);
+    if constexpr (requires { kind.pending; }) put(kind.pending);
+    if constexpr (requires { kind.id; }) put(kind.id);
+    if constexpr (requires { kind.kind; }) put(kind.kind);
+    if constexpr (requires { kind.keeps_value; }) put(kind.keeps_value);
+    if constexpr (requires { kind.operation; }) put(kind.operation);
+    if constexpr (requires { kind.site; }) {
+      trace += kind.site.file;
+      put(kind.site.line);
+    }
   }
 
   template <class T>

@@ -2,6 +2,7 @@
 #include <heddle/isa/memory.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/sreg.h>
+#include <heddle/sim/event.h>
 #include <heddle/sim/launch.h>
 #include <heddle/tile/smem_array.h>
 #include <heddle/tile/tile_tensor.h>
@@ -258,9 +259,8 @@ struct RowExchange {
   }
 };
 
-struct SharedWrites : sim::Observer {
-  sim::EventMask wants() const override { return sim::mask_of(sim::EventKind::kSharedWrite); }
-  void on_event(const sim::Event& event) override {
+struct SharedWrites : sim::Watcher<SharedWrites> {
+  void on(const sim::event::SharedWrite& event) {
     EXPECT_EQ(event.bytes, sizeof(bf16));
     EXPECT_TRUE(addresses.insert(event.address).second) << "written twice: " << event.address;
   }

@@ -8,6 +8,7 @@
 #include <heddle/isa/fence.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/tma.h>
+#include <heddle/sim/event.h>
 
 #include <gtest/gtest.h>
 
@@ -20,7 +21,6 @@
 namespace heddle::test {
 namespace {
 
-using sim::EventKind;
 using sim::machine::Bytes;
 using sim::machine::Case;
 using sim::machine::kMargin;
@@ -371,9 +371,8 @@ TEST(Tma, PrefetchesHaveNoEffect) {
 }
 
 TEST(Tma, PiecesOfACopyLandOneByOne) {
-  struct Watch : sim::Observer {
-    sim::EventMask wants() const override { return sim::mask_of(EventKind::kBarrierComplete); }
-    void on_event(const sim::Event& event) override { landed.push_back(event.value); }
+  struct Watch : sim::Watcher<Watch> {
+    void on(const sim::event::BarrierComplete& event) { landed.push_back(event.bytes); }
     std::vector<std::uint64_t> landed;
   } watch;
   Matrix matrix;

@@ -6,6 +6,7 @@
 #include <heddle/kernel/context.h>
 #include <heddle/kernel/roles.h>
 #include <heddle/kernel/warp_context.h>
+#include <heddle/sim/event.h>
 
 #include <gtest/gtest.h>
 
@@ -112,21 +113,17 @@ TEST(WarpContext, HandsTensorMemoryOverAndFreesIt) { hands_over_and_frees<1>(); 
 TEST(WarpContext, HandsTensorMemoryOfAPairOverAndFreesIt) { hands_over_and_frees<2>(); }
 
 // Which fence each thread made last before it told of the hand-over or acted on it.
-class Fences final : public sim::Observer {
+class Fences final : public sim::Watcher<Fences> {
  public:
-  sim::EventMask wants() const override {
-    return sim::mask_of({sim::EventKind::kFence, sim::EventKind::kBarrierArrive, sim::EventKind::kBarrierPass,
-                         sim::EventKind::kTmemDealloc});
+  void on(const sim::event::Fence& event) { last_[{event.cta, event.thread}] = event.kind; }
+  void on(const sim::event::BarrierArrive& event) {
+    arrivals += last_[{event.cta, event.thread}] == sim::FenceKind::kTcgen05Before;
   }
-  void on_event(const sim::Event& event) override {
-    const auto thread = std::pair(event.cta, event.thread);
-    switch (event.kind) {
-      case sim::EventKind::kFence: last_[thread] = static_cast<sim::FenceKind>(event.value); break;
-      case sim::EventKind::kBarrierArrive: arrivals += last_[thread] == sim::FenceKind::kTcgen05Before; break;
-      // What was fenced before the wait says nothing of what comes after it.
-      case sim::EventKind::kBarrierPass: last_.erase(thread); break;
-      default: frees += last_.count(thread) != 0 && last_[thread] == sim::FenceKind::kTcgen05After;
-    }
+  // What was fenced before the wait says nothing of what comes after it.
+  void on(const sim::event::BarrierPass& event) { last_.erase({event.cta, event.thread}); }
+  void on(const sim::event::TmemDealloc& event) {
+    const auto last = last_.find({event.cta, event.thread});
+    frees += last != last_.end() && last->second == sim::FenceKind::kTcgen05After;
   }
   std::uint32_t arrivals = 0;
   std::uint32_t frees = 0;

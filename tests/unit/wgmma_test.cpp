@@ -6,6 +6,7 @@
 #include "sim/machine/machine.h"
 
 #include <heddle/isa/warp.h>
+#include <heddle/sim/event.h>
 #include <heddle/sim/launch.h>
 #include <heddle/tile/element.h>
 
@@ -702,15 +703,17 @@ TEST(Wgmma, ShapesThatDoNotExistAreFaultsOfTheMachine) {
   EXPECT_EQ(code_of({.n = 8}), "none");
 }
 
-struct Recorder : sim::Observer {
-  void on_event(const sim::Event& event) override {
-    ++count[event.kind];
-    if (event.kind == sim::EventKind::kMmaReadShared) {
-      bytes += event.bytes;
-      ranges.emplace_back(event.address, event.bytes);
-    }
+struct Recorder : sim::Watcher<Recorder> {
+  void on(const sim::event::MmaIssue&) { ++issues; }
+  void on(const sim::event::MmaDone&) { ++dones; }
+  void on(const sim::event::MmaFence&) { ++fences; }
+  void on(const sim::event::MmaCommit&) { ++commits; }
+  void on(const sim::event::MmaPass&) { ++passes; }
+  void on(const sim::event::MmaReadShared& event) {
+    bytes += event.bytes;
+    ranges.emplace_back(event.address, event.bytes);
   }
-  std::map<sim::EventKind, int> count;
+  int issues = 0, dones = 0, fences = 0, commits = 0, passes = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
   std::uint32_t bytes = 0;
 };
@@ -720,11 +723,11 @@ TEST(Wgmma, TellsObserversWhatItReadsAndWhenItIsDone) {
   const sim::Report report = two_wgmmas(true, true, {.observers = {&recorder}});
   ASSERT_TRUE(report.ok()) << report.text();
   EXPECT_EQ(report.stats.mmas, 2u);
-  EXPECT_EQ(recorder.count[sim::EventKind::kMmaIssue], 2 * 4);
-  EXPECT_EQ(recorder.count[sim::EventKind::kMmaDone], 2);
-  EXPECT_EQ(recorder.count[sim::EventKind::kMmaFence], 4);
-  EXPECT_EQ(recorder.count[sim::EventKind::kMmaCommit], 4);
-  EXPECT_EQ(recorder.count[sim::EventKind::kMmaPass], 2 * 4);
+  EXPECT_EQ(recorder.issues, 2 * 4);
+  EXPECT_EQ(recorder.dones, 2);
+  EXPECT_EQ(recorder.fences, 4);
+  EXPECT_EQ(recorder.commits, 4);
+  EXPECT_EQ(recorder.passes, 2 * 4);
   EXPECT_EQ(recorder.bytes, 2 * (64 * 16 + 8 * 16) * 2u);
   // Both tiles lie densely, so each is one range.
   EXPECT_EQ(recorder.ranges, (std::vector<std::pair<std::uint32_t, std::uint32_t>>{

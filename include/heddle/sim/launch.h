@@ -11,12 +11,12 @@
 #include <heddle/isa/arch.h>
 #include <heddle/isa/entry.h>
 #include <heddle/sim/entry.h>
-#include <heddle/sim/event.h>
 #include <heddle/sim/global_memory.h>
 #include <heddle/sim/report.h>
 #include <heddle/sim/schedule.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,6 +27,7 @@ class Strategy;
 }
 
 class History;
+class Observer;
 
 using ::heddle::Arch;
 

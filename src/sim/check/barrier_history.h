@@ -39,10 +39,14 @@ struct BarrierRecord {
   std::uint64_t last_expect_bytes = 0;
 };
 
-class BarrierHistory final : public Observer {
+class BarrierHistory final : public Watcher<BarrierHistory> {
  public:
-  EventMask wants() const override;
-  void on_event(const Event& event) override;
+  void on(const event::BarrierInit& event);
+  void on(const event::BarrierArrive& event);
+  void on(const event::BarrierExpect& event);
+  void on(const event::BarrierComplete& event);
+  void on(const event::BarrierPhase& event);
+  void on(const event::BarrierPass& event);
 
   const BarrierRecord& of(std::uint32_t barrier) const { return records_[barrier]; }
 

@@ -53,65 +53,91 @@ bool Lifetime::stops_for_peer(const ThreadOrder& by, const CtaOrder& peer, const
   });
 }
 
-bool Lifetime::stops_for_pair(const Event& event) {
-  const ThreadOrder& by = order_.thread(event);
+bool Lifetime::stops_for_pair(const ThreadOrder& by, bool is_alloc, CallSite site) {
   const CtaOrder& cta = *by.warp->cta;
   const CtaOrder& peer = *cta.cluster->ctas[cta.rank ^ 1];
   if (has_started(order_.known_to(*by.warp), peer)) return false;
-  const bool is_alloc = event.kind == EventKind::kTmemAlloc;
   const char* what = is_alloc ? "tcgen05.alloc" : "tcgen05.dealloc";
   // The CTAs of a cluster start together, and an allocation waits for its peer's: NVIDIA's own code relies on it.
   const Verdict verdict = is_alloc ? Verdict::kFormal : Verdict::kWrong;
-  return sink_.stops(FaultCode::kPeerNotStarted, verdict, {event.site}, [&] {
+  return sink_.stops(FaultCode::kPeerNotStarted, verdict, {site}, [&] {
     return Finding{
         .headline = fmt::format("{}.cta_group::2 together with {}, which is not known to have started", what,
                                 report_.block(peer.linear)),
-        .details = {report_.line(by, what, event.site),
+        .details = {report_.line(by, what, site),
                     fmt::format("likely: no cluster barrier before it; the warp has acquired nothing from {}",
                                 report_.block(peer.linear))}};
   });
 }
 
-void Lifetime::use_barrier(const Event& event) {
+Lifetime::Use& Lifetime::use(const ThreadOrder& by, std::uint32_t barrier, CallSite site) {
+  Use& use = use_of(barrier_of(barrier), *by.warp);
+  use.epoch = by.warp->now;
+  use.site = site;
+  return use;
+}
+
+void Lifetime::use_and_reach(const ThreadOrder& by, std::uint32_t barrier, CallSite site) {
+  use(by, barrier, site);
+  const BarrierOrder& order = order_.barrier(barrier);
+  if (by.warp->cta == order.cta) return;
+  note(*order.cta, by.warp->component(by.lane),
+       {.by = &by,
+        .epoch = by.warp->now,
+        .barrier = &order,
+        .phases = order.time->reached + 1,
+        .what = "mbarrier.arrive",
+        .site = site});
+}
+
+void Lifetime::on(const event::BarrierExpect& event) {
+  const ThreadOrder& by = order_.thread(event);
+  barrier_of(event.barrier).counted_by = &by;
+  use_and_reach(by, event.barrier, event.site);
+}
+
+void Lifetime::on(const event::BarrierBlock& event) {
+  use_and_reach(order_.thread(event), event.barrier, event.site);
+}
+
+void Lifetime::on(const event::AsyncArrive& event) {
+  use_and_reach(order_.thread(event), event.barrier, event.site);
+}
+
+void Lifetime::on(const event::BarrierPass& event) {
+  const ThreadOrder& by = order_.thread(event);
+  Use& last = use(by, event.barrier, event.site);
+  if (event.phase + 1 == 0) return;
+  last.phase = event.phase + 1;
+  last.passed = by.warp->now;
+  last.lane = by.lane;
+  last.pass_site = event.site;
+}
+
+void Lifetime::on(const event::BarrierArrive& event) {
   const BarrierOrder& order = order_.barrier(event.barrier);
   const ThreadOrder& by = order_.thread(event);
   Barrier& barrier = barrier_of(event.barrier);
-  const bool is_commit = event.kind == EventKind::kBarrierArrive && event.copy != 0;
-  if (event.kind == EventKind::kBarrierExpect) barrier.counted_by = &by;
-  if (event.kind == EventKind::kBarrierArrive) barrier.counted_by = nullptr;
-  Use& use = use_of(barrier, *by.warp);
-  if (is_commit) {
-    // It comes on its own, long after its thread has gone on; who knows the phase knows it.
-    barrier.commits_until = order.time->reached + 1;
-    barrier.commit_by = &by;
-    barrier.commit_number = order_.commit_clock(event.copy)[by.tcgen05.component];
-    barrier.commit_site = event.site;
-  } else {
-    use.epoch = by.warp->now;
-    use.site = event.site;
-  }
-  if (event.kind == EventKind::kBarrierPass) {
-    if (event.phase + 1 == 0) return;
-    use.phase = event.phase + 1;
-    use.passed = by.warp->now;
-    use.lane = by.lane;
-    use.pass_site = event.site;
-    return;
-  }
-  if (event.kind == EventKind::kBarrierArrive) {
-    barrier.last_arrival = &by;
-    barrier.last_arrival_phase = order.time->reached;
-    barrier.last_arrival_site = event.site;
-  }
+  barrier.counted_by = nullptr;
+  barrier.last_arrival = &by;
+  barrier.last_arrival_phase = order.time->reached;
+  barrier.last_arrival_site = event.site;
+  if (event.commit == 0) return use_and_reach(by, event.barrier, event.site);
+  // A commit comes on its own, long after its thread has gone on; who knows the phase knows it.
+  use_of(barrier, *by.warp);
+  barrier.commits_until = order.time->reached + 1;
+  barrier.commit_by = &by;
+  barrier.commit_number = order_.commit_clock(event.commit)[by.tcgen05.component];
+  barrier.commit_site = event.site;
   if (by.warp->cta == order.cta) return;
   // PTX: Asynchronous Operations (tcgen05): commits are in order with the other operations of their thread. So
   // the last one of a thread stands for all, and who knows of a later one knows that it has arrived.
-  note(*order.cta, is_commit ? by.tcgen05.component : by.warp->component(by.lane),
+  note(*order.cta, by.tcgen05.component,
        {.by = &by,
-        .epoch = is_commit ? barrier.commit_number : by.warp->now,
+        .epoch = barrier.commit_number,
         .barrier = &order,
         .phases = order.time->reached + 1,
-        .what = is_commit ? "tcgen05.commit" : "mbarrier.arrive",
+        .what = "tcgen05.commit",
         .site = event.site});
 }
 
@@ -120,11 +146,11 @@ bool Lifetime::has_arrived(const BarrierOrder& barrier, const ThreadOrder& threa
   return known.last_arrival == &thread && known.last_arrival_phase == barrier.time->reached;
 }
 
-void Lifetime::complete_by_hand(const Event& event) {
+void Lifetime::complete_by_hand(const event::BarrierComplete& event) {
   barrier_of(event.barrier).counted_by = &order_.thread(event);
 }
 
-void Lifetime::complete_on_barrier(const Event& event) {
+void Lifetime::complete_on_barrier(const event::BarrierComplete& event) {
   const BarrierOrder& order = order_.barrier(event.barrier);
   Barrier& barrier = barrier_of(event.barrier);
   const IssuedCopy& copy = order_.copy(event.copy);
@@ -141,7 +167,7 @@ void Lifetime::complete_on_barrier(const Event& event) {
         .site = copy.site});
 }
 
-bool Lifetime::stops_for_inval(const Event& event) {
+bool Lifetime::stops_for_inval(const event::BarrierInval& event) {
   const BarrierOrder& order = order_.barrier(event.barrier);
   const ThreadOrder& by = order_.thread(event);
   const Barrier barrier = std::move(barrier_of(event.barrier));
@@ -187,7 +213,7 @@ bool Lifetime::stops_for_inval(const Event& event) {
 
 // A thread that waits for a phase sees its parity, which is the same again two phases later. It must have looked
 // before the next phase is over, so one of those who complete the next phase must come after the wait.
-bool Lifetime::stops_for_phase(const Event& event) {
+bool Lifetime::stops_for_phase(const event::BarrierPhase& event) {
   const BarrierOrder& order = order_.barrier(event.barrier);
   Barrier& barrier = barrier_of(event.barrier);
   for (Use& use : barrier.uses) {
@@ -219,8 +245,8 @@ bool Lifetime::stops_for_phase(const Event& event) {
   return false;
 }
 
-void Lifetime::issue_copy(const Event& event) {
-  if (is_store(static_cast<CopyKind>(event.value))) stores_[event.cta][event.thread] = event.copy;
+void Lifetime::on(const event::CopyIssue& event) {
+  if (is_store(event.kind)) stores_[event.cta][event.thread] = event.copy;
 }
 
 // PTX: cp.async.bulk.wait_group: until then a store may still read the shared memory, whether or not it does so

@@ -30,20 +30,24 @@ class Lifetime {
   // A thread reaches the shared memory of another CTA. Whether the run stops for it.
   bool stops_for_peer(const ThreadOrder& by, const CtaOrder& peer, const char* what, CallSite site);
   // A warp allocates or frees tensor memory together with the other CTA of its pair.
-  bool stops_for_pair(const Event& event);
+  bool stops_for_pair(const ThreadOrder& by, bool is_alloc, CallSite site);
 
   // A thread arrives on a barrier, a commit or a copy does, or a thread has waited for it.
-  void use_barrier(const Event& event);
-  void complete_on_barrier(const Event& event);
+  void on(const event::BarrierArrive& event);
+  void on(const event::BarrierExpect& event);
+  void on(const event::BarrierBlock& event);
+  void on(const event::BarrierPass& event);
+  void on(const event::AsyncArrive& event);
+  void complete_on_barrier(const event::BarrierComplete& event);
   // Whether the thread has arrived in the phase that runs, last of all so far.
   bool has_arrived(const BarrierOrder& barrier, const ThreadOrder& thread);
-  void complete_by_hand(const Event& event);
-  bool stops_for_inval(const Event& event);
+  void complete_by_hand(const event::BarrierComplete& event);
+  bool stops_for_inval(const event::BarrierInval& event);
   // A phase is over, and Order knows it.
-  bool stops_for_phase(const Event& event);
+  bool stops_for_phase(const event::BarrierPhase& event);
 
   // A copy is issued, and Order knows it.
-  void issue_copy(const Event& event);
+  void on(const event::CopyIssue& event);
 
   // The CTA exits: all that reaches it must come before that.
   bool stops_for_exit(const CtaOrder& cta);
@@ -86,6 +90,9 @@ class Lifetime {
   static bool has_come(const Clock& clock, const WarpOrder& warp, Epoch epoch);
   static bool has_started(const Clock& clock, const CtaOrder& cta);
   Barrier& barrier_of(std::uint32_t id);
+  // The thread is at the barrier, which may be another CTA's.
+  Use& use(const ThreadOrder& by, std::uint32_t barrier, CallSite site);
+  void use_and_reach(const ThreadOrder& by, std::uint32_t barrier, CallSite site);
   Use& use_of(Barrier& barrier, const WarpOrder& warp);
   void note(const CtaOrder& cta, std::uint32_t key, const Reach& reach);
   bool stops_for_stores(const CtaOrder& cta);

@@ -21,82 +21,47 @@ void mark(const ThreadOrder& thread, Component& block) {
 
 }  // namespace
 
-EventMask Order::wants() {
-  return mask_of(
-      {EventKind::kCtaStart,      EventKind::kCtaExit,     EventKind::kBarrierInit, EventKind::kBarrierArrive,
-       EventKind::kBarrierPhase,  EventKind::kBarrierPass, EventKind::kNamedArrive, EventKind::kNamedPass,
-       EventKind::kClusterArrive, EventKind::kClusterPass, EventKind::kWarpMeet,    EventKind::kFence,
-       EventKind::kCopyIssue,     EventKind::kCopyDone,    EventKind::kGroupCommit, EventKind::kGroupPass,
-       EventKind::kRole,          EventKind::kMmaIssue,    EventKind::kMmaDone,     EventKind::kMmaPass,
-       EventKind::kMmaTell,       EventKind::kTmemIssue,   EventKind::kTmemPass,    EventKind::kAsyncCopy,
-       EventKind::kAsyncPass,     EventKind::kAsyncArrive, EventKind::kThreadExit});
+void Order::on(const event::NamedArrive& event) {
+  ThreadOrder& from = thread(event);
+  release(from, from.warp->cta->named[event.id].arriving);
 }
 
-void Order::on_event(const Event& event) {
-  switch (event.kind) {
-    case EventKind::kCtaStart: return start(event);
-    case EventKind::kCtaExit: return exit(event);
-    case EventKind::kBarrierInit: return init(event);
-    case EventKind::kBarrierArrive: return arrive(event);
-    case EventKind::kBarrierPhase: return end_phase(event);
-    case EventKind::kBarrierPass: return pass(event);
-    case EventKind::kNamedArrive: {
-      ThreadOrder& from = thread(event);
-      return release(from, from.warp->cta->named[event.value].arriving);
-    }
-    case EventKind::kNamedPass: {
-      ThreadOrder& to = thread(event);
-      CtaOrder::Named& named = to.warp->cta->named[event.value];
-      // The machine lets all of a round pass before anyone arrives in the next.
-      if (!named.arriving.is_empty()) named.passed = named.arriving.finish(pool_);
-      to.known = named.passed;  // includes what it knew when it arrived
-      return;
-    }
-    case EventKind::kClusterArrive: return arrive_in_cluster(event);
-    case EventKind::kClusterPass: return pass_cluster(event);
-    case EventKind::kWarpMeet:
-      if (event.orders) meet(event);
-      return;
-    case EventKind::kFence: return fence(event);
-    case EventKind::kCopyIssue: return issue(event);
-    case EventKind::kCopyReadMap: return join_group(event);
-    case EventKind::kCopyDone: copies_[event.copy - 1].known = {}; return;
-    case EventKind::kGroupCommit: ++thread(event).commits; return;
-    case EventKind::kGroupPass: return pass_groups(event);
-    case EventKind::kRole: thread(event).role = event.text; return;
-    case EventKind::kMmaIssue: return event.value == 1 ? issue_tcgen05(event) : issue_mma(event);
-    case EventKind::kMmaDone:
-      // A load that comes too late is judged by what the multiplication knew.
-      done_tcgen05_.push_back(event.copy);
-      if (mmas_[event.copy - 1].is_tcgen05 && done_tcgen05_.size() < 128) return;
-      for (IssuedMma::Part& part : mmas_[done_tcgen05_.front() - 1].parts) part.known = part.tcgen05_known = {};
-      done_tcgen05_.pop_front();
-      return;
-    case EventKind::kMmaPass: return pass_mma(event);
-    case EventKind::kMmaTell: return commit(event);
-    case EventKind::kTmemIssue: return issue_transfer(event);
-    case EventKind::kTmemPass: return pass_transfers(event);
-    case EventKind::kThreadExit: {
-      ThreadOrder& by = thread(event);
-      by.has_exited = by.warp->cta->cluster->has_exits = true;
-      return;
-    }
-    case EventKind::kAsyncCopy: return issue_async_copy(event);
-    case EventKind::kAsyncPass: return pass_async_copies(event);
-    case EventKind::kAsyncArrive: return arrive_for_async_copies(event);
-    default: return;
-  }
+void Order::on(const event::NamedPass& event) {
+  ThreadOrder& to = thread(event);
+  CtaOrder::Named& named = to.warp->cta->named[event.id];
+  // The machine lets all of a round pass before anyone arrives in the next.
+  if (!named.arriving.is_empty()) named.passed = named.arriving.finish(pool_);
+  to.known = named.passed;  // includes what it knew when it arrived
 }
 
-void Order::start(const Event& event) {
-  std::unique_ptr<ClusterOrder>& cluster = clusters_[event.value];
+void Order::on(const event::CopyDone& event) { copies_[event.copy - 1].known = {}; }
+
+void Order::on(const event::GroupCommit& event) { ++thread(event).commits; }
+
+void Order::on(const event::Role& event) { thread(event).role = event.name; }
+
+void Order::on(const event::MmaDone& event) {
+  // A load that comes too late is judged by what the multiplication knew.
+  done_tcgen05_.push_back(event.operation);
+  if (mmas_[event.operation - 1].is_tcgen05 && done_tcgen05_.size() < 128) return;
+  for (IssuedMma::Part& part : mmas_[done_tcgen05_.front() - 1].parts) part.known = part.tcgen05_known = {};
+  done_tcgen05_.pop_front();
+}
+
+void Order::on(const event::ThreadExit& event) {
+  ThreadOrder& by = thread(event);
+  by.has_exited = by.warp->cta->cluster->has_exits = true;
+}
+
+void Order::on(const event::CtaStart& event) {
+  std::unique_ptr<ClusterOrder>& cluster = clusters_[event.cluster];
   if (cluster == nullptr) cluster = std::make_unique<ClusterOrder>();
-  cluster->number = event.value;
-  const std::uint32_t threads = event.thread;
+  cluster->number = event.cluster;
+  const std::uint32_t threads = event.threads;
   auto cta = std::make_unique<CtaOrder>();
   cta->cluster = cluster.get();
   cta->linear = event.cta;
-  cta->rank = event.address >> 24;
+  cta->rank = event.rank;
   cta->threads.resize(threads);
   for (std::uint32_t t = 0; t < threads; ++t) {
     if (t % 32 == 0) {
@@ -117,7 +82,7 @@ void Order::start(const Event& event) {
   ++cluster->running;
 }
 
-void Order::exit(const Event& event) {
+void Order::on(const event::CtaExit& event) {
   ClusterOrder& cluster = *ctas_[event.cta]->cluster;
   if (--cluster.running != 0) return;
   std::vector<Departed>& departed = departed_[cluster.number];
@@ -176,29 +141,30 @@ void Order::acquire(ThreadOrder& thread, const Clock& clock) {
 }
 
 // PTX: bar.warp.sync orders memory among the lanes that take part. Elections, shuffles and votes do not.
-void Order::meet(const Event& event) {
+void Order::on(const event::WarpMeet& event) {
+  if (!event.orders) return;
   CtaOrder& cta = *ctas_[event.cta];
   const std::uint32_t first = event.thread / 32 * 32;
   WarpOrder& warp = *cta.threads[first].warp;
-  for (auto lanes = static_cast<std::uint32_t>(event.value); lanes != 0; lanes &= lanes - 1) {
+  for (std::uint32_t lanes = event.lanes; lanes != 0; lanes &= lanes - 1) {
     ThreadOrder& thread = cta.threads[first + static_cast<std::uint32_t>(std::countr_zero(lanes))];
     give(thread, meeting_);
     thread.last_release = warp.now;
   }
   const Clock met = meeting_.finish(pool_);
-  for (auto lanes = static_cast<std::uint32_t>(event.value); lanes != 0; lanes &= lanes - 1) {
+  for (std::uint32_t lanes = event.lanes; lanes != 0; lanes &= lanes - 1) {
     cta.threads[first + static_cast<std::uint32_t>(std::countr_zero(lanes))].known = met;
   }
   ++warp.now;
 }
 
-void Order::fence(const Event& event) {
+void Order::on(const event::Fence& event) {
   ThreadOrder& by = thread(event);
   WarpOrder& warp = *by.warp;
-  switch (static_cast<FenceKind>(event.value)) {
+  switch (event.kind) {
     case FenceKind::kProxyAsync:
     case FenceKind::kProxyAsyncSharedCta:
-    case FenceKind::kProxyAsyncGlobal: return fence_proxy(by, static_cast<FenceKind>(event.value));
+    case FenceKind::kProxyAsyncGlobal: return fence_proxy(by, event.kind);
     case FenceKind::kMbarrierInit:
       mark(by, warp.init_fences);
       by.init_fence = warp.now++;
@@ -246,7 +212,7 @@ void Order::fence_maps(ThreadOrder& by, bool releases) {
 }
 
 // A relaxed arrival hands over what fences before it have released, and that the thread was here.
-void Order::arrive_in_cluster(const Event& event) {
+void Order::on(const event::ClusterArrive& event) {
   ThreadOrder& from = thread(event);
   WarpOrder& warp = *from.warp;
   ClusterOrder::Round& round = warp.cta->cluster->rounds[++from.cluster_rounds % 2];
@@ -255,7 +221,7 @@ void Order::arrive_in_cluster(const Event& event) {
     round.arriving.clear();
     round.passed = {};
   }
-  if (event.value != 0) return release(from, round.arriving);
+  if (event.releases) return release(from, round.arriving);
   mark(from, warp.relaxed_arrivals);
   round.arriving.add(warp.relaxed_arrivals + from.lane, warp.now);
   round.arriving.add(pool_, from.fenced[index_of(MemoryScope::kCluster)]);
@@ -263,7 +229,7 @@ void Order::arrive_in_cluster(const Event& event) {
   give_met(from, round.arriving);
 }
 
-void Order::pass_cluster(const Event& event) {
+void Order::on(const event::ClusterPass& event) {
   ThreadOrder& to = thread(event);
   ClusterOrder& cluster = *to.warp->cta->cluster;
   ClusterOrder::Round& round = cluster.rounds[to.cluster_rounds % 2];
@@ -281,7 +247,7 @@ void Order::pass_cluster(const Event& event) {
   acquire(to, round.passed);
 }
 
-void Order::init(const Event& event) {
+void Order::on(const event::BarrierInit& event) {
   if (barriers_.size() <= event.barrier) barriers_.resize(event.barrier + 1);
   ThreadOrder& by = thread(event);
   CtaOrder& cta = *by.warp->cta;
@@ -310,16 +276,16 @@ void Order::give_engines(const ClusterOrder& cluster, const Clock& known, Gather
   }
 }
 
-void Order::arrive(const Event& event) {
+void Order::on(const event::BarrierArrive& event) {
   ThreadOrder& from = thread(event);
   BarrierOrder& barrier = barriers_[event.barrier];
   if (event.scope == EventScope::kRelaxed) {
     give_engines(*barrier.cta->cluster, from.known, barrier.engines);
     give_met(from, barrier.own);
-  } else if (event.copy != 0) {
-    Clock& told = commits_[event.copy - 1];
+  } else if (event.commit != 0) {
+    Clock& told = commits_[event.commit - 1];
     barrier.own.add(pool_, told);
-    if (event.bytes == 0) told = {};
+    if (event.left == 0) told = {};
   } else if (from.warp->cta == barrier.cta) {
     release(from, barrier.own);
   } else if (event.scope == EventScope::kCluster) {
@@ -335,7 +301,7 @@ void Order::arrive(const Event& event) {
 
 // An arrival is an update of the barrier that later ones build on, so that what was released to earlier
 // phases is known as well. Copies release their own bytes, which the barrier's component stands for.
-void Order::end_phase(const Event& event) {
+void Order::on(const event::BarrierPhase& event) {
   BarrierOrder& barrier = barriers_[event.barrier];
   if (!barrier.remote.is_empty()) {
     barrier.remote.add(pool_, barrier.passed_remote);
@@ -354,7 +320,7 @@ void Order::end_phase(const Event& event) {
   }
 }
 
-void Order::pass(const Event& event) {
+void Order::on(const event::BarrierPass& event) {
   const std::uint64_t phase = event.phase + 1;
   ThreadOrder& to = thread(event);
   const BarrierOrder& barrier = barriers_[event.barrier];
@@ -381,7 +347,7 @@ void Order::pass(const Event& event) {
 }
 
 // The copy comes after what its issuer has done so far, and what the issuer does next is not before it.
-void Order::issue(const Event& event) {
+void Order::on(const event::CopyIssue& event) {
   ThreadOrder& by = thread(event);
   IssuedCopy& copy = copies_.emplace_back();
   copy.cluster = by.warp->cta->cluster;
@@ -395,28 +361,28 @@ void Order::issue(const Event& event) {
   copy.proxy_fences = by.proxy_fences;
   copy.init_fence = by.init_fence;
   copy.bytes = event.bytes;
-  copy.kind = static_cast<CopyKind>(event.value);
-  copy.is_async_reduction = copy.kind == CopyKind::kStoreAsync && *event.text != '\0';
+  copy.kind = event.kind;
+  copy.is_async_reduction = event.is_async_reduction;
   copy.site = event.site;
-  if (is_store(copy.kind)) join_group(event);
+  if (is_store(copy.kind)) join_group(by, copy);
 }
 
 // The copy is one of the thread's open bulk group. Model: a load, too, as far as its tensor map is concerned:
 // CUTLASS waits so for maps to be read before it changes them.
-void Order::join_group(const Event& event) {
-  ThreadOrder& by = thread(event);
-  IssuedCopy& copy = copies_[event.copy - 1];
+void Order::join_group(ThreadOrder& by, IssuedCopy& copy) {
   if (by.groups == 0) by.groups = add_components(*copy.cluster, 2);
   copy.group = by.commits + 1;
   copy.groups = by.groups;
 }
 
+void Order::on(const event::CopyReadMap& event) { join_group(thread(event), copies_[event.copy - 1]); }
+
 // PTX: cp.async.bulk.wait_group: with .read the sources have been read, and nothing is known of the writes.
-void Order::pass_groups(const Event& event) {
+void Order::on(const event::GroupPass& event) {
   ThreadOrder& to = thread(event);
-  if (to.groups == 0 || event.value >= to.commits) return;
-  const Epoch done = to.commits - static_cast<Epoch>(event.value);
-  const bool are_written = event.scope != EventScope::kCta;
+  if (to.groups == 0 || event.pending >= to.commits) return;
+  const Epoch done = to.commits - event.pending;
+  const bool are_written = !event.read_only;
   if (to.known[to.groups + (are_written ? 1 : 0)] >= done) return;
   Gather gather;
   gather.add(pool_, to.known);
@@ -425,7 +391,7 @@ void Order::pass_groups(const Event& event) {
   to.known = gather.finish(pool_);
 }
 
-void Order::issue_async_copy(const Event& event) {
+void Order::on(const event::AsyncIssue& event) {
   ThreadOrder& by = thread(event);
   WarpOrder& warp = *by.warp;
   if (warp.async_copies == 0) {
@@ -436,10 +402,10 @@ void Order::issue_async_copy(const Event& event) {
   by.async_copies.push_back(warp.now++);
 }
 
-void Order::pass_async_copies(const Event& event) {
+void Order::on(const event::AsyncPass& event) {
   ThreadOrder& to = thread(event);
   const Component copies = to.warp->async_copies + to.lane;
-  const auto done = static_cast<Epoch>(event.copy);
+  const auto done = static_cast<Epoch>(event.over);
   if (done == 0 || to.known[copies] >= done) return;
   Gather gather;
   gather.add(pool_, to.known);
@@ -448,19 +414,21 @@ void Order::pass_async_copies(const Event& event) {
 }
 
 // The barrier's phase ends after the copies; what their thread has done besides is not handed over.
-void Order::arrive_for_async_copies(const Event& event) {
+void Order::on(const event::AsyncArrive& event) {
   const ThreadOrder& from = thread(event);
-  if (event.copy != 0) {
-    barriers_[event.barrier].own.add(from.warp->async_copies + from.lane, static_cast<Epoch>(event.copy));
+  if (event.issued != 0) {
+    barriers_[event.barrier].own.add(from.warp->async_copies + from.lane, static_cast<Epoch>(event.issued));
   }
 }
 
+void Order::on(const event::MmaIssue& event) { event.is_tcgen05 ? issue_tcgen05(event) : issue_wgmma(event); }
+
 // The instruction makes the lanes of a warp meet, and its operands are read by none of them in particular:
 // it is enough that one of them knows.
-void Order::issue_mma(const Event& event) {
+void Order::issue_wgmma(const event::MmaIssue& event) {
   WarpOrder& warp = *thread(event).warp;
   CtaOrder& cta = *warp.cta;
-  if (event.copy > mmas_.size()) {
+  if (event.operation > mmas_.size()) {
     const std::size_t warpgroup = event.thread / 128;
     if (cta.mma_times.size() <= warpgroup) cta.mma_times.resize(warpgroup + 1);
     CtaOrder::MmaTime& time = cta.mma_times[warpgroup];
@@ -475,10 +443,11 @@ void Order::issue_mma(const Event& event) {
     mma.site = event.site;
   }
   for (std::uint32_t lane = 0; lane < 32; ++lane) give(cta.threads[event.thread + lane], meeting_);
-  mmas_[event.copy - 1].parts.push_back({.warp = &warp, .issued = warp.now++, .known = meeting_.finish(pool_)});
+  mmas_[event.operation - 1].parts.push_back(
+      {.warp = &warp, .issued = warp.now++, .known = meeting_.finish(pool_)});
 }
 
-void Order::issue_tcgen05(const Event& event) {
+void Order::issue_tcgen05(const event::MmaIssue& event) {
   ThreadOrder& by = thread(event);
   WarpOrder& warp = *by.warp;
   if (by.tcgen05.component == 0) by.tcgen05.component = add_components(*warp.cta->cluster, 1);
@@ -486,7 +455,7 @@ void Order::issue_tcgen05(const Event& event) {
   mma.cluster = warp.cta->cluster;
   mma.component = by.tcgen05.component;
   mma.number = ++by.tcgen05.issued;
-  mma.name = event.text;
+  mma.name = event.name;
   mma.is_tcgen05 = true;
   mma.site = event.site;
   give(by, meeting_);
@@ -503,7 +472,7 @@ void Order::issue_tcgen05(const Event& event) {
 // Model: what the thread knew is handed over with them, since they came after it. Its own accesses are not: an
 // arrival that the system makes need not release them.
 // It has a number among the thread's operations: who knows of a later one knows that it has come.
-void Order::commit(const Event& event) {
+void Order::on(const event::MmaTell& event) {
   ThreadOrder& by = thread(event);
   const WarpOrder& warp = *by.warp;
   if (by.tcgen05.component == 0) by.tcgen05.component = add_components(*warp.cta->cluster, 1);
@@ -533,10 +502,10 @@ Clock Order::known_to(const WarpOrder& warp) {
   return meeting_.finish(pool_);
 }
 
-void Order::issue_transfer(const Event& event) {
+void Order::on(const event::TmemIssue& event) {
   WarpOrder& warp = *thread(event).warp;
   if (warp.tmem == 0) warp.tmem = add_components(*warp.cta->cluster, 6);
-  const std::size_t kind = event.value;
+  const std::size_t kind = event.is_store ? 1 : 0;
   IssuedTransfer& transfer = transfers_.emplace_back();
   transfer.warp = &warp;
   transfer.is_store = kind == 1;
@@ -550,17 +519,17 @@ void Order::issue_transfer(const Event& event) {
     meeting_.add(pool_, warp.cta->threads[event.thread + lane].tcgen05_known);
   }
   transfer.tcgen05_known = meeting_.finish(pool_);
-  warp.tmem_open.push_back(event.copy);
+  warp.tmem_open.push_back(event.transfer);
 }
 
-void Order::pass_transfers(const Event& event) {
+void Order::on(const event::TmemPass& event) {
   WarpOrder& warp = *thread(event).warp;
-  const std::size_t kind = event.value;
+  const std::size_t kind = event.is_store ? 1 : 0;
   warp.tmem_waited[kind] = warp.tmem_issued[kind];
   std::erase_if(warp.tmem_open, [&](std::uint64_t id) {
     IssuedTransfer& transfer = transfers_[id - 1];
     if (transfer.is_store != (kind == 1)) return false;
-    if (event.copy != 0 && id != event.copy) {
+    if (event.transfer != 0 && id != event.transfer) {
       // One load is over, and so are those before it that are not open.
       warp.tmem_waited[kind] = std::min(warp.tmem_waited[kind], transfer.number - 1);
       return false;
@@ -570,9 +539,9 @@ void Order::pass_transfers(const Event& event) {
   });
 }
 
-void Order::pass_mma(const Event& event) {
+void Order::on(const event::MmaPass& event) {
   CtaOrder& cta = *ctas_[event.cta];
-  const IssuedMma& mma = mmas_[event.copy - 1];
+  const IssuedMma& mma = mmas_[event.operation - 1];
   meeting_.add(mma.component, mma.number);
   // All warps of the warpgroup have issued it.
   for (const IssuedMma::Part& part : mma.parts) meeting_.add_met(part.warp->component(0), part.issued);

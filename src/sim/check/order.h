@@ -307,10 +307,39 @@ struct View {
 
 class Order {
  public:
-  static EventMask wants();
-  void on_event(const Event& event);
+  void on(const event::CtaStart& event);
+  void on(const event::CtaExit& event);
+  void on(const event::ThreadExit& event);
+  void on(const event::Role& event);
+  void on(const event::BarrierInit& event);
+  void on(const event::BarrierArrive& event);
+  void on(const event::BarrierPhase& event);
+  void on(const event::BarrierPass& event);
+  void on(const event::NamedArrive& event);
+  void on(const event::NamedPass& event);
+  void on(const event::ClusterArrive& event);
+  void on(const event::ClusterPass& event);
+  void on(const event::WarpMeet& event);
+  void on(const event::Fence& event);
+  void on(const event::CopyIssue& event);
+  void on(const event::CopyReadMap& event);
+  void on(const event::CopyDone& event);
+  void on(const event::GroupCommit& event);
+  void on(const event::GroupPass& event);
+  void on(const event::AsyncIssue& event);
+  void on(const event::AsyncPass& event);
+  void on(const event::AsyncArrive& event);
+  void on(const event::MmaIssue& event);
+  void on(const event::MmaDone& event);
+  void on(const event::MmaPass& event);
+  void on(const event::MmaTell& event);
+  void on(const event::TmemIssue& event);
+  void on(const event::TmemPass& event);
 
-  ThreadOrder& thread(const Event& event) { return ctas_[event.cta]->threads[event.thread]; }
+  template <class Kind>
+  ThreadOrder& thread(const Kind& event) {
+    return ctas_[event.cta]->threads[event.thread];
+  }
   CtaOrder& cta(std::uint32_t linear) { return *ctas_[linear]; }
   BarrierOrder& barrier(std::uint32_t id) { return barriers_[id]; }
   const IssuedCopy& copy(std::uint64_t id) const { return copies_[id - 1]; }
@@ -341,36 +370,17 @@ class Order {
   Departed who(std::uint64_t cluster, std::uint32_t warp) const;
 
  private:
-  void start(const Event& event);
-  void exit(const Event& event);
   void give(const ThreadOrder& thread, Gather& gather);
   void give_met(ThreadOrder& thread, Gather& gather);
   void give_engines(const ClusterOrder& cluster, const Clock& known, Gather& gather);
   void release(ThreadOrder& thread, Gather& gather);
   void acquire(ThreadOrder& thread, const Clock& clock);
-  void meet(const Event& event);
-  void fence(const Event& event);
   void fence_proxy(ThreadOrder& by, FenceKind kind);
   void fence_memory(ThreadOrder& by, MemoryScope scope);
   void fence_maps(ThreadOrder& by, bool releases);
-  void arrive_in_cluster(const Event& event);
-  void pass_cluster(const Event& event);
-  void init(const Event& event);
-  void arrive(const Event& event);
-  void end_phase(const Event& event);
-  void pass(const Event& event);
-  void issue(const Event& event);
-  void join_group(const Event& event);
-  void pass_groups(const Event& event);
-  void issue_async_copy(const Event& event);
-  void pass_async_copies(const Event& event);
-  void arrive_for_async_copies(const Event& event);
-  void issue_mma(const Event& event);
-  void pass_mma(const Event& event);
-  void issue_tcgen05(const Event& event);
-  void commit(const Event& event);
-  void issue_transfer(const Event& event);
-  void pass_transfers(const Event& event);
+  void join_group(ThreadOrder& by, IssuedCopy& copy);
+  void issue_wgmma(const event::MmaIssue& event);
+  void issue_tcgen05(const event::MmaIssue& event);
   void give_tmem(const ThreadOrder& thread, Gather& gather);
 
   ClockPool pool_;  // outlives every clock below

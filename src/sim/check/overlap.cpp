@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kNoThread = ~std::uint32_t{0};
 constexpr std::uint64_t kCopy = ~std::uint64_t{0};  // in the place of a thread
 
-std::uint64_t number_of(const Event& event) { return std::uint64_t{event.cta} << 10 | event.thread; }
+std::uint64_t number_of(std::uint32_t cta, std::uint32_t thread) { return std::uint64_t{cta} << 10 | thread; }
 
 const char* why_unordered(const History::Work& work) {
   return work.relation == History::Relation::kBeside
@@ -44,49 +44,55 @@ Overlap::Overlap(const machine::Machine& machine, Order& order, machine::Finding
   }
 }
 
-EventMask Overlap::wants() const {
-  return mask_of({EventKind::kGlobalRead, EventKind::kGlobalWrite, EventKind::kGlobalStrong,
-                  EventKind::kCopyReadGlobal, EventKind::kCopyWriteGlobal, EventKind::kFence});
+void Overlap::on(const event::GlobalRead& event) {
+  access({event.global, event.bytes, event.cta, event.thread, event.site}, History::kRead, order_.thread(event));
 }
 
-void Overlap::on_event(const Event& event) {
-  if (sink_.stop()) return;
-  switch (event.kind) {
-    case EventKind::kGlobalRead:
-    case EventKind::kCopyReadGlobal: return access(event, History::kRead);
-    case EventKind::kGlobalWrite: return access(event, History::kWrite);
-    // Reductions may be made at the same time, as atomics may.
-    case EventKind::kCopyWriteGlobal:
-      return access(event,
-                    order_.copy(event.copy).kind == CopyKind::kReduce ? History::kStrongWrite : History::kWrite);
-    case EventKind::kGlobalStrong:
-      if (event.strong.reads) observe(event);
-      return access(event, event.strong.writes ? History::kStrongWrite : History::kStrongRead);
-    case EventKind::kFence: break;
-    default: return;
-  }
-  if (event.value == static_cast<std::uint64_t>(FenceKind::kLaunchDependents)) work_.launches_dependents = true;
-  if (event.value != static_cast<std::uint64_t>(FenceKind::kGridWait)) return;
-  for (Before& before : unordered_) {
-    if (before.work->relation == History::Relation::kUntilWait) mark(before, event);
-  }
+void Overlap::on(const event::GlobalWrite& event) {
+  access({event.global, event.bytes, event.cta, event.thread, event.site}, History::kWrite, order_.thread(event));
 }
 
-void Overlap::mark(Before& before, const Event& event) {
-  const ThreadOrder& thread = order_.thread(event);
-  before.marks[thread.warp->cluster].push_back({thread.warp->component(thread.lane), thread.warp->now});
-  before.passed.insert(number_of(event));
+void Overlap::on(const event::CopyReadGlobal& event) {
+  access({event.global, event.bytes, event.cta, kNoThread, event.site}, History::kRead, order_.copy(event.copy));
+}
+
+// Reductions may be made at the same time, as atomics may.
+void Overlap::on(const event::CopyWriteGlobal& event) {
+  const IssuedCopy& copy = order_.copy(event.copy);
+  access({event.global, event.bytes, event.cta, kNoThread, event.site},
+         copy.kind == CopyKind::kReduce ? History::kStrongWrite : History::kWrite, copy);
 }
 
 // A strong read of what the work has written by a strong write: a flag that hands over what came before it.
 // Model: whether the write was a release and the read an acquire is for launches that run at once; here one that
 // has seen the flag counts as ordered.
-void Overlap::observe(const Event& event) {
+void Overlap::on(const event::GlobalStrong& event) {
+  if (sink_.stop()) return;
+  const ThreadOrder& thread = order_.thread(event);
   for (Before& before : unordered_) {
+    if (!event.strong.reads) break;
     const auto granule = before.work->granules.find(event.global / History::kGranule);
     if (granule == before.work->granules.end() || granule->second[History::kStrongWrite].bytes == 0) continue;
-    mark(before, event);
+    mark(before, thread, number_of(event.cta, event.thread));
   }
+  access({event.global, event.bytes, event.cta, event.thread, event.site},
+         event.strong.writes ? History::kStrongWrite : History::kStrongRead, thread);
+}
+
+void Overlap::on(const event::Fence& event) {
+  if (sink_.stop()) return;
+  if (event.kind == FenceKind::kLaunchDependents) work_.launches_dependents = true;
+  if (event.kind != FenceKind::kGridWait) return;
+  for (Before& before : unordered_) {
+    if (before.work->relation == History::Relation::kUntilWait) {
+      mark(before, order_.thread(event), number_of(event.cta, event.thread));
+    }
+  }
+}
+
+void Overlap::mark(Before& before, const ThreadOrder& thread, std::uint64_t number) {
+  before.marks[thread.warp->cluster].push_back({thread.warp->component(thread.lane), thread.warp->now});
+  before.passed.insert(number);
 }
 
 bool Overlap::knows(Before& before, const View& view, std::uint64_t thread) {
@@ -105,16 +111,17 @@ bool Overlap::knows(Before& before, const View& view, std::uint64_t thread) {
   return is_known;
 }
 
-void Overlap::access(const Event& event, History::Way way) {
-  const bool is_copy = event.kind == EventKind::kCopyReadGlobal || event.kind == EventKind::kCopyWriteGlobal;
-  const std::uint32_t thread = is_copy ? kNoThread : event.thread;
-  const std::uint32_t place = place_of(event.site);
-  work_.touch(event.global, event.bytes, way, place, event.cta, thread);
+template <class By>
+void Overlap::access(const Access& access, History::Way way, const By& by) {
+  if (sink_.stop()) return;
+  const std::uint32_t place = place_of(access.site);
+  work_.touch(access.global, access.bytes, way, place, access.cta, access.thread);
   for (Before& before : unordered_) {
-    const std::optional<History::Conflict> conflict = History::find(*before.work, event.global, event.bytes, way);
+    const std::optional<History::Conflict> conflict =
+        History::find(*before.work, access.global, access.bytes, way);
     if (!conflict) continue;
-    const View view = is_copy ? View::of(order_.copy(event.copy)) : View::of(order_.thread(event));
-    if (knows(before, view, is_copy ? kCopy : number_of(event))) continue;
+    if (knows(before, View::of(by), access.thread == kNoThread ? kCopy : number_of(access.cta, access.thread)))
+      continue;
     const History::Work& work = *before.work;
     const auto words = [&] {
       Finding finding;
@@ -124,10 +131,11 @@ void Overlap::access(const Event& event, History::Way way) {
       const bool is_near = conflict->touched.latest == 0;
       finding.details = {line(work.name, conflict->touched.cta, conflict->touched.thread, conflict->way,
                               work.places.empty() ? "" : work.places[conflict->touched.place], is_near),
-                         line(work_.name, event.cta, thread, way, place_text(event.site)), why_unordered(work)};
+                         line(work_.name, access.cta, access.thread, way, place_text(access.site)),
+                         why_unordered(work)};
       return finding;
     };
-    if (sink_.stops(FaultCode::kGlobalRace, {event.site}, words)) return;
+    if (sink_.stops(FaultCode::kGlobalRace, {access.site}, words)) return;
   }
 }
 

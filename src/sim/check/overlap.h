@@ -24,14 +24,18 @@ class Machine;
 
 namespace heddle::sim::check {
 
-class Overlap final : public Observer {
+class Overlap final : public Watcher<Overlap> {
  public:
   // `order` is what the race checker knows, which has seen each event before.
   Overlap(const machine::Machine& machine, Order& order, machine::Findings& findings, History& history,
           std::string kernel);
 
-  EventMask wants() const override;
-  void on_event(const Event& event) override;
+  void on(const event::GlobalRead& event);
+  void on(const event::GlobalWrite& event);
+  void on(const event::GlobalStrong& event);
+  void on(const event::CopyReadGlobal& event);
+  void on(const event::CopyWriteGlobal& event);
+  void on(const event::Fence& event);
 
   const std::optional<Finding>& finding() const { return sink_.stop(); }
 
@@ -50,10 +54,17 @@ class Overlap final : public Observer {
     std::unordered_set<std::uint64_t> passed;                    // threads that know one of them
   };
 
-  void mark(Before& before, const Event& event);
+  void mark(Before& before, const ThreadOrder& thread, std::uint64_t number);
   bool knows(Before& before, const View& view, std::uint64_t thread);
-  void access(const Event& event, History::Way way);
-  void observe(const Event& event);
+  // What of global memory is touched, and by whom.
+  struct Access {
+    std::uint64_t global;
+    std::uint32_t bytes;
+    std::uint32_t cta, thread;  // kNoThread: a copy
+    CallSite site;
+  };
+  template <class By>  // a thread, or a copy
+  void access(const Access& access, History::Way way, const By& by);
   std::uint32_t place_of(CallSite site);
   std::string line(const std::string& kernel, std::uint32_t cta, std::uint32_t thread, History::Way way,
                    const std::string& place, bool is_near = false) const;

@@ -12,23 +12,19 @@
 
 namespace heddle::sim::check {
 
-class PollWatch final : public Observer {
+class PollWatch final : public Watcher<PollWatch> {
  public:
   // The last word that a thread has read.
   struct Poll {
     bool is_global;
-    std::uint64_t address;  // in shared memory as in Event
+    std::uint64_t address;  // in shared memory as in events
     CallSite site;
   };
 
-  EventMask wants() const override {
-    return mask_of(
-        {EventKind::kSharedRead, EventKind::kSharedStrong, EventKind::kGlobalRead, EventKind::kGlobalStrong});
-  }
-  void on_event(const Event& event) override {
-    const bool is_global = event.kind == EventKind::kGlobalRead || event.kind == EventKind::kGlobalStrong;
-    polls_[{event.cta, event.thread}] = {is_global, is_global ? event.global : event.address, event.site};
-  }
+  void on(const event::SharedRead& event) { poll(event, false, event.address); }
+  void on(const event::SharedStrong& event) { poll(event, false, event.address); }
+  void on(const event::GlobalRead& event) { poll(event, true, event.global); }
+  void on(const event::GlobalStrong& event) { poll(event, true, event.global); }
 
   const Poll* of(std::uint32_t cta, std::uint32_t thread) const {
     const auto found = polls_.find({cta, thread});
@@ -36,6 +32,11 @@ class PollWatch final : public Observer {
   }
 
  private:
+  template <class Kind>
+  void poll(const Kind& event, bool is_global, std::uint64_t address) {
+    polls_[{event.cta, event.thread}] = {is_global, address, event.site};
+  }
+
   std::map<Actor, Poll> polls_;
 };
 

@@ -19,108 +19,132 @@ std::uint16_t mask_in_granule(std::uint32_t begin, std::uint32_t end) {
 
 }  // namespace
 
-EventMask RaceChecker::wants() const {
-  return Order::wants() |
-         mask_of({EventKind::kSharedRead, EventKind::kSharedWrite, EventKind::kGlobalRead,
-                  EventKind::kGlobalWrite, EventKind::kSharedStrong, EventKind::kGlobalStrong,
-                  EventKind::kCopyReadShared, EventKind::kCopyWriteShared, EventKind::kCopyReadGlobal,
-                  EventKind::kCopyWriteGlobal, EventKind::kCopyReadMap, EventKind::kBarrierExpect,
-                  EventKind::kBarrierComplete, EventKind::kBarrierBlock, EventKind::kBarrierInval,
-                  EventKind::kMmaReadShared}) |
-         TmemChecker::wants();
-}
-
 void RaceChecker::on_event(const Event& event) {
-  if (!sink_.stop()) look_at(event);
-}
-
-void RaceChecker::look_at(const Event& event) {
-  if (!batch_.is_empty() && event.kind != EventKind::kGlobalRead && event.kind != EventKind::kGlobalWrite) {
+  if (sink_.stop()) return;
+  if (!batch_.is_empty() && !std::holds_alternative<event::GlobalRead>(event) &&
+      !std::holds_alternative<event::GlobalWrite>(event)) {
     flush();
     if (sink_.stop()) return;
   }
-  switch (event.kind) {
-    case EventKind::kSharedRead: return thread_reads(event);
-    case EventKind::kSharedWrite: return thread_writes(event, event.bytes);
-    case EventKind::kGlobalRead: return thread_in_global(event, false);
-    case EventKind::kGlobalWrite: return thread_in_global(event, true);
-    case EventKind::kSharedStrong:
-      if (const std::optional<Home> target = target_of(event)) {
-        strong_access(event, spot_of(*target, event.address & kOffsetMask));
-      }
-      return;
-    case EventKind::kGlobalStrong: return strong_access(event, spot_of(event.global));
-    case EventKind::kCopyReadShared: return copy_in_shared(event, false);
-    case EventKind::kCopyWriteShared: return copy_in_shared(event, true);
-    case EventKind::kCopyReadGlobal:
-    case EventKind::kCopyWriteGlobal:
-    case EventKind::kCopyReadMap: return copy_in_global(event);
-    case EventKind::kMmaReadShared: return mma_in_shared(event);
-    case EventKind::kAsyncCopy: return async_copy(event);
-    case EventKind::kMmaTouchTmem:
-    case EventKind::kTmemTouch: return tmem_.on_event(event);
-    case EventKind::kTmemAlloc:
-    case EventKind::kTmemDealloc:
-      if (event.value == 2 && lifetime_.stops_for_pair(event)) return;
-      return tmem_.on_event(event);
-    case EventKind::kBarrierInit: thread_writes(event, sizeof(SharedMemBarrier)); break;
-    case EventKind::kBarrierPass:
-      if (event.scope == EventScope::kUnsaid && stops_for_scope(event)) return;
-      [[fallthrough]];
-    case EventKind::kBarrierArrive:
-    case EventKind::kBarrierExpect:
-    case EventKind::kBarrierBlock:
-    case EventKind::kAsyncArrive:
-      use_barrier(event);
-      lifetime_.use_barrier(event);
-      break;
-    case EventKind::kBarrierInval:
-      use_barrier(event);
-      lifetime_.stops_for_inval(event);
-      return;
-    case EventKind::kBarrierPhase:
-      order_.on_event(event);
-      lifetime_.stops_for_phase(event);
-      return;
-    case EventKind::kBarrierComplete:
-      if (event.copy != 0) return complete_on_barrier(event);
-      lifetime_.complete_by_hand(event);
-      return use_barrier(event);
-    case EventKind::kCopyIssue: order_.on_event(event); return lifetime_.issue_copy(event);
-    case EventKind::kCtaStart: return start(event);
-    case EventKind::kCtaExit: return exit(event);
-    default: break;
-  }
-  order_.on_event(event);
+  std::visit(
+      [this]<class Kind>(const Kind& kind) {
+        if constexpr (detail::Watches<RaceChecker, Kind>) {
+          on(kind);
+        } else if constexpr (detail::Watches<Order, Kind>) {
+          order_.on(kind);
+        }
+      },
+      event);
 }
 
-std::optional<RaceChecker::Home> RaceChecker::target_of(const Event& event) {
-  const Home& home = home_of(event);
-  const std::uint32_t rank = event.address >> kRankShift;
-  if (rank == home.cta->rank) return home;
-  CtaOrder& peer = *home.cta->cluster->ctas[rank];
-  const char* what = event.kind == EventKind::kSharedRead ? "ld.shared" : "st.shared";
-  if (lifetime_.stops_for_peer(home.cta->threads[event.thread], peer, what, event.site)) return std::nullopt;
+void RaceChecker::on(const event::SharedStrong& event) {
+  if (const std::optional<Home> target = target_of(event)) {
+    strong_access(order_.thread(event), event.bytes, event.strong, event.site,
+                  spot_of(*target, event.address & kOffsetMask));
+  }
+}
+
+void RaceChecker::on(const event::GlobalStrong& event) {
+  strong_access(order_.thread(event), event.bytes, event.strong, event.site, spot_of(event.global));
+}
+
+void RaceChecker::on(const event::MmaTouchTmem& event) { tmem_.on(event); }
+
+void RaceChecker::on(const event::TmemMove& event) { tmem_.on(event); }
+
+void RaceChecker::on(const event::TmemAlloc& event) {
+  if (event.cta_group == 2 && lifetime_.stops_for_pair(order_.thread(event), true, event.site)) return;
+  tmem_.on(event);
+}
+
+void RaceChecker::on(const event::TmemDealloc& event) {
+  if (event.cta_group == 2 && lifetime_.stops_for_pair(order_.thread(event), false, event.site)) return;
+  tmem_.on(event);
+}
+
+void RaceChecker::on(const event::BarrierInit& event) {
+  const Home& home = home_of(event.cta);
+  const ThreadOrder& thread = home.cta->threads[event.thread];
+  const std::uint32_t offset = event.address & kOffsetMask;
+  write_shared(home, offset, thread,
+               Access::of(thread, offset, sizeof(SharedMemBarrier), true, sites_.number(event.site)));
+  order_.on(event);
+}
+
+void RaceChecker::on(const event::BarrierPass& event) {
+  if (event.scope == EventScope::kUnsaid && stops_for_scope(event)) return;
+  use_barrier(event.barrier, order_.thread(event), event.site);
+  lifetime_.on(event);
+  order_.on(event);
+}
+
+void RaceChecker::on(const event::BarrierArrive& event) {
+  use_barrier(event.barrier, order_.thread(event), event.site);
+  lifetime_.on(event);
+  order_.on(event);
+}
+
+void RaceChecker::on(const event::BarrierExpect& event) {
+  use_barrier(event.barrier, order_.thread(event), event.site);
+  lifetime_.on(event);
+}
+
+void RaceChecker::on(const event::BarrierBlock& event) {
+  use_barrier(event.barrier, order_.thread(event), event.site);
+  lifetime_.on(event);
+}
+
+void RaceChecker::on(const event::AsyncArrive& event) {
+  use_barrier(event.barrier, order_.thread(event), event.site);
+  lifetime_.on(event);
+  order_.on(event);
+}
+
+void RaceChecker::on(const event::CopyIssue& event) {
+  order_.on(event);
+  lifetime_.on(event);
+}
+
+void RaceChecker::on(const event::BarrierInval& event) {
+  use_barrier(event.barrier, order_.thread(event), event.site);
+  lifetime_.stops_for_inval(event);
+}
+
+void RaceChecker::on(const event::BarrierPhase& event) {
+  order_.on(event);
+  lifetime_.stops_for_phase(event);
+}
+
+void RaceChecker::on(const event::BarrierComplete& event) {
+  if (event.copy != 0) return complete_on_barrier(event);
+  lifetime_.complete_by_hand(event);
+  use_barrier(event.barrier, order_.thread(event), event.site);
+}
+
+std::optional<RaceChecker::Home> RaceChecker::peer_of(const ThreadOrder& by, std::uint32_t rank, bool reads,
+                                                      CallSite site) {
+  CtaOrder& peer = *by.warp->cta->cluster->ctas[rank];
+  if (lifetime_.stops_for_peer(by, peer, reads ? "ld.shared" : "st.shared", site)) return std::nullopt;
   return Home{peer.linear, &peer, memories_[peer.linear].get()};
 }
 
-void RaceChecker::start(const Event& event) {
-  order_.on_event(event);
+void RaceChecker::on(const event::CtaStart& event) {
+  order_.on(event);
   if (memories_.size() <= event.cta) memories_.resize(event.cta + 1);
-  memories_[event.cta].reset(new Memory{Shadow(event.bytes), {}});
+  memories_[event.cta].reset(new Memory{Shadow(event.shared_bytes), {}});
 }
 
-void RaceChecker::exit(const Event& event) {
+void RaceChecker::on(const event::CtaExit& event) {
   const CtaOrder& cta = order_.cta(event.cta);
   if (stops_for_reads(event.cta)) return;
   if (lifetime_.stops_for_exit(cta)) return;
   memories_[event.cta].reset();
   tmem_.forget(event.cta);
   home_ = {};
-  order_.on_event(event);
+  order_.on(event);
 }
 
-void RaceChecker::thread_reads(const Event& event) {
+void RaceChecker::on(const event::SharedRead& event) {
   const std::optional<Home> target = target_of(event);
   if (!target) return;
   const ThreadOrder& thread = home_.cta->threads[event.thread];
@@ -143,14 +167,14 @@ void RaceChecker::thread_reads(const Event& event) {
   memory.shadow.record_read(granule, access, view);
 }
 
-void RaceChecker::thread_writes(const Event& event, std::uint32_t bytes) {
+void RaceChecker::on(const event::SharedWrite& event) {
   const std::optional<Home> target = target_of(event);
   if (!target) return;
   const ThreadOrder& thread = home_.cta->threads[event.thread];
   const std::uint32_t offset = event.address & kOffsetMask;
-  Access access = Access::of(thread, offset, bytes, true, sites_.number(event.site));
-  access.keeps_value = event.kind == EventKind::kSharedWrite && event.value != 0;
-  if (*event.text != '\0') {
+  Access access = Access::of(thread, offset, event.bytes, true, sites_.number(event.site));
+  access.keeps_value = event.keeps_value;
+  if (event.is_alloc) {
     access.by = By::kAlloc;
     access.lanes = access.who = thread.warp->component(thread.lane);
     access.width = 0;
@@ -181,13 +205,13 @@ void RaceChecker::write_shared(const Home& target, std::uint32_t offset, const T
 
 // A write of the thread from here until its wait: as nobody knows it before, whatever comes between is in
 // conflict.
-void RaceChecker::async_copy(const Event& event) {
-  order_.on_event(event);
+void RaceChecker::on(const event::AsyncIssue& event) {
+  order_.on(event);
   const std::optional<Home> target = target_of(event);
   if (!target) return;
   const ThreadOrder& thread = home_.cta->threads[event.thread];
   const std::uint32_t offset = event.address & kOffsetMask;
-  const Access access{.epoch = static_cast<Epoch>(event.copy),
+  const Access access{.epoch = static_cast<Epoch>(event.number),
                       .lanes = thread.warp->component(thread.lane),
                       .who = thread.warp->async_copies + thread.lane,
                       .cluster = thread.warp->cluster,
@@ -196,7 +220,7 @@ void RaceChecker::async_copy(const Event& event) {
                       .by = By::kAsyncCopy,
                       .is_write = true};
   write_shared(*target, offset, thread, access);
-  if (event.global != 0) unwrite_copied(target->memory->shadow.at(offset), access.bytes);
+  if (event.brings_unwritten) unwrite_copied(target->memory->shadow.at(offset), access.bytes);
 }
 
 // PTX: st.async, red.async: writes of the generic proxy, though a barrier tells when they are done.
@@ -233,9 +257,21 @@ bool RaceChecker::is_unfenced(Fenced kind, const Access& before, std::uint16_t b
   return false;
 }
 
-void RaceChecker::copy_in_shared(const Event& event, bool is_write) {
-  const IssuedCopy& copy = order_.copy(event.copy);
-  Access access{.lanes = static_cast<std::uint32_t>(event.copy),
+void RaceChecker::on(const event::CopyReadShared& event) {
+  copy_in_shared({event.address, event.bytes}, event.copy, event.barrier, false);
+}
+
+void RaceChecker::on(const event::CopyWriteShared& event) {
+  const SharedPart part{event.address, event.bytes, event.brings_unwritten};
+  if (!copy_in_shared(part, event.copy, event.barrier, true) || event.row_pitch == 0) return;
+  const std::uint32_t begin = event.address & kOffsetMask;
+  fill_gaps(memory_of(*order_.copy(event.copy).cluster->ctas[event.address >> kRankShift]), begin,
+            begin + event.bytes, event.row_pitch);
+}
+
+bool RaceChecker::copy_in_shared(const SharedPart& part, std::uint64_t id, std::uint32_t barrier, bool is_write) {
+  const IssuedCopy& copy = order_.copy(id);
+  Access access{.lanes = static_cast<std::uint32_t>(id),
                 .cluster = static_cast<std::uint32_t>(copy.cluster_number),
                 .by = By::kCopy,
                 .is_write = is_write};
@@ -243,35 +279,35 @@ void RaceChecker::copy_in_shared(const Event& event, bool is_write) {
     access.epoch = copy.group;
     access.who = copy.issuer->groups;
   } else {
-    const ClusterOrder::BarrierTime& time = *order_.barrier(event.barrier).time;
+    const ClusterOrder::BarrierTime& time = *order_.barrier(barrier).time;
     access.epoch = time.reached + 1;
     access.who = time.component;
   }
   const View view = View::of(copy);
-  async_in_shared(event, access, *copy.cluster, {&view, 1});
+  return async_in_shared(part, access, *copy.cluster, {&view, 1});
 }
 
-void RaceChecker::mma_in_shared(const Event& event) {
-  const IssuedMma& mma = order_.mma(event.copy);
+void RaceChecker::on(const event::MmaReadShared& event) {
+  const IssuedMma& mma = order_.mma(event.operation);
   const Access access{.epoch = mma.number,
-                      .lanes = static_cast<std::uint32_t>(event.copy),
+                      .lanes = static_cast<std::uint32_t>(event.operation),
                       .who = mma.component,
                       .cluster = static_cast<std::uint32_t>(mma.cluster->number),
                       .by = By::kMma};
   std::vector<View> views;
   for (const IssuedMma::Part& part : mma.parts) views.push_back(View::of(part));
-  async_in_shared(event, access, *mma.cluster, views);
+  async_in_shared({event.address, event.bytes}, access, *mma.cluster, views);
 }
 
 // PTX: generic writes need fence.proxy.async before the async proxy reads or overwrites the bytes, and generic
 // reads before it overwrites them; what the async proxy wrote needs none once its completion has been waited for.
 // That reads are over is granted by every chip where the bytes are handed back, so that the second is formal.
-void RaceChecker::async_in_shared(const Event& event, Access access, const ClusterOrder& cluster,
+bool RaceChecker::async_in_shared(const SharedPart& part, Access access, const ClusterOrder& cluster,
                                   std::span<const View> views) {
-  const CtaOrder& cta = *cluster.ctas[event.address >> kRankShift];
+  const CtaOrder& cta = *cluster.ctas[part.address >> kRankShift];
   Memory& memory = memory_of(cta);
-  const std::uint32_t begin = event.address & kOffsetMask;
-  const std::uint32_t end = begin + event.bytes;
+  const std::uint32_t begin = part.address & kOffsetMask;
+  const std::uint32_t end = begin + part.bytes;
   const bool is_of_async_proxy = !is_async_store(access);
   const bool is_reduction = access.by == By::kCopy && order_.copy(access.lanes).is_async_reduction;
   std::uint16_t told =
@@ -316,24 +352,24 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
       }
       return false;
     };
-    if (memory.shadow.find(granule, access.bytes, !access.is_write, judge)) return;
+    if (memory.shadow.find(granule, access.bytes, !access.is_write, judge)) return false;
     if (const StrongAccesses* strong = memory.shadow.strong(granule); strong != nullptr) {
       const auto is_wrong = [&](const Access& before) {
         return (before.bytes & access.bytes) != 0 && (before.is_write || access.is_write) && judge(before);
       };
-      if (std::any_of(strong->accesses.begin(), strong->accesses.end(), is_wrong)) return;
+      if (std::any_of(strong->accesses.begin(), strong->accesses.end(), is_wrong)) return false;
     }
     if (access.is_write) {
       if ((granule.read_unwritten & access.bytes) != 0) settle_unwritten(cta, at / kGranule, &access);
       is_beside ? memory.shadow.record_write_beside(granule, access)
                 : memory.shadow.record_write(granule, access);
-      if (event.kind == EventKind::kCopyWriteShared && event.global != 0) unwrite_copied(granule, access.bytes);
+      if (part.brings_unwritten) unwrite_copied(granule, access.bytes);
     } else {
       const auto fresh = static_cast<std::uint16_t>(access.bytes & ~granule.written & ~granule.brought);
       if (fresh != 0) {
         note_unwritten(cta, granule, at, fresh, {access, 0});
         if (access.by == By::kMma && judges_uses_) {
-          tmem_.spoil(event.copy,
+          tmem_.spoil(access.lanes,
                       {.is_shared = true,
                        .cta = cta.linear,
                        .offset = at / kGranule * kGranule + static_cast<std::uint32_t>(std::countr_zero(fresh))});
@@ -342,7 +378,7 @@ void RaceChecker::async_in_shared(const Event& event, Access access, const Clust
       memory.shadow.record_read(granule, access, views.front());
     }
   }
-  if (access.is_write && event.value != 0) fill_gaps(memory, begin, end, static_cast<std::uint32_t>(event.value));
+  return true;
 }
 
 // Model: what lies between the rows of a box counts as written once the rows have landed, though with what is
@@ -511,21 +547,20 @@ void RaceChecker::finish() {
 
 // Orders: an initialisation must be known to whoever uses the barrier. fence.mbarrier_init makes it known to
 // those who meet the thread at a relaxed cluster barrier, too.
-void RaceChecker::use_barrier(const Event& event) {
-  const BarrierOrder& barrier = order_.barrier(event.barrier);
+void RaceChecker::use_barrier(std::uint32_t id, const ThreadOrder& user, CallSite site) {
+  const BarrierOrder& barrier = order_.barrier(id);
   const ThreadOrder& init = *barrier.initialiser;
-  const ThreadOrder& user = order_.thread(event);
   if (&user == &init) return;
   const View view = View::of(user);
   if (view.knows(*init.warp, init.lane, barrier.initialised)) return;
   if (view.knows_init_fence(*init.warp, init.lane, barrier.initialised)) return;
   const bool met_relaxed = view.has_met(*init.warp, init.lane, barrier.initialised);
-  sink_.stops(met_relaxed ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible, {barrier.site, event.site},
-              [&] { return report_.init_not_visible(barrier, event, met_relaxed); });
+  sink_.stops(met_relaxed ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible, {barrier.site, site},
+              [&] { return report_.init_not_visible(barrier, user, site, met_relaxed); });
 }
 
 // PTX: mbarrier.try_wait: without a scope it is .cta, which does not take in threads of another CTA.
-bool RaceChecker::stops_for_scope(const Event& event) {
+bool RaceChecker::stops_for_scope(const event::BarrierPass& event) {
   const BarrierOrder& barrier = order_.barrier(event.barrier);
   if (barrier.passed_remote.is_null()) return false;
   return sink_.stops(FaultCode::kNarrowScope, {barrier.remote_site, event.site},
@@ -534,7 +569,7 @@ bool RaceChecker::stops_for_scope(const Event& event) {
 
 // PTX: mbarrier.init must be visible to the copy engine: fence.mbarrier_init, or fence.proxy.async, as older
 // code has it, before the synchronisation that leads to the copy.
-void RaceChecker::complete_on_barrier(const Event& event) {
+void RaceChecker::complete_on_barrier(const event::BarrierComplete& event) {
   BarrierOrder& barrier = order_.barrier(event.barrier);
   const IssuedCopy& copy = order_.copy(event.copy);
   lifetime_.complete_on_barrier(event);
@@ -548,7 +583,7 @@ void RaceChecker::complete_on_barrier(const Event& event) {
   if (view.knows_fenced(Fenced::kShared, warp, lane, barrier.initialised)) return;
   const bool is_ordered = is_known || view.has_met(warp, lane, barrier.initialised);
   sink_.stops(is_ordered ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible, {barrier.site, event.site},
-              [&] { return report_.init_not_fenced(barrier, event, copy, is_ordered); });
+              [&] { return report_.init_not_fenced(barrier, copy, event.site, is_ordered); });
 }
 
 }  // namespace heddle::sim::check

@@ -15,6 +15,7 @@
 #include "sim/check/race_report.h"
 #include "sim/check/shadow.h"
 #include "sim/check/tmem_race.h"
+#include "sim/machine/address.h"
 
 #include <heddle/sim/event.h>
 
@@ -22,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace heddle::sim::machine {
@@ -38,8 +40,38 @@ class RaceChecker final : public Observer {
         tmem_(order_, report_, sink_),
         lifetime_(order_, report_, sink_) {}
 
-  EventMask wants() const override;
+  // What it does not look at itself goes to the order.
+  EventMask wants() const override { return watched_by<RaceChecker>() | watched_by<Order>(); }
   void on_event(const Event& event) override;
+  void on(const event::CtaStart& event);
+  void on(const event::CtaExit& event);
+  void on(const event::BarrierInit& event);
+  void on(const event::BarrierInval& event);
+  void on(const event::BarrierArrive& event);
+  void on(const event::BarrierExpect& event);
+  void on(const event::BarrierComplete& event);
+  void on(const event::BarrierPhase& event);
+  void on(const event::BarrierBlock& event);
+  void on(const event::BarrierPass& event);
+  void on(const event::SharedRead& event);
+  void on(const event::SharedWrite& event);
+  void on(const event::GlobalRead& event);
+  void on(const event::GlobalWrite& event);
+  void on(const event::SharedStrong& event);
+  void on(const event::GlobalStrong& event);
+  void on(const event::CopyIssue& event);
+  void on(const event::CopyReadShared& event);
+  void on(const event::CopyWriteShared& event);
+  void on(const event::CopyReadGlobal& event);
+  void on(const event::CopyWriteGlobal& event);
+  void on(const event::CopyReadMap& event);
+  void on(const event::AsyncIssue& event);
+  void on(const event::AsyncArrive& event);
+  void on(const event::MmaReadShared& event);
+  void on(const event::MmaTouchTmem& event);
+  void on(const event::TmemAlloc& event);
+  void on(const event::TmemDealloc& event);
+  void on(const event::TmemMove& event);
 
   // The mistake that the run stops for. Nothing is looked at after it.
   const std::optional<Finding>& finding() const { return sink_.stop(); }
@@ -68,7 +100,6 @@ class RaceChecker final : public Observer {
                           const std::string& use);
 
  private:
-  void look_at(const Event& event);
   // A read of bytes that nobody had written by then. Which mistake that is shows later: if a write follows
   // that is not ordered after it, the two race; if a copy does that is, and the reader had waited for its
   // barrier, the stage was read too early; otherwise the bytes had nothing in them.
@@ -94,19 +125,20 @@ class RaceChecker final : public Observer {
     CtaOrder* cta = nullptr;
     Memory* memory = nullptr;
   };
-  const Home& home_of(const Event& event) {
-    if (home_.linear != event.cta) {
-      home_ = {event.cta, &order_.cta(event.cta), memories_[event.cta].get()};
-    }
+  const Home& home_of(std::uint32_t cta) {
+    if (home_.linear != cta) home_ = {cta, &order_.cta(cta), memories_[cta].get()};
     return home_;
   }
   // Where an access of the thread goes; nowhere if the run stops for it.
-  std::optional<Home> target_of(const Event& event);
-  void start(const Event& event);
-  void exit(const Event& event);
-  void thread_reads(const Event& event);
-  void thread_writes(const Event& event, std::uint32_t bytes);
-  void thread_in_global(const Event& event, bool is_write);
+  template <class Kind>
+  std::optional<Home> target_of(const Kind& event) {
+    const Home& home = home_of(event.cta);
+    const std::uint32_t rank = event.address >> machine::kRankShift;
+    if (rank == home.cta->rank) return home;
+    return peer_of(home.cta->threads[event.thread], rank, std::is_same_v<Kind, event::SharedRead>, event.site);
+  }
+  std::optional<Home> peer_of(const ThreadOrder& by, std::uint32_t rank, bool reads, CallSite site);
+  void access_global(const LaneAccess& one);
   void flush();
   bool judge_together(const LaneBatch::Group& group);
   void judge_alone(const LaneAccess& one);
@@ -125,7 +157,8 @@ class RaceChecker final : public Observer {
     return {shadow, shadow.at(offset), offset, target.cta, target.memory, 0, nullptr};
   }
   Spot spot_of(std::uint64_t global);
-  void strong_access(const Event& event, const Spot& spot);
+  void strong_access(ThreadOrder& thread, std::uint32_t bytes, const Strong& how, CallSite site,
+                     const Spot& spot);
   // Two accesses that nothing orders, wherever they are: true if the run stops for them. Two writes of one value
   // do no harm: `is_beside` is set.
   bool stops_for(const Spot& spot, const Side& before, const Side& now, const View& view, bool& is_beside,
@@ -135,21 +168,31 @@ class RaceChecker final : public Observer {
   // A load that is not coherent, of bytes that were written in this launch.
   bool stops_for_not_coherent(const Spot& spot, const Side& now);
   // Copies in global memory, against one another and against threads.
-  void copy_in_global(const Event& event);
+  struct GlobalPart {
+    std::uint64_t copy, address;
+    std::uint32_t bytes;
+    std::uint32_t barrier = 0;  // of loads
+    bool is_write = false;
+    bool is_map = false;
+  };
+  void copy_in_global(const GlobalPart& part);
   void copy_in_line(std::uint64_t address, CopySpan span, const View& view);
   bool stops_for_threads(std::uint64_t address, const CopySpan& span, Shadow& threads, const View& view);
   bool stops_for_earlier_copies(std::uint64_t address, const CopySpan& span, const CopyLines& copies,
                                 const View& view);
   bool stops_for_copies(const Spot& spot, const Side& now, const View& view);
-  void async_copy(const Event& event);
   void write_shared(const Home& target, std::uint32_t offset, const ThreadOrder& thread, const Access& access);
-  void copy_in_shared(const Event& event, bool is_write);
-  void mma_in_shared(const Event& event);
-  void async_in_shared(const Event& event, Access access, const ClusterOrder& cluster,
+  struct SharedPart {
+    std::uint32_t address, bytes;
+    bool brings_unwritten = false;
+  };
+  bool copy_in_shared(const SharedPart& part, std::uint64_t copy, std::uint32_t barrier, bool is_write);
+  // False if the run stops for it.
+  bool async_in_shared(const SharedPart& part, Access access, const ClusterOrder& cluster,
                        std::span<const View> views);
-  void use_barrier(const Event& event);
-  bool stops_for_scope(const Event& event);
-  void complete_on_barrier(const Event& event);
+  void use_barrier(std::uint32_t barrier, const ThreadOrder& user, CallSite site);
+  bool stops_for_scope(const event::BarrierPass& event);
+  void complete_on_barrier(const event::BarrierComplete& event);
   // A copy has brought what nobody had written: for a front end that follows values the bytes hold nothing.
   void unwrite_copied(Granule& granule, std::uint16_t bytes);
   void fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t end, std::uint32_t row);

@@ -9,20 +9,36 @@
 
 namespace heddle::sim::check {
 
-void RaceChecker::copy_in_global(const Event& event) {
-  if (event.kind == EventKind::kCopyReadMap) order_.on_event(event);
-  const IssuedCopy& copy = order_.copy(event.copy);
-  CopySpan span{.access = {.lanes = static_cast<std::uint32_t>(event.copy),
+void RaceChecker::on(const event::CopyReadGlobal& event) {
+  copy_in_global({event.copy, event.global, event.bytes, event.barrier});
+}
+
+void RaceChecker::on(const event::CopyWriteGlobal& event) {
+  copy_in_global({.copy = event.copy, .address = event.global, .bytes = event.bytes, .is_write = true});
+}
+
+void RaceChecker::on(const event::CopyReadMap& event) {
+  order_.on(event);
+  copy_in_global({.copy = event.copy,
+                  .address = event.global,
+                  .bytes = event.bytes,
+                  .barrier = event.barrier,
+                  .is_map = true});
+}
+
+void RaceChecker::copy_in_global(const GlobalPart& part) {
+  const IssuedCopy& copy = order_.copy(part.copy);
+  CopySpan span{.access = {.lanes = static_cast<std::uint32_t>(part.copy),
                            .cluster = static_cast<std::uint32_t>(copy.cluster_number),
                            .by = By::kCopy,
-                           .is_write = event.kind == EventKind::kCopyWriteGlobal,
-                           .is_map = event.kind == EventKind::kCopyReadMap},
-                .is_reduction = copy.kind == CopyKind::kReduce && event.kind == EventKind::kCopyWriteGlobal};
+                           .is_write = part.is_write,
+                           .is_map = part.is_map},
+                .is_reduction = copy.kind == CopyKind::kReduce && part.is_write};
   if (is_store(copy.kind)) {
     span.access.who = copy.completes();
     span.access.epoch = copy.group;
   } else {
-    const ClusterOrder::BarrierTime& time = *order_.barrier(event.barrier).time;
+    const ClusterOrder::BarrierTime& time = *order_.barrier(part.barrier).time;
     span.access.who = time.component;
     span.access.epoch = time.reached + 1;
   }
@@ -31,8 +47,8 @@ void RaceChecker::copy_in_global(const Event& event) {
     span.group = copy.group;
   }
   const View view = View::of(copy);
-  const std::uint64_t end = event.global + event.bytes;
-  for (std::uint64_t at = event.global; at < end && !sink_.stop();) {
+  const std::uint64_t end = part.address + part.bytes;
+  for (std::uint64_t at = part.address; at < end && !sink_.stop();) {
     const std::uint64_t line = at / CopyLines::kLine * CopyLines::kLine;
     const std::uint64_t next = std::min(end, line + CopyLines::kLine);
     span.begin = static_cast<std::uint8_t>(at - line);

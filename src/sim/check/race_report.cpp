@@ -588,7 +588,7 @@ Finding RaceReport::unwritten(const Side& read, const CtaOrder& cta, std::uint32
           .details = {line(read, *cta.cluster), "shared memory starts with arbitrary contents"}};
 }
 
-Finding RaceReport::narrow_wait(const BarrierOrder& barrier, const Event& wait) const {
+Finding RaceReport::narrow_wait(const BarrierOrder& barrier, const event::BarrierPass& wait) const {
   return {.code = FaultCode::kNarrowScope,
           .headline = fmt::format("a wait without a scope for {}, on which a thread of {} has arrived",
                                   name_of(barrier), block(barrier.remote_by->warp->cta->linear)),
@@ -598,8 +598,8 @@ Finding RaceReport::narrow_wait(const BarrierOrder& barrier, const Event& wait) 
                       "released"}};
 }
 
-Finding RaceReport::init_not_visible(const BarrierOrder& barrier, const Event& use, bool met_relaxed) const {
-  const ThreadOrder& user = order_.thread(use);
+Finding RaceReport::init_not_visible(const BarrierOrder& barrier, const ThreadOrder& user, CallSite site,
+                                     bool met_relaxed) const {
   const bool is_peer = user.warp->cta != barrier.cta;
   Finding finding;
   finding.code = met_relaxed ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible;
@@ -609,7 +609,7 @@ Finding RaceReport::init_not_visible(const BarrierOrder& barrier, const Event& u
                         name_of(barrier))
           : fmt::format("{} is used by a thread to which its initialisation is not known to be visible",
                         name_of(barrier));
-  finding.details = {line(*barrier.initialiser, "mbarrier.init", barrier.site), line(user, "uses it", use.site)};
+  finding.details = {line(*barrier.initialiser, "mbarrier.init", barrier.site), line(user, "uses it", site)};
   if (met_relaxed) {
     finding.details.push_back("likely: fence_mbarrier_init() is missing after the initialisation");
   } else {
@@ -620,7 +620,7 @@ Finding RaceReport::init_not_visible(const BarrierOrder& barrier, const Event& u
   return finding;
 }
 
-Finding RaceReport::init_not_fenced(const BarrierOrder& barrier, const Event& use, const IssuedCopy& copy,
+Finding RaceReport::init_not_fenced(const BarrierOrder& barrier, const IssuedCopy& copy, CallSite site,
                                     bool is_ordered) const {
   Finding finding;
   finding.code = is_ordered ? FaultCode::kMissingInitFence : FaultCode::kInitNotVisible;
@@ -632,7 +632,7 @@ Finding RaceReport::init_not_fenced(const BarrierOrder& barrier, const Event& us
                         machine::name_of(copy.kind), name_of(barrier));
   finding.details = {
       line(*barrier.initialiser, "mbarrier.init", barrier.site),
-      line(*copy.issuer, fmt::format("{} of {} bytes", machine::name_of(copy.kind), copy.bytes), use.site),
+      line(*copy.issuer, fmt::format("{} of {} bytes", machine::name_of(copy.kind), copy.bytes), site),
       is_ordered ? "likely: fence_mbarrier_init() is missing after the initialisation, in the same thread"
                  : "likely: syncthreads(), or a cluster barrier for a peer's barrier, is missing between "
                    "the two"};

@@ -65,9 +65,10 @@ class RaceReport {
   // `made`: who stored there what comes of memory that nobody has written, if somebody did.
   Finding unwritten(const Side& read, const CtaOrder& cta, std::uint32_t offset, std::uint16_t bytes,
                     const std::optional<Side>& made) const;
-  Finding narrow_wait(const BarrierOrder& barrier, const Event& wait) const;
-  Finding init_not_visible(const BarrierOrder& barrier, const Event& use, bool met_relaxed) const;
-  Finding init_not_fenced(const BarrierOrder& barrier, const Event& use, const IssuedCopy& copy,
+  Finding narrow_wait(const BarrierOrder& barrier, const event::BarrierPass& wait) const;
+  Finding init_not_visible(const BarrierOrder& barrier, const ThreadOrder& user, CallSite site,
+                           bool met_relaxed) const;
+  Finding init_not_fenced(const BarrierOrder& barrier, const IssuedCopy& copy, CallSite site,
                           bool is_ordered) const;
 
   CallSite site_of(const Side& side) const;

@@ -55,21 +55,29 @@ bool has_same_lanes(const Access& before, const Access& now) {
 
 }  // namespace
 
-void RaceChecker::thread_in_global(const Event& event, bool is_write) {
+void RaceChecker::on(const event::GlobalRead& event) {
   const LaneAccess one{.thread = &order_.thread(event),
                        .global = event.global,
                        .bytes = event.bytes,
-                       .site = sites_.number(event.site),
-                       .is_write = is_write,
-                       .keeps_value = is_write && event.value != 0};
-  const bool is_not_coherent = !is_write && event.value != 0;
-  if (!batch_.is_empty() && (is_not_coherent || !batch_.takes(one))) flush();
-  if (is_not_coherent) {
-    const Spot spot = spot_of(one.global);
-    if (!stops_for_not_coherent(spot, {one.access(), one.thread->lane})) judge_alone(one);
-  } else {
-    batch_.add(one);
-  }
+                       .site = sites_.number(event.site)};
+  if (event.is_coherent) return access_global(one);
+  if (!batch_.is_empty()) flush();
+  const Spot spot = spot_of(one.global);
+  if (!stops_for_not_coherent(spot, {one.access(), one.thread->lane})) judge_alone(one);
+}
+
+void RaceChecker::on(const event::GlobalWrite& event) {
+  access_global({.thread = &order_.thread(event),
+                 .global = event.global,
+                 .bytes = event.bytes,
+                 .site = sites_.number(event.site),
+                 .is_write = true,
+                 .keeps_value = event.keeps_value});
+}
+
+void RaceChecker::access_global(const LaneAccess& one) {
+  if (!batch_.is_empty() && !batch_.takes(one)) flush();
+  batch_.add(one);
 }
 
 // Lanes of one instruction, before anything else is looked at.
@@ -170,11 +178,10 @@ bool RaceChecker::stops_for_strong(const Spot& spot, const Side& now, const View
 }
 
 // PTX: Memory Consistency Model: Morally Strong Operations; Release and Acquire Patterns.
-void RaceChecker::strong_access(const Event& event, const Spot& spot) {
-  const Strong& how = event.strong;
-  ThreadOrder& thread = order_.thread(event);
+void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const Strong& how, CallSite site,
+                                const Spot& spot) {
   Granule& granule = spot.granule;
-  Access access = Access::of(thread, spot.offset, event.bytes, how.writes, sites_.number(event.site));
+  Access access = Access::of(thread, spot.offset, bytes, how.writes, sites_.number(site));
   access.is_strong = true;
   const bool builds_on_old = how.reads || how.old == Strong::Old::kBuiltOn;
   access.is_read = builds_on_old;

@@ -22,60 +22,52 @@ std::uint32_t first_lane(std::uint32_t group, std::uint32_t lanes) {
 
 }  // namespace
 
-EventMask TmemChecker::wants() {
-  return mask_of(
-      {EventKind::kMmaTouchTmem, EventKind::kTmemTouch, EventKind::kTmemAlloc, EventKind::kTmemDealloc});
-}
-
 TmemChecker::Memory& TmemChecker::memory_of(std::uint32_t cta) {
   Memory& memory = memories_[cta];
   if (memory.granules.empty()) memory.granules.resize(std::size_t{kTmemCols} * kLaneGroups);
   return memory;
 }
 
-void TmemChecker::on_event(const Event& event) {
-  switch (event.kind) {
-    case EventKind::kMmaTouchTmem: {
-      const IssuedMma& mma = order_.mma(event.copy);
-      const IssuedMma::Part& part = mma.parts.front();
-      return touch(event, operation(event.copy),
-                   {&part.known, &part.tcgen05_known, part.warp, part.tmem_waited, mma.component, false});
-    }
-    case EventKind::kTmemTouch: {
-      const IssuedTransfer& by = order_.transfer(event.copy);
-      return touch(event, transfer(event.copy),
-                   {&by.known, &by.tcgen05_known, by.warp, by.tmem_waited, 0, false});
-    }
-    case EventKind::kTmemDealloc: return dealloc(event);
-    default: {  // an allocation
-      Memory& memory = memory_of(event.cta);
-      std::fill_n(memory.granules.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
-      memory.allocations.push_back({event.address, event.bytes, &order_.thread(event), event.site});
-    }
-  }
+void TmemChecker::on(const event::MmaTouchTmem& event) {
+  const IssuedMma& mma = order_.mma(event.operation);
+  const IssuedMma::Part& part = mma.parts.front();
+  touch({event.cta, event.address, event.cols, event.how, event.operand, event.site}, operation(event.operation),
+        {&part.known, &part.tcgen05_known, part.warp, part.tmem_waited, mma.component, false});
 }
 
-void TmemChecker::touch(const Event& event, Actor actor, const View& view) {
+void TmemChecker::on(const event::TmemMove& event) {
+  const IssuedTransfer& by = order_.transfer(event.transfer);
+  touch({event.cta, event.address, event.cols, event.how, "", event.site}, transfer(event.transfer),
+        {&by.known, &by.tcgen05_known, by.warp, by.tmem_waited, 0, false});
+}
+
+void TmemChecker::on(const event::TmemAlloc& event) {
   Memory& memory = memory_of(event.cta);
+  std::fill_n(memory.granules.begin() + event.address * kLaneGroups, event.cols * kLaneGroups, Granule{});
+  memory.allocations.push_back({event.address, event.cols, &order_.thread(event), event.site});
+}
+
+void TmemChecker::touch(const Part& part, Actor actor, const View& view) {
+  Memory& memory = memory_of(part.cta);
   std::vector<Actor> allowed;  // what conflicts with it, and was found to in a column before
-  const std::uint32_t first = event.address & 0xFFFF;
-  const bool is_write = (event.value & TmemTouch::kWrites) != 0;
-  const bool needs_old = (event.value & TmemTouch::kNeedsOld) != 0;
-  const auto some_lanes = static_cast<std::uint16_t>(event.value >> TmemTouch::kLaneShift);
+  const std::uint32_t first = part.address & 0xFFFF;
+  const bool is_write = (part.how & TmemTouch::kWrites) != 0;
+  const bool needs_old = (part.how & TmemTouch::kNeedsOld) != 0;
+  const auto some_lanes = static_cast<std::uint16_t>(part.how >> TmemTouch::kLaneShift);
   const std::uint16_t lanes = some_lanes == 0 ? 0xFFFF : some_lanes;
-  for (std::uint32_t column = first; column < first + event.bytes; ++column) {
+  for (std::uint32_t column = first; column < first + part.cols; ++column) {
     for (std::uint32_t group = 0; group < kLaneGroups; ++group) {
-      if ((event.value >> group & 1) == 0) continue;
+      if ((part.how >> group & 1) == 0) continue;
       Granule& granule = memory.granules[std::size_t{column} * kLaneGroups + group];
       const auto unwritten = static_cast<std::uint16_t>(lanes & ~granule.written);
       if (needs_old && unwritten != 0 && judges_uses_) {
-        spoil(event.copy, {.cta = event.cta,
-                           .column = column,
-                           .lane = first_lane(group, unwritten),
-                           .operand = event.text,
-                           .is_accumulator = is_write});
+        spoil(actor / 2, {.cta = part.cta,
+                          .column = column,
+                          .lane = first_lane(group, unwritten),
+                          .operand = part.operand,
+                          .is_accumulator = is_write});
       } else if (needs_old && unwritten != 0 &&
-                 sink_.stops(unwritten_read(event, actor, column, first_lane(group, unwritten), event.text))) {
+                 sink_.stops(unwritten_read(part, actor, column, first_lane(group, unwritten), part.operand))) {
         return;
       }
       const auto stops = [&](const Read& before, bool before_writes) {
@@ -83,7 +75,7 @@ void TmemChecker::touch(const Event& event, Actor actor, const View& view) {
         const Verdict verdict = judge(before.actor, view);
         if (verdict == Verdict::kOrdered) return false;
         if (std::find(allowed.begin(), allowed.end(), before.actor) != allowed.end()) return false;
-        if (sink_.stops(conflict(granule, before, before_writes, actor, event, verdict))) return true;
+        if (sink_.stops(conflict(granule, before, before_writes, actor, part, verdict))) return true;
         allowed.push_back(before.actor);
         return false;
       };
@@ -96,13 +88,13 @@ void TmemChecker::touch(const Event& event, Actor actor, const View& view) {
       if (is_write && granule.unwritten_load != 0) {
         const Actor load = std::exchange(granule.unwritten_load, 0);
         if (std::find(allowed.begin(), allowed.end(), load) == allowed.end() &&
-            sink_.stops(unwritten_read(event, load, column, first_lane(group, granule.unwritten), ""))) {
+            sink_.stops(unwritten_read(part, load, column, first_lane(group, granule.unwritten), ""))) {
           return;
         }
       }
       if (is_transfer(actor) && !is_write && unwritten != 0 && judges_uses_) {
-        UndefinedCells& brought = undefined_loads_[event.copy];
-        brought.cta = event.cta;
+        UndefinedCells& brought = undefined_loads_[actor / 2];
+        brought.cta = part.cta;
         brought.cells.push_back({column, group, unwritten, granule.spoiler});
       } else if (!is_write && unwritten != 0 && granule.unwritten_load == 0 && !judges_uses_) {
         granule.unwritten = unwritten;
@@ -148,12 +140,12 @@ void TmemChecker::use(std::uint64_t transfer, std::uint32_t lane, std::uint32_t 
   if (!is_known) uses.push_back({load, lane, column, use});
 }
 
-bool TmemChecker::stops_for_use(const Event& event, const Use& use) {
+bool TmemChecker::stops_for_use(const Part& part, const Use& use) {
   const UndefinedCells::Cells* cells = undefined_load(use.load / 2)->find(use.lane, use.column);
   const Spoil* by = cells == nullptr || cells->spoiler == 0 ? nullptr : spoil_of(cells->spoiler);
   Finding finding = by == nullptr || by->is_shared
-                        ? unwritten_read(event, use.load, use.column, use.lane, "")
-                        : unwritten_read(event, operation(cells->spoiler), by->column, by->lane, by->operand);
+                        ? unwritten_read(part, use.load, use.column, use.lane, "")
+                        : unwritten_read(part, operation(cells->spoiler), by->column, by->lane, by->operand);
   if (by != nullptr) finding.details.push_back(line(use.load));
   finding.details.push_back(use.use);
   return sink_.stops(std::move(finding));
@@ -220,7 +212,8 @@ TmemChecker::Verdict TmemChecker::judge(Actor before, const View& view) const {
   return Verdict::kUnordered;
 }
 
-bool TmemChecker::is_still_used(const Granule& granule, const View& view, const Event& event) {
+bool TmemChecker::is_still_used(const Granule& granule, const View& view, const Part& part,
+                                const ThreadOrder& by) {
   for (const Actor actor :
        {granule.reads[0].actor, granule.reads[1].actor, granule.reads[2].actor, granule.write}) {
     if (actor == 0) continue;
@@ -228,11 +221,10 @@ bool TmemChecker::is_still_used(const Granule& granule, const View& view, const 
     if (verdict == Verdict::kOrdered) continue;
     const bool is_unwaited = verdict == Verdict::kNoWait;
     const FaultCode code = is_unwaited ? FaultCode::kMissingTmemWait : FaultCode::kTmemDealloc;
-    const bool stops = sink_.stops(code, {site_of(actor), event.site}, [&] {
+    const bool stops = sink_.stops(code, {site_of(actor), part.site}, [&] {
       Finding finding;
-      finding.headline =
-          fmt::format("tcgen05.dealloc of {}, which a {} may still use", where(event), deed(actor));
-      finding.details = {report_.line(order_.thread(event), "tcgen05.dealloc", event.site), line(actor),
+      finding.headline = fmt::format("tcgen05.dealloc of {}, which a {} may still use", where(part), deed(actor));
+      finding.details = {report_.line(by, "tcgen05.dealloc", part.site), line(actor),
                          is_unwaited
                              ? "likely: tcgen05_wait_ld() or tcgen05_wait_st() is missing behind it"
                              : "likely: the warp that frees does not wait for those who still read or multiply"};
@@ -243,26 +235,28 @@ bool TmemChecker::is_still_used(const Granule& granule, const View& view, const 
   return false;
 }
 
-void TmemChecker::dealloc(const Event& event) {
-  const WarpOrder& warp = *order_.thread(event).warp;
+void TmemChecker::on(const event::TmemDealloc& event) {
+  const ThreadOrder& by = order_.thread(event);
+  const WarpOrder& warp = *by.warp;
+  const Part part{event.cta, event.address, event.cols, 0, "", event.site};
   // PTX: tcgen05.dealloc: all accesses must be over; a relaxed barrier shows that, too.
   const Clock known = order_.known_to(warp);
   const View view{&known, &known, &warp, warp.tmem_waited, 0, true};
   Memory& memory = memory_of(event.cta);
-  for (std::uint32_t i = event.address * kLaneGroups; i < (event.address + event.bytes) * kLaneGroups; ++i) {
+  for (std::uint32_t i = event.address * kLaneGroups; i < (event.address + event.cols) * kLaneGroups; ++i) {
     const Granule& granule = memory.granules[i];
-    if (is_still_used(granule, view, event)) return;
+    if (is_still_used(granule, view, part, by)) return;
     if (granule.unwritten_load != 0 &&
-        sink_.stops(unwritten_read(event, granule.unwritten_load, i / kLaneGroups,
+        sink_.stops(unwritten_read(part, granule.unwritten_load, i / kLaneGroups,
                                    first_lane(i % kLaneGroups, granule.unwritten), ""))) {
       return;
     }
   }
   for (const Use& use : memory.uses) {
-    if (event.address <= use.column && use.column < event.address + event.bytes && stops_for_use(event, use))
+    if (event.address <= use.column && use.column < event.address + event.cols && stops_for_use(part, use))
       return;
   }
-  std::fill_n(memory.granules.begin() + event.address * kLaneGroups, event.bytes * kLaneGroups, Granule{});
+  std::fill_n(memory.granules.begin() + event.address * kLaneGroups, event.cols * kLaneGroups, Granule{});
   std::erase_if(memory.allocations, [&](const Allocation& taken) { return taken.column == event.address; });
 }
 
@@ -285,24 +279,24 @@ std::string TmemChecker::line(Actor actor) const {
   return report_.line(part.warp->cta->threads[part.warp->first_thread + part.lane], deed(actor), by.site);
 }
 
-std::string TmemChecker::where(const Event& event) const {
-  const std::uint32_t first = event.address & 0xFFFF;
-  return fmt::format("columns {} to {} of the tensor memory{}", first, first + event.bytes - 1,
-                     report_.has_one_cta() ? std::string() : " of " + report_.block(event.cta));
+std::string TmemChecker::where(const Part& part) const {
+  const std::uint32_t first = part.address & 0xFFFF;
+  return fmt::format("columns {} to {} of the tensor memory{}", first, first + part.cols - 1,
+                     report_.has_one_cta() ? std::string() : " of " + report_.block(part.cta));
 }
 
-Finding TmemChecker::unwritten_read(const Event& event, Actor actor, std::uint32_t column, std::uint32_t lane,
+Finding TmemChecker::unwritten_read(const Part& part, Actor actor, std::uint32_t column, std::uint32_t lane,
                                     const char* operand) const {
   const std::string_view what = operand;
-  const std::string from = report_.has_one_cta() ? std::string() : " of " + report_.block(event.cta);
+  const std::string from = report_.has_one_cta() ? std::string() : " of " + report_.block(part.cta);
   Finding finding;
   finding.code = FaultCode::kUninitialisedRead;
-  finding.places = {site_of(actor), event.site};
+  finding.places = {site_of(actor), part.site};
   finding.headline = fmt::format(
       "a {} reads {}lane {}, column {} of the tensor memory{}, which nobody has written since its allocation",
       deed(actor), what.empty() ? std::string() : fmt::format("{} from ", what), lane, column, from);
   finding.details = {line(actor)};
-  const std::vector<Allocation>& allocations = memories_.at(event.cta).allocations;
+  const std::vector<Allocation>& allocations = memories_.at(part.cta).allocations;
   const auto taken = std::find_if(allocations.begin(), allocations.end(), [&](const Allocation& a) {
     return a.column <= column && column < a.column + a.cols;
   });
@@ -323,14 +317,14 @@ Finding TmemChecker::unwritten_read(const Event& event, Actor actor, std::uint32
 }
 
 Finding TmemChecker::conflict(const Granule& granule, const Read& earlier, bool before_writes, Actor now,
-                              const Event& event, Verdict verdict) const {
-  const bool now_writes = (event.value & TmemTouch::kWrites) != 0;
+                              const Part& part, Verdict verdict) const {
+  const bool now_writes = (part.how & TmemTouch::kWrites) != 0;
   Actor before = earlier.actor;
   if (verdict == Verdict::kUnordered && is_too_late(now, before)) {
     std::swap(before, now);
     verdict = Verdict::kNoWait;
   }
-  const std::string both = fmt::format("a {} and a {} touch {}", deed(before), deed(now), where(event));
+  const std::string both = fmt::format("a {} and a {} touch {}", deed(before), deed(now), where(part));
   Finding finding;
   finding.places = {site_of(before), site_of(now)};
   finding.details = {line(before), line(now)};
@@ -376,23 +370,21 @@ Finding TmemChecker::conflict(const Granule& granule, const Read& earlier, bool 
   if (reader != 0 && is_early) {
     finding.code = FaultCode::kReadBeforeFull;
     finding.headline = fmt::format("{} are read before the {} that fills them is known to be complete",
-                                   where(event), deed(writer));
+                                   where(part), deed(writer));
     if (is_transfer(writer)) {
       finding.details.emplace_back(
           "tcgen05.wait::st, tcgen05.fence::before_thread_sync and an arrival lead from the store to who waits "
-          "for "
-          "it");
+          "for it");
     } else {
       because("no tcgen05_commit() to the barrier that the reader waits for, or no wait for it");
     }
   } else if (reader != 0) {
     finding.code = FaultCode::kWriteWhileRead;
-    finding.headline = fmt::format("a {} overwrites {} while a {} may still read them", deed(writer),
-                                   where(event), deed(reader));
+    finding.headline =
+        fmt::format("a {} overwrites {} while a {} may still read them", deed(writer), where(part), deed(reader));
     finding.details.emplace_back(
         "nothing that the writer has waited for comes after the read: whoever reads the cells hands them back, "
-        "and "
-        "the next fill is issued after that");
+        "and the next fill is issued after that");
   } else {
     finding.code = FaultCode::kRace;
     finding.headline = both + ", and nothing orders them";

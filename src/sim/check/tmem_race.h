@@ -36,8 +36,10 @@ class TmemChecker {
   TmemChecker(Order& order, const RaceReport& report, FindingSink& sink)
       : order_(order), report_(report), sink_(sink) {}
 
-  static EventMask wants();
-  void on_event(const Event& event);
+  void on(const event::MmaTouchTmem& event);
+  void on(const event::TmemMove& event);
+  void on(const event::TmemAlloc& event);
+  void on(const event::TmemDealloc& event);
   void forget(std::uint32_t cta) { memories_.erase(cta); }
 
   void judge_uses() { judges_uses_ = true; }
@@ -110,11 +112,18 @@ class TmemChecker {
   static bool is_transfer(Actor actor) { return actor % 2 == 1; }
 
   Memory& memory_of(std::uint32_t cta);
-  void touch(const Event& event, Actor actor, const View& view);
+  // Cells that somebody touches, or frees, and where.
+  struct Part {
+    std::uint32_t cta, address, cols;
+    std::uint64_t how;
+    const char* operand;
+    CallSite site;
+  };
+  void touch(const Part& part, Actor actor, const View& view);
   void mark_written(Granule& granule, std::uint16_t lanes, Actor actor, bool needs_old);
-  bool stops_for_use(const Event& event, const Use& use);
-  void dealloc(const Event& event);
-  bool is_still_used(const Granule& granule, const View& view, const Event& event);  // and the run stops for it
+  bool stops_for_use(const Part& part, const Use& use);
+  // And the run stops for it.
+  bool is_still_used(const Granule& granule, const View& view, const Part& part, const ThreadOrder& by);
   Verdict judge(Actor before, const View& view) const;
   void record_read(Granule& granule, Actor actor, const View& view) const;
   bool has_read(const Reads& reads, const WarpOrder& warp) const;
@@ -122,10 +131,10 @@ class TmemChecker {
   std::string deed(Actor actor) const;
   CallSite site_of(Actor actor) const;
   std::string line(Actor actor) const;
-  std::string where(const Event& event) const;
-  Finding unwritten_read(const Event& event, Actor actor, std::uint32_t column, std::uint32_t lane,
+  std::string where(const Part& part) const;
+  Finding unwritten_read(const Part& part, Actor actor, std::uint32_t column, std::uint32_t lane,
                          const char* operand) const;
-  Finding conflict(const Granule& granule, const Read& before, bool before_writes, Actor now, const Event& event,
+  Finding conflict(const Granule& granule, const Read& before, bool before_writes, Actor now, const Part& part,
                    Verdict verdict) const;
 
   Order& order_;

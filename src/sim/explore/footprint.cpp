@@ -11,9 +11,19 @@ namespace {
 constexpr int kWhatShift = 56;
 enum What : std::uint64_t { kBarrier = 1, kNamed, kClusterRound, kGroups, kShared, kGlobal };
 
-std::uint64_t object_of(What what, std::uint64_t number) { return std::uint64_t{what} << kWhatShift ^ number; }
+constexpr std::uint64_t object_of(What what, std::uint64_t number) {
+  return std::uint64_t{what} << kWhatShift ^ number;
+}
 
-std::uint64_t thread_of(const Event& event) { return std::uint64_t{event.cta} << 10 | event.thread; }
+// A cluster's shared memory: the rank is in the address. One cluster is not another's peer, and small launches
+// have one; taking theirs for the same costs executions, no more.
+constexpr std::uint64_t kSharedSpace = object_of(kShared, 0);
+constexpr std::uint64_t kGlobalSpace = object_of(kGlobal, 0);
+
+template <class Kind>
+std::uint64_t thread_of(const Kind& event) {
+  return std::uint64_t{event.cta} << 10 | event.thread;
+}
 
 bool clash(const Touch& a, const Touch& b) {
   if (a.object != b.object) return false;
@@ -55,16 +65,10 @@ bool does_enable(const Footprint& first, const Footprint& second) {
 }
 
 EventMask FootprintRecorder::wants() const {
-  const EventMask always =
-      mask_of({EventKind::kBarrierInit, EventKind::kBarrierInval, EventKind::kBarrierArrive,
-               EventKind::kBarrierExpect, EventKind::kBarrierComplete, EventKind::kBarrierBlock,
-               EventKind::kBarrierPass, EventKind::kNamedArrive, EventKind::kNamedPass, EventKind::kClusterArrive,
-               EventKind::kClusterPass, EventKind::kSharedStrong, EventKind::kGlobalStrong, EventKind::kCopyIssue,
-               EventKind::kCopyReadShared, EventKind::kCopyDone, EventKind::kGroupPass});
-  const EventMask data =
-      mask_of({EventKind::kSharedRead, EventKind::kSharedWrite, EventKind::kGlobalRead, EventKind::kGlobalWrite,
-               EventKind::kCopyWriteShared, EventKind::kCopyReadGlobal, EventKind::kCopyWriteGlobal});
-  return has_data_ ? always | data : always;
+  constexpr EventMask kData =
+      mask_of<event::SharedRead, event::SharedWrite, event::GlobalRead, event::GlobalWrite,
+              event::CopyWriteShared, event::CopyReadGlobal, event::CopyWriteGlobal>();
+  return has_data_ ? Watcher::wants() : Watcher::wants() & ~kData;
 }
 
 void FootprintRecorder::forget_all() {
@@ -79,47 +83,101 @@ void FootprintRecorder::touch_bytes(std::uint64_t space, std::uint64_t first, st
   }
 }
 
-void FootprintRecorder::on_event(const Event& event) {
-  const std::uint64_t barrier = object_of(kBarrier, event.barrier);
-  // A cluster's shared memory: the rank is in the address. One cluster is not another's peer, and small launches
-  // have one; taking theirs for the same costs executions, no more.
-  const std::uint64_t shared = object_of(kShared, 0);
-  const std::uint64_t global = object_of(kGlobal, 0);
-  switch (event.kind) {
-    case EventKind::kBarrierInit:
-    case EventKind::kBarrierInval: return touch(barrier, TouchKind::kWrite);
-    case EventKind::kBarrierArrive:
-    case EventKind::kBarrierExpect:
-    case EventKind::kBarrierComplete: return touch(barrier, TouchKind::kSignal, event.phase);
-    case EventKind::kBarrierBlock:
-    case EventKind::kBarrierPass: return touch(barrier, TouchKind::kTest, event.phase);
-    // Rounds of these barriers follow one another: none begins before all have come to the last.
-    case EventKind::kNamedArrive:
-      return touch(object_of(kNamed, std::uint64_t{event.cta} << 8 | event.value), TouchKind::kSignal);
-    case EventKind::kNamedPass:
-      return touch(object_of(kNamed, std::uint64_t{event.cta} << 8 | event.value), TouchKind::kWait);
-    case EventKind::kClusterArrive: return touch(object_of(kClusterRound, 0), TouchKind::kSignal);
-    case EventKind::kClusterPass: return touch(object_of(kClusterRound, 0), TouchKind::kWait);
-    case EventKind::kCopyIssue:
-      issued_.push_back(event.copy);
-      issuers_[event.copy] = thread_of(event);
-      return;
-    case EventKind::kCopyReadShared:
-      if (has_data_) touch_bytes(shared, event.address, event.bytes, false);
-      [[fallthrough]];
-    case EventKind::kCopyDone: return touch(object_of(kGroups, issuers_[event.copy]), TouchKind::kSignal);
-    case EventKind::kGroupPass: return touch(object_of(kGroups, thread_of(event)), TouchKind::kWait);
-    case EventKind::kSharedStrong: return touch_bytes(shared, event.address, event.bytes, event.strong.writes);
-    case EventKind::kGlobalStrong: return touch_bytes(global, event.global, event.bytes, event.strong.writes);
-    case EventKind::kSharedRead: return touch_bytes(shared, event.address, event.bytes, false);
-    case EventKind::kSharedWrite:
-    case EventKind::kCopyWriteShared: return touch_bytes(shared, event.address, event.bytes, true);
-    case EventKind::kGlobalRead:
-    case EventKind::kCopyReadGlobal: return touch_bytes(global, event.global, event.bytes, false);
-    case EventKind::kGlobalWrite:
-    case EventKind::kCopyWriteGlobal: return touch_bytes(global, event.global, event.bytes, true);
-    default: return;
-  }
+void FootprintRecorder::on(const event::BarrierInit& event) {
+  touch(object_of(kBarrier, event.barrier), TouchKind::kWrite);
+}
+
+void FootprintRecorder::on(const event::BarrierInval& event) {
+  touch(object_of(kBarrier, event.barrier), TouchKind::kWrite);
+}
+
+void FootprintRecorder::on(const event::BarrierArrive& event) {
+  touch(object_of(kBarrier, event.barrier), TouchKind::kSignal, event.phase);
+}
+
+void FootprintRecorder::on(const event::BarrierExpect& event) {
+  touch(object_of(kBarrier, event.barrier), TouchKind::kSignal, event.phase);
+}
+
+void FootprintRecorder::on(const event::BarrierComplete& event) {
+  touch(object_of(kBarrier, event.barrier), TouchKind::kSignal, event.phase);
+}
+
+void FootprintRecorder::on(const event::BarrierBlock& event) {
+  touch(object_of(kBarrier, event.barrier), TouchKind::kTest, event.phase);
+}
+
+void FootprintRecorder::on(const event::BarrierPass& event) {
+  touch(object_of(kBarrier, event.barrier), TouchKind::kTest, event.phase);
+}
+
+// Rounds of these barriers follow one another: none begins before all have come to the last.
+void FootprintRecorder::on(const event::NamedArrive& event) {
+  touch(object_of(kNamed, std::uint64_t{event.cta} << 8 | event.id), TouchKind::kSignal);
+}
+
+void FootprintRecorder::on(const event::NamedPass& event) {
+  touch(object_of(kNamed, std::uint64_t{event.cta} << 8 | event.id), TouchKind::kWait);
+}
+
+void FootprintRecorder::on(const event::ClusterArrive&) {
+  touch(object_of(kClusterRound, 0), TouchKind::kSignal);
+}
+
+void FootprintRecorder::on(const event::ClusterPass&) { touch(object_of(kClusterRound, 0), TouchKind::kWait); }
+
+void FootprintRecorder::on(const event::CopyIssue& event) {
+  issued_.push_back(event.copy);
+  issuers_[event.copy] = thread_of(event);
+}
+
+void FootprintRecorder::on(const event::CopyReadShared& event) {
+  if (has_data_) touch_bytes(kSharedSpace, event.address, event.bytes, false);
+  touch(object_of(kGroups, issuers_[event.copy]), TouchKind::kSignal);
+}
+
+void FootprintRecorder::on(const event::CopyDone& event) {
+  touch(object_of(kGroups, issuers_[event.copy]), TouchKind::kSignal);
+}
+
+void FootprintRecorder::on(const event::GroupPass& event) {
+  touch(object_of(kGroups, thread_of(event)), TouchKind::kWait);
+}
+
+void FootprintRecorder::on(const event::SharedStrong& event) {
+  touch_bytes(kSharedSpace, event.address, event.bytes, event.strong.writes);
+}
+
+void FootprintRecorder::on(const event::GlobalStrong& event) {
+  touch_bytes(kGlobalSpace, event.global, event.bytes, event.strong.writes);
+}
+
+void FootprintRecorder::on(const event::SharedRead& event) {
+  touch_bytes(kSharedSpace, event.address, event.bytes, false);
+}
+
+void FootprintRecorder::on(const event::SharedWrite& event) {
+  touch_bytes(kSharedSpace, event.address, event.bytes, true);
+}
+
+void FootprintRecorder::on(const event::CopyWriteShared& event) {
+  touch_bytes(kSharedSpace, event.address, event.bytes, true);
+}
+
+void FootprintRecorder::on(const event::GlobalRead& event) {
+  touch_bytes(kGlobalSpace, event.global, event.bytes, false);
+}
+
+void FootprintRecorder::on(const event::CopyReadGlobal& event) {
+  touch_bytes(kGlobalSpace, event.global, event.bytes, false);
+}
+
+void FootprintRecorder::on(const event::GlobalWrite& event) {
+  touch_bytes(kGlobalSpace, event.global, event.bytes, true);
+}
+
+void FootprintRecorder::on(const event::CopyWriteGlobal& event) {
+  touch_bytes(kGlobalSpace, event.global, event.bytes, true);
 }
 
 }  // namespace heddle::sim::explore

@@ -37,13 +37,36 @@ bool are_dependent(const Footprint& first, const Footprint& second);
 bool does_enable(const Footprint& first, const Footprint& second);
 
 // Collects the footprint of the step that goes on.
-class FootprintRecorder final : public Observer {
+class FootprintRecorder final : public Watcher<FootprintRecorder> {
  public:
   // `has_data`: weak accesses are part of it.
   explicit FootprintRecorder(bool has_data) : has_data_(has_data) {}
 
   EventMask wants() const override;
-  void on_event(const Event& event) override;
+  void on(const event::BarrierInit& event);
+  void on(const event::BarrierInval& event);
+  void on(const event::BarrierArrive& event);
+  void on(const event::BarrierExpect& event);
+  void on(const event::BarrierComplete& event);
+  void on(const event::BarrierBlock& event);
+  void on(const event::BarrierPass& event);
+  void on(const event::NamedArrive& event);
+  void on(const event::NamedPass& event);
+  void on(const event::ClusterArrive& event);
+  void on(const event::ClusterPass& event);
+  void on(const event::SharedRead& event);
+  void on(const event::SharedWrite& event);
+  void on(const event::GlobalRead& event);
+  void on(const event::GlobalWrite& event);
+  void on(const event::SharedStrong& event);
+  void on(const event::GlobalStrong& event);
+  void on(const event::CopyIssue& event);
+  void on(const event::CopyReadShared& event);
+  void on(const event::CopyWriteShared& event);
+  void on(const event::CopyReadGlobal& event);
+  void on(const event::CopyWriteGlobal& event);
+  void on(const event::CopyDone& event);
+  void on(const event::GroupPass& event);
 
   Footprint take() { return std::exchange(touched_, {}); }
   std::vector<std::uint64_t> take_issued() { return std::exchange(issued_, {}); }  // copies

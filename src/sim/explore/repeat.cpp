@@ -27,23 +27,27 @@ namespace heddle::sim::explore {
 namespace {
 
 // What writes each of some bytes: floating-point additions alone, and how many, or anything else.
-class Writers final : public Observer {
+class Writers final : public Watcher<Writers> {
  public:
   explicit Writers(const std::vector<std::uint64_t>& addresses)
       : addresses_(addresses), sums(addresses.size()), is_other(addresses.size()) {}
 
-  EventMask wants() const override { return global_writes() | mask_of(EventKind::kCopyIssue); }
-  void on_event(const Event& event) override {
-    if (event.kind == EventKind::kCopyIssue) {
-      if (event.value == static_cast<std::uint64_t>(CopyKind::kReduce)) reductions_.insert(event.copy);
-      return;
-    }
-    if (!is_global_write(event)) return;
-    // Of the reductions that copies do, only sums of floats depend on their order.
-    const bool is_sum =
-        event.kind == EventKind::kCopyWriteGlobal ? reductions_.contains(event.copy) : event.strong.adds_floats;
-    for (auto at = std::lower_bound(addresses_.begin(), addresses_.end(), event.global);
-         at != addresses_.end() && *at - event.global < event.bytes; ++at) {
+  void on(const event::CopyIssue& event) {
+    if (event.kind == CopyKind::kReduce) reductions_.insert(event.copy);
+  }
+  void on(const event::GlobalWrite& event) { write(event.global, event.bytes, false); }
+  void on(const event::GlobalStrong& event) {
+    if (event.strong.writes) write(event.global, event.bytes, event.strong.adds_floats);
+  }
+  // Of the reductions that copies do, only sums of floats depend on their order.
+  void on(const event::CopyWriteGlobal& event) {
+    write(event.global, event.bytes, reductions_.contains(event.copy));
+  }
+
+ private:
+  void write(std::uint64_t address, std::uint32_t bytes, bool is_sum) {
+    for (auto at = std::lower_bound(addresses_.begin(), addresses_.end(), address);
+         at != addresses_.end() && *at - address < bytes; ++at) {
       const auto index = static_cast<std::size_t>(at - addresses_.begin());
       if (is_sum) {
         ++sums[index];
@@ -53,7 +57,6 @@ class Writers final : public Observer {
     }
   }
 
- private:
   const std::vector<std::uint64_t>& addresses_;
   std::unordered_set<std::uint64_t> reductions_;
 
@@ -63,28 +66,43 @@ class Writers final : public Observer {
 };
 
 // Who wrote a byte last.
-class LastWriter final : public Observer {
+class LastWriter final : public Watcher<LastWriter> {
  public:
   explicit LastWriter(std::uint64_t address) : address_(address) {}
 
-  EventMask wants() const override { return global_writes(); }
-  void on_event(const Event& event) override {
-    if (is_global_write(event) && address_ - event.global < event.bytes) last = event;
+  void on(const event::GlobalWrite& event) {
+    if (is_here(event)) write(event.site, thread(event, "st.global"));
+  }
+  void on(const event::GlobalStrong& event) {
+    if (event.strong.writes && is_here(event)) write(event.site, thread(event, event.instruction));
+  }
+  void on(const event::CopyWriteGlobal& event) {
+    if (is_here(event)) write(event.site, fmt::format("a copy of block {}", event.cta));
   }
 
   std::string line(const std::string& schedule) const {
-    if (!last) return fmt::format("  {}: nobody writes it\n", schedule);
-    std::string who = fmt::format("{}: a copy of block {}", schedule, last->cta);
-    if (last->kind != EventKind::kCopyWriteGlobal) {
-      who = fmt::format("{}: block {}, warp {}, lane {}: {}", schedule, last->cta, last->thread / 32,
-                        last->thread % 32, last->kind == EventKind::kGlobalStrong ? last->text : "st.global");
-    }
-    return fmt::format("  {:<62} {}\n", who, place_text(last->site));
+    if (!site) return fmt::format("  {}: nobody writes it\n", schedule);
+    return fmt::format("  {:<62} {}\n", fmt::format("{}: {}", schedule, who_), place_text(*site));
   }
 
-  std::optional<Event> last;
+  std::optional<CallSite> site;
 
  private:
+  template <class Kind>
+  static std::string thread(const Kind& event, const char* instruction) {
+    return fmt::format("block {}, warp {}, lane {}: {}", event.cta, event.thread / 32, event.thread % 32,
+                       instruction);
+  }
+  template <class Kind>
+  bool is_here(const Kind& event) const {
+    return address_ - event.global < event.bytes;
+  }
+  void write(CallSite at, std::string who) {
+    site = at;
+    who_ = std::move(who);
+  }
+
+  std::string who_;
   std::uint64_t address_;
 };
 
@@ -277,9 +295,9 @@ class Repeater {
                                   check::again(options_of(replica, schedule)));
     std::vector<CallSite> sites;
     for (const LastWriter* writer : {&first_writer, &second_writer}) {
-      if (!writer->last) continue;
-      sites.push_back(writer->last->site);
-      diagnosis.places.push_back(place_text(writer->last->site));
+      if (!writer->site) continue;
+      sites.push_back(*writer->site);
+      diagnosis.places.push_back(place_text(*writer->site));
     }
     std::optional<std::string> rule = accepted_by(sites);
 

@@ -8,10 +8,10 @@
 
 namespace heddle::sim::explore {
 
-void WrittenPages::on_event(const Event& event) {
-  if (!is_global_write(event) || event.bytes == 0) return;
-  const std::uint64_t last = (event.global + event.bytes - 1) / kPage;
-  for (std::uint64_t page = event.global / kPage; page <= last; ++page) {
+void WrittenPages::write(std::uint64_t address, std::uint32_t bytes) {
+  if (bytes == 0) return;
+  const std::uint64_t last = (address + bytes - 1) / kPage;
+  for (std::uint64_t page = address / kPage; page <= last; ++page) {
     if (page != recent_) pages.insert(page);
     recent_ = page;
   }

@@ -18,24 +18,20 @@ inline constexpr std::uint64_t kPage = 4096;
 
 using Pages = std::unordered_set<std::uint64_t>;  // their numbers
 
-inline EventMask global_writes() {
-  return mask_of({EventKind::kGlobalWrite, EventKind::kGlobalStrong, EventKind::kCopyWriteGlobal});
-}
-
-inline bool is_global_write(const Event& event) {
-  return event.kind == EventKind::kGlobalWrite || event.kind == EventKind::kCopyWriteGlobal ||
-         (event.kind == EventKind::kGlobalStrong && event.strong.writes);
-}
-
 // Which pages of global memory a launch has written to.
-class WrittenPages final : public Observer {
+class WrittenPages final : public Watcher<WrittenPages> {
  public:
-  EventMask wants() const override { return global_writes(); }
-  void on_event(const Event& event) override;
+  void on(const event::GlobalWrite& event) { write(event.global, event.bytes); }
+  void on(const event::GlobalStrong& event) {
+    if (event.strong.writes) write(event.global, event.bytes);
+  }
+  void on(const event::CopyWriteGlobal& event) { write(event.global, event.bytes); }
 
   Pages pages;
 
  private:
+  void write(std::uint64_t address, std::uint32_t bytes);
+
   std::uint64_t recent_ = ~std::uint64_t{0};
 };
 

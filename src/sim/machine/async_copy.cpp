@@ -21,12 +21,11 @@ namespace {
 constexpr const char* kInstruction = "cp.async";
 constexpr std::uint32_t kMaxBytes = 16;
 
-// Where a copy comes from, if nobody has written any of it; else 0.
-std::uint64_t unwritten_source(const GlobalMemory& memory, const AsyncCopy& copy) {
-  if (!memory.has_unwritten() || copy.source_bytes != copy.bytes) return 0;
+// Whether nobody has written any of where the copy comes from.
+bool brings_unwritten(const GlobalMemory& memory, const AsyncCopy& copy) {
+  if (!memory.has_unwritten() || copy.source_bytes != copy.bytes) return false;
   const GlobalMemory::Region* region = memory.find(copy.from, copy.bytes);
-  if (region == nullptr) return 0;
-  return GlobalMemory::unwritten(*region, copy.from, copy.bytes) == (1u << copy.bytes) - 1 ? copy.from : 0;
+  return region != nullptr && GlobalMemory::unwritten(*region, copy.from, copy.bytes) == (1u << copy.bytes) - 1;
 }
 
 }  // namespace
@@ -50,15 +49,14 @@ void AsyncCopyUnit::copy(Thread& thread, const AsyncCopy& operands, bool lands_n
   AsyncCopy copy = operands;
   copy.number = ++thread.copies.issued;
   copy.site = site;
-  if (core_.wants(EventKind::kAsyncCopy)) {
-    core_.emit({.kind = EventKind::kAsyncCopy,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .address = copy.to,
-                .bytes = copy.bytes,
-                .copy = copy.number,
-                .global = unwritten_source(core_.global(), copy),
-                .site = site});
+  if (core_.wants<event::AsyncIssue>()) {
+    core_.emit(event::AsyncIssue{.cta = thread.cta->linear,
+                                 .thread = thread.tid,
+                                 .address = copy.to,
+                                 .bytes = copy.bytes,
+                                 .number = copy.number,
+                                 .brings_unwritten = brings_unwritten(core_.global(), copy),
+                                 .site = site});
   }
   if (lands_now) {
     land(thread, copy);
@@ -102,13 +100,7 @@ void AsyncCopyUnit::wait_group(Thread& thread, std::uint32_t pending, CallSite s
   const std::uint64_t over = *last;
   groups.erase(groups.begin(), last + 1);
   land_until(thread, over);
-  if (core_.wants(EventKind::kAsyncPass)) {
-    core_.emit({.kind = EventKind::kAsyncPass,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .copy = over,
-                .site = site});
-  }
+  core_.emit(event::AsyncPass{.cta = thread.cta->linear, .thread = thread.tid, .over = over, .site = site});
 }
 
 // PTX: cp.async.mbarrier.arrive: the barrier tracks all copies of the thread so far, and one arrival follows when
@@ -117,16 +109,12 @@ void AsyncCopyUnit::wait_group(Thread& thread, std::uint32_t pending, CallSite s
 void AsyncCopyUnit::mbarrier_arrive(Thread& thread, SharedAddress address, bool noinc, CallSite site) {
   Barrier& barrier = mbarriers_.own(thread, address, site, "cp.async.mbarrier.arrive");
   land_until(thread, thread.copies.issued);
-  if (core_.wants(EventKind::kAsyncArrive)) {
-    core_.emit({.kind = EventKind::kAsyncArrive,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .barrier = barrier.id,
-                .address = barrier.offset | barrier.cta->rank << kRankShift,
-                .phase = barrier.state.phase,
-                .copy = thread.copies.issued,
-                .site = site});
-  }
+  core_.emit(event::AsyncArrive{.cta = thread.cta->linear,
+                                .thread = thread.tid,
+                                .barrier = barrier.id,
+                                .phase = barrier.state.phase,
+                                .issued = thread.copies.issued,
+                                .site = site});
   // What the thread itself has done is not part of it.
   if (noinc) mbarriers_.arrive(thread, address, 1, EventScope::kRelaxed, site);
 }

@@ -57,17 +57,16 @@ void ClcUnit::issue(std::unique_ptr<ClcRequest> request) {
   request->id = core_.take_copy_id();
   const Cta& cta = *request->issuer->cta;
   request->cta_linear = cta.linear;
-  if (core_.wants(EventKind::kCopyIssue)) {
+  if (core_.wants<event::CopyIssue>()) {
     const Barrier* barrier = mbarriers_.find(cta, request->barrier);
-    core_.emit({.kind = EventKind::kCopyIssue,
-                .cta = request->cta_linear,
-                .thread = request->issuer->tid,
-                .barrier = barrier == nullptr ? 0 : barrier->id,
-                .address = request->response | cta.rank << kRankShift,
-                .bytes = isa::kClcResponseBytes,
-                .value = static_cast<std::uint64_t>(CopyKind::kClcResponse),
-                .copy = request->id,
-                .site = request->site});
+    core_.emit(event::CopyIssue{.cta = request->cta_linear,
+                                .thread = request->issuer->tid,
+                                .copy = request->id,
+                                .kind = CopyKind::kClcResponse,
+                                .address = request->response | cta.rank << kRankShift,
+                                .bytes = isa::kClcResponseBytes,
+                                .barrier = barrier == nullptr ? 0 : barrier->id,
+                                .site = request->site});
   }
   requests_.push_back(std::move(request));
 }
@@ -79,13 +78,10 @@ void ClcUnit::step(std::size_t index, std::uint64_t entropy) {
     const bool is_lucky = entropy % kRefusals != kRefusals - 1;
     const std::optional<isa::Dim3> first = is_lucky ? core_.cancel_cluster(entropy / kRefusals) : std::nullopt;
     request.answer = encode_clc_response(first);
-    if (core_.wants(EventKind::kClusterCancel)) {
-      core_.emit({.kind = EventKind::kClusterCancel,
-                  .cta = request.cta_linear,
-                  .value = first ? core_.linear_of(*first) : ~std::uint64_t{0},
-                  .copy = request.id,
-                  .site = request.site});
-    }
+    core_.emit(event::ClusterCancel{.cta = request.cta_linear,
+                                    .request = request.id,
+                                    .first_cta = first ? core_.linear_of(*first) : ~std::uint64_t{0},
+                                    .site = request.site});
     return;
   }
   const auto which = request.targets.begin() + static_cast<std::ptrdiff_t>(entropy % request.targets.size());
@@ -95,22 +91,19 @@ void ClcUnit::step(std::size_t index, std::uint64_t entropy) {
   if (!request.targets.empty()) return;
   const std::unique_ptr<ClcRequest> done = std::move(requests_[index]);
   requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(index));
-  if (core_.wants(EventKind::kCopyDone)) {
-    core_.emit({.kind = EventKind::kCopyDone, .cta = done->cta_linear, .copy = done->id, .site = done->site});
-  }
+  core_.emit(event::CopyDone{.cta = done->cta_linear, .copy = done->id, .site = done->site});
 }
 
 void ClcUnit::answer(ClcRequest& request, Cta& target) {
   std::memcpy(target.shared + request.response, &*request.answer, isa::kClcResponseBytes);
   const Barrier* barrier = mbarriers_.find(target, request.barrier);
-  if (core_.wants(EventKind::kCopyWriteShared) && barrier != nullptr) {
-    core_.emit({.kind = EventKind::kCopyWriteShared,
-                .cta = target.linear,
-                .barrier = barrier->id,
-                .address = request.response | target.rank << kRankShift,
-                .bytes = isa::kClcResponseBytes,
-                .copy = request.id,
-                .site = request.site});
+  if (core_.wants<event::CopyWriteShared>() && barrier != nullptr) {
+    core_.emit(event::CopyWriteShared{.cta = target.linear,
+                                      .copy = request.id,
+                                      .address = request.response | target.rank << kRankShift,
+                                      .bytes = isa::kClcResponseBytes,
+                                      .barrier = barrier->id,
+                                      .site = request.site});
   }
   mbarriers_.complete_tx(target, request.barrier, isa::kClcResponseBytes, request.id, request.site);
 }

@@ -15,13 +15,8 @@ void ClusterBarrierUnit::arrive(Thread& thread, bool releases, CallSite site) {
   thread.cluster_arrivals = cluster.round + 1;
   ++cluster.arrived;
   core_.changed();
-  if (core_.wants(EventKind::kClusterArrive)) {
-    core_.emit({.kind = EventKind::kClusterArrive,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .value = releases ? 1u : 0u,
-                .site = site});
-  }
+  core_.emit(
+      event::ClusterArrive{.cta = thread.cta->linear, .thread = thread.tid, .releases = releases, .site = site});
   if (cluster.arrived == cluster.threads) finish_round(cluster);
 }
 
@@ -57,9 +52,7 @@ bool ClusterBarrierUnit::wait(Thread& thread, CallSite site) {
     return false;
   }
   thread.cluster_waits = thread.cluster_arrivals;
-  if (core_.wants(EventKind::kClusterPass)) {
-    core_.emit({.kind = EventKind::kClusterPass, .cta = thread.cta->linear, .thread = thread.tid, .site = site});
-  }
+  core_.emit(event::ClusterPass{.cta = thread.cta->linear, .thread = thread.tid, .site = site});
   return true;
 }
 

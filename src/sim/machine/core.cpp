@@ -140,14 +140,11 @@ void Core::start_cluster(Cluster& cluster, std::uint32_t index) {
     }
     ++stats_.ctas;
     stats_.threads += threads_per_cta_;
-    if (wants(EventKind::kCtaStart)) {
-      emit({.kind = EventKind::kCtaStart,
-            .cta = cta->linear,
-            .thread = threads_per_cta_,
-            .address = cta->rank << kRankShift,
-            .bytes = cta->shared_end,
-            .value = index});
-    }
+    emit(event::CtaStart{.cta = cta->linear,
+                         .threads = threads_per_cta_,
+                         .rank = cta->rank,
+                         .shared_bytes = cta->shared_end,
+                         .cluster = index});
   }
   resident_threads_ += cluster.threads;
 }
@@ -192,9 +189,7 @@ void Core::retire(Thread& thread) {
   --cta.live_threads;
   --cta.cluster->threads;
   --resident_threads_;
-  if (wants(EventKind::kThreadExit)) {
-    emit({.kind = EventKind::kThreadExit, .cta = cta.linear, .thread = thread.tid});
-  }
+  emit(event::ThreadExit{.cta = cta.linear, .thread = thread.tid});
 }
 
 SharedAddress Core::mapa(const Thread& thread, SharedAddress address, std::uint32_t rank, CallSite site) const {
@@ -241,9 +236,7 @@ std::byte* Core::shared_bytes(const Thread& thread, SharedAddress address, std::
 
 void Core::annotate_role(Thread& thread, const char* role) {
   thread.role = role;
-  if (wants(EventKind::kRole)) {
-    emit({.kind = EventKind::kRole, .cta = thread.cta->linear, .thread = thread.tid, .text = role});
-  }
+  emit(event::Role{.cta = thread.cta->linear, .thread = thread.tid, .name = role});
 }
 
 void Core::annotate_barriers(Thread& thread, SharedAddress first, std::uint32_t count, const char* pipeline,

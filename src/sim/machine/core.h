@@ -245,10 +245,16 @@ class Core {
   std::string describe(const Cta& cta) const;        // "block 3", empty if there is only one
 
   // Observers.
-  bool wants(EventKind kind) const { return (wanted_ & mask_of(kind)) != 0; }
-  void emit(const Event& event) {
+  template <class Kind>
+  bool wants() const {
+    return (wanted_ & mask_of<Kind>()) != 0;
+  }
+  template <class Kind>
+  void emit(const Kind& kind) {
+    if (!wants<Kind>()) return;
+    const Event event(kind);
     for (const Listener& listener : observers_) {
-      if ((listener.wants & mask_of(event.kind)) != 0) listener.observer->on_event(event);
+      if ((listener.wants & mask_of<Kind>()) != 0) listener.observer->on_event(event);
     }
   }
   // `internal` observers of the launcher, beside the user's.

@@ -25,7 +25,7 @@ void Machine::cta_exit(Cta& cta) {
   clc.cta_exit(cta);
   tmem.finish_transfers(cta);
   mbarriers.cta_exit(cta);
-  if (wants(EventKind::kCtaExit)) emit({.kind = EventKind::kCtaExit, .cta = cta.linear});
+  emit(event::CtaExit{.cta = cta.linear});
 }
 
 void Machine::step_copy(std::size_t index, std::uint64_t entropy) {

@@ -69,15 +69,12 @@ bool MatrixUnit::stmatrix(Thread& thread, const MatrixOperands& operands, CallSi
     std::byte* target = thread.cta->shared + (to.row & kOffsetMask);
     const bool is_same = std::memcmp(target, row.data(), kRowBytes) == 0;
     std::memcpy(target, row.data(), kRowBytes);
-    if (core_.wants(EventKind::kSharedWrite)) {
-      core_.emit({.kind = EventKind::kSharedWrite,
-                  .cta = thread.cta->linear,
-                  .thread = lanes[r].tid,
-                  .address = to.row,
-                  .bytes = kRowBytes,
-                  .value = is_same ? 1u : 0u,
-                  .site = site});
-    }
+    core_.emit(event::SharedWrite{.cta = thread.cta->linear,
+                                  .thread = lanes[r].tid,
+                                  .address = to.row,
+                                  .bytes = kRowBytes,
+                                  .keeps_value = is_same,
+                                  .site = site});
   }
   core_.changed();
   return true;
@@ -95,14 +92,11 @@ bool MatrixUnit::ldmatrix(Thread& thread, const MatrixOperands& operands, CallSi
       const Place to = place_of(r % 8, column, operands.transposed);
       lanes[to.lane].matrix->registers[r / 8] |= std::uint32_t{row[column]} << 16 * to.half;
     }
-    if (core_.wants(EventKind::kSharedRead)) {
-      core_.emit({.kind = EventKind::kSharedRead,
-                  .cta = thread.cta->linear,
-                  .thread = lanes[r].tid,
-                  .address = from.row,
-                  .bytes = kRowBytes,
-                  .site = site});
-    }
+    core_.emit(event::SharedRead{.cta = thread.cta->linear,
+                                 .thread = lanes[r].tid,
+                                 .address = from.row,
+                                 .bytes = kRowBytes,
+                                 .site = site});
   }
   return true;
 }

@@ -51,17 +51,11 @@ Barrier& MbarrierUnit::own(const Thread& thread, SharedAddress address, CallSite
   return live(thread, address, site, instruction);
 }
 
-// PTX: mbarrier: only mbarrier operations may touch an object that is initialised.
-void MbarrierUnit::check_none_in(const Thread& thread, const Cta& cta, std::uint32_t offset, std::uint32_t bytes,
-                                 CallSite site, const char* instruction, bool writes) const {
-  if (bytes == 0) return;
-  for (std::uint32_t word = offset / 8; word <= (offset + bytes - 1) / 8; ++word) {
-    const std::uint32_t index = cta.barrier_at[word];
-    if (index == 0 || !barriers_[index - 1].live) continue;
-    core_.fault(&thread, site, writes ? FaultCode::kBarrierOverwritten : FaultCode::kBarrierRead,
-                fmt::format("{} of {} bytes at {:#x} {} {}, which is initialised", instruction, bytes, offset,
-                            writes ? "writes over" : "reads", core_.describe(barriers_[index - 1])));
-  }
+void MbarrierUnit::refuse_touch(const Thread& thread, const Barrier& barrier, std::uint32_t offset,
+                                std::uint32_t bytes, CallSite site, const char* instruction, bool writes) const {
+  core_.fault(&thread, site, writes ? FaultCode::kBarrierOverwritten : FaultCode::kBarrierRead,
+              fmt::format("{} of {} bytes at {:#x} {} {}, which is initialised", instruction, bytes, offset,
+                          writes ? "writes over" : "reads", core_.describe(barrier)));
 }
 
 void MbarrierUnit::check(MbarrierFault mistake, const Thread& thread, const Barrier& barrier, std::uint64_t value,
@@ -88,28 +82,31 @@ void MbarrierUnit::check(MbarrierFault mistake, const Thread& thread, const Barr
   }
 }
 
-void MbarrierUnit::tell(EventKind kind, const Thread& thread, const Barrier& barrier, std::uint64_t phase,
-                        std::uint64_t value, EventScope scope, CallSite site) {
-  if (!core_.wants(kind)) return;
-  core_.emit({.kind = kind,
-              .scope = scope,
-              .cta = thread.cta->linear,
-              .thread = thread.tid,
-              .barrier = barrier.id,
-              .address = barrier.offset | barrier.cta->rank << kRankShift,
-              .phase = phase,
-              .value = value,
-              .site = site});
+void MbarrierUnit::tell_arrival(const Thread& thread, const Barrier& barrier, std::uint64_t phase,
+                                std::uint32_t count, EventScope scope, CallSite site) {
+  core_.emit(event::BarrierArrive{.cta = thread.cta->linear,
+                                  .thread = thread.tid,
+                                  .barrier = barrier.id,
+                                  .phase = phase,
+                                  .count = count,
+                                  .scope = scope,
+                                  .site = site});
+}
+
+void MbarrierUnit::tell_pass(const Thread& thread, const Barrier& barrier, std::uint64_t phase, EventScope scope,
+                             CallSite site) {
+  core_.emit(event::BarrierPass{.cta = thread.cta->linear,
+                                .thread = thread.tid,
+                                .barrier = barrier.id,
+                                .phase = phase,
+                                .scope = scope,
+                                .site = site});
 }
 
 void MbarrierUnit::settle(Barrier& barrier) {
   if (!barrier.state.settle()) return;
-  if (core_.wants(EventKind::kBarrierPhase)) {
-    core_.emit({.kind = EventKind::kBarrierPhase,
-                .cta = barrier.cta->linear,
-                .barrier = barrier.id,
-                .phase = barrier.state.phase - 1});
-  }
+  core_.emit(
+      event::BarrierPhase{.cta = barrier.cta->linear, .barrier = barrier.id, .phase = barrier.state.phase - 1});
   wake_waiters(barrier);
 }
 
@@ -160,7 +157,12 @@ void MbarrierUnit::init(Thread& thread, SharedAddress address, std::uint32_t cou
   check(barrier->state.init(count), thread, *barrier, count, site, kInstruction);
   barrier->live = true;
   core_.changed();
-  tell(EventKind::kBarrierInit, thread, *barrier, 0, count, EventScope::kCta, site);
+  core_.emit(event::BarrierInit{.cta = thread.cta->linear,
+                                .thread = thread.tid,
+                                .barrier = barrier->id,
+                                .address = offset | cta.rank << kRankShift,
+                                .count = count,
+                                .site = site});
 }
 
 void MbarrierUnit::inval(Thread& thread, SharedAddress address, CallSite site) {
@@ -179,7 +181,8 @@ void MbarrierUnit::inval(Thread& thread, SharedAddress address, CallSite site) {
   barrier.live = false;
   barrier.cta->barrier_at[barrier.offset / 8] = 0;
   core_.changed();
-  tell(EventKind::kBarrierInval, thread, barrier, 0, 0, EventScope::kCta, site);
+  core_.emit(
+      event::BarrierInval{.cta = thread.cta->linear, .thread = thread.tid, .barrier = barrier.id, .site = site});
 }
 
 // PTX: mbarrier.arrive: without a scope it is .cta, which does not take in the threads of the barrier's CTA.
@@ -204,7 +207,7 @@ std::uint64_t MbarrierUnit::arrive(Thread& thread, SharedAddress address, std::u
   const std::uint64_t phase = barrier.state.phase;
   check(barrier.state.arrive(count), thread, barrier, count, site, kInstruction);
   core_.changed();
-  tell(EventKind::kBarrierArrive, thread, barrier, phase, count, scope, site);
+  tell_arrival(thread, barrier, phase, count, scope, site);
   settle(barrier);
   return state;
 }
@@ -230,7 +233,7 @@ std::uint64_t MbarrierUnit::arrive_drop(Thread& thread, SharedAddress address, s
   const std::uint64_t phase = barrier.state.phase;
   check(barrier.state.arrive_drop(count), thread, barrier, count, site, kInstruction);
   core_.changed();
-  tell(EventKind::kBarrierArrive, thread, barrier, phase, count, scope, site);
+  tell_arrival(thread, barrier, phase, count, scope, site);
   settle(barrier);
   return state;
 }
@@ -241,7 +244,12 @@ void MbarrierUnit::expect_tx(Thread& thread, SharedAddress address, std::uint32_
   const std::uint64_t phase = barrier.state.phase;
   check(barrier.state.expect_tx(bytes), thread, barrier, bytes, site, kInstruction);
   core_.changed();
-  tell(EventKind::kBarrierExpect, thread, barrier, phase, bytes, EventScope::kCta, site);
+  core_.emit(event::BarrierExpect{.cta = thread.cta->linear,
+                                  .thread = thread.tid,
+                                  .barrier = barrier.id,
+                                  .phase = phase,
+                                  .bytes = bytes,
+                                  .site = site});
   // The manual speaks of the completion check for arrivals and complete_tx only; an H200 makes it here too.
   settle(barrier);
 }
@@ -256,8 +264,13 @@ std::uint64_t MbarrierUnit::arrive_expect_tx(Thread& thread, SharedAddress addre
   check(barrier.state.expect_tx(bytes), thread, barrier, bytes, site, kInstruction);
   check(barrier.state.arrive(1), thread, barrier, 1, site, kInstruction);
   core_.changed();
-  tell(EventKind::kBarrierExpect, thread, barrier, phase, bytes, scope, site);
-  tell(EventKind::kBarrierArrive, thread, barrier, phase, 1, scope, site);
+  core_.emit(event::BarrierExpect{.cta = thread.cta->linear,
+                                  .thread = thread.tid,
+                                  .barrier = barrier.id,
+                                  .phase = phase,
+                                  .bytes = bytes,
+                                  .site = site});
+  tell_arrival(thread, barrier, phase, 1, scope, site);
   settle(barrier);
   return state;
 }
@@ -268,7 +281,12 @@ void MbarrierUnit::complete_tx(Thread& thread, SharedAddress address, std::uint3
   const std::uint64_t phase = barrier.state.phase;
   check(barrier.state.complete_tx(bytes), thread, barrier, bytes, site, kInstruction);
   core_.changed();
-  tell(EventKind::kBarrierComplete, thread, barrier, phase, bytes, EventScope::kCta, site);
+  core_.emit(event::BarrierComplete{.cta = thread.cta->linear,
+                                    .thread = thread.tid,
+                                    .barrier = barrier.id,
+                                    .phase = phase,
+                                    .bytes = bytes,
+                                    .site = site});
   settle(barrier);
 }
 
@@ -289,15 +307,8 @@ void MbarrierUnit::complete_tx(Cta& cta, std::uint32_t barrier_offset, std::uint
                     bytes, core_.describe(*barrier), barrier->state.tx, Mbarrier::kMaxCount));
   }
   core_.changed();
-  if (core_.wants(EventKind::kBarrierComplete)) {
-    core_.emit({.kind = EventKind::kBarrierComplete,
-                .cta = cta.linear,
-                .barrier = barrier->id,
-                .phase = phase,
-                .value = bytes,
-                .copy = copy,
-                .site = site});
-  }
+  core_.emit(event::BarrierComplete{
+      .cta = cta.linear, .barrier = barrier->id, .phase = phase, .bytes = bytes, .copy = copy, .site = site});
   settle(*barrier);
 }
 
@@ -309,7 +320,7 @@ bool MbarrierUnit::test_wait_parity(Thread& thread, SharedAddress address, std::
                 fmt::format("a wait for parity {} on {}; a parity is 0 or 1", parity, core_.describe(barrier)));
   }
   if (!barrier.state.parity_is_over(parity)) return false;
-  tell(EventKind::kBarrierPass, thread, barrier, barrier.state.phase - 1, 0, scope, site);
+  tell_pass(thread, barrier, barrier.state.phase - 1, scope, site);
   return true;
 }
 
@@ -317,7 +328,7 @@ bool MbarrierUnit::test_wait(Thread& thread, SharedAddress address, std::uint64_
                              CallSite site) {
   Barrier& barrier = own(thread, address, site, "mbarrier.try_wait");
   if (!barrier.state.is_over(state >> 20)) return false;
-  tell(EventKind::kBarrierPass, thread, barrier, state >> 20, 0, scope, site);
+  tell_pass(thread, barrier, state >> 20, scope, site);
   return true;
 }
 
@@ -352,7 +363,11 @@ bool MbarrierUnit::end_tries() {
 
 void MbarrierUnit::suspend(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site) {
   Barrier& barrier = own(thread, address, site, "mbarrier.try_wait");
-  tell(EventKind::kBarrierBlock, thread, barrier, state >> 20, 0, EventScope::kCta, site);
+  core_.emit(event::BarrierBlock{.cta = thread.cta->linear,
+                                 .thread = thread.tid,
+                                 .barrier = barrier.id,
+                                 .phase = state >> 20,
+                                 .site = site});
   core_.block(thread, {.kind = WaitKind::kMbarrier, .barrier = &barrier, .phase = state >> 20, .site = site});
   thread.next_waiter = barrier.first_waiter;
   barrier.first_waiter = &thread;
@@ -370,19 +385,15 @@ void MbarrierUnit::arrive_by_commit(const Thread& issuer, const Cta& cta, std::u
   const std::uint64_t phase = barrier->state.phase;
   check(barrier->state.arrive(1), issuer, *barrier, 1, site, "tcgen05.commit");
   core_.changed();
-  if (core_.wants(EventKind::kBarrierArrive)) {
-    core_.emit({.kind = EventKind::kBarrierArrive,
-                .scope = EventScope::kCluster,
-                .cta = issuer.cta->linear,
-                .thread = issuer.tid,
-                .barrier = barrier->id,
-                .address = barrier->offset | cta.rank << kRankShift,
-                .bytes = left,
-                .phase = phase,
-                .value = 1,
-                .copy = commit,
-                .site = site});
-  }
+  core_.emit(event::BarrierArrive{.cta = issuer.cta->linear,
+                                  .thread = issuer.tid,
+                                  .barrier = barrier->id,
+                                  .phase = phase,
+                                  .count = 1,
+                                  .scope = EventScope::kCluster,
+                                  .commit = commit,
+                                  .left = left,
+                                  .site = site});
   settle(*barrier);
 }
 

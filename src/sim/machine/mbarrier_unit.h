@@ -49,17 +49,27 @@ class MbarrierUnit {
   // The barrier at an address; faults if there is none, or for own() if it is not of the thread's CTA.
   Barrier& live(const Thread& thread, SharedAddress address, CallSite site, const char* instruction);
   Barrier& own(const Thread& thread, SharedAddress address, CallSite site, const char* instruction);
-  // Faults if an instruction that knows nothing of barriers touches one.
+  // PTX: mbarrier: only mbarrier operations may touch an object that is initialised.
   void check_none_in(const Thread& thread, const Cta& cta, std::uint32_t offset, std::uint32_t bytes,
-                     CallSite site, const char* instruction, bool writes = true) const;
+                     CallSite site, const char* instruction, bool writes = true) const {
+    if (bytes == 0) return;
+    for (std::uint32_t word = offset / 8; word <= (offset + bytes - 1) / 8; ++word) {
+      const std::uint32_t index = cta.barrier_at[word];
+      if (index == 0 || !barriers_[index - 1].live) continue;
+      refuse_touch(thread, barriers_[index - 1], offset, bytes, site, instruction, writes);
+    }
+  }
   void cta_exit(const Cta& cta);
 
  private:
+  [[noreturn]] void refuse_touch(const Thread& thread, const Barrier& barrier, std::uint32_t offset,
+                                 std::uint32_t bytes, CallSite site, const char* instruction, bool writes) const;
   void wake_waiters(Barrier& barrier);
   void settle(Barrier& barrier);
-  // Emits what a thread did to a barrier.
-  void tell(EventKind kind, const Thread& thread, const Barrier& barrier, std::uint64_t phase,
-            std::uint64_t value, EventScope scope, CallSite site);
+  void tell_arrival(const Thread& thread, const Barrier& barrier, std::uint64_t phase, std::uint32_t count,
+                    EventScope scope, CallSite site);
+  void tell_pass(const Thread& thread, const Barrier& barrier, std::uint64_t phase, EventScope scope,
+                 CallSite site);
   EventScope wide_enough(const Thread& thread, const Barrier& barrier, EventScope scope, CallSite site,
                          const char* instruction);
   void check(MbarrierFault mistake, const Thread& thread, const Barrier& barrier, std::uint64_t value,

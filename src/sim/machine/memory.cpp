@@ -18,14 +18,8 @@ void MemoryUnit::ld_shared(Thread& thread, SharedAddress address, void* register
   mbarriers_.check_none_in(thread, core_.cta_of(thread, address, site, "ld.shared"), address & kOffsetMask, bytes,
                            site, "ld.shared", false);
   std::memcpy(registers, source, bytes);
-  if (core_.wants(EventKind::kSharedRead)) {
-    core_.emit({.kind = EventKind::kSharedRead,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .address = address,
-                .bytes = bytes,
-                .site = site});
-  }
+  core_.emit(event::SharedRead{
+      .cta = thread.cta->linear, .thread = thread.tid, .address = address, .bytes = bytes, .site = site});
 }
 
 void MemoryUnit::st_shared(Thread& thread, SharedAddress address, const void* registers, std::uint32_t bytes,
@@ -34,18 +28,17 @@ void MemoryUnit::st_shared(Thread& thread, SharedAddress address, const void* re
   mbarriers_.check_none_in(thread, core_.cta_of(thread, address, site, "st.shared"), address & kOffsetMask, bytes,
                            site, "st.shared");
   tmem_.check_stored_value(thread, registers, bytes, site);
-  const bool is_watched = core_.wants(EventKind::kSharedWrite);
+  const bool is_watched = core_.wants<event::SharedWrite>();
   const bool is_same = is_watched && std::memcmp(target, registers, bytes) == 0;
   std::memcpy(target, registers, bytes);
   core_.changed();
   if (is_watched) {
-    core_.emit({.kind = EventKind::kSharedWrite,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .address = address,
-                .bytes = bytes,
-                .value = is_same ? 1u : 0u,
-                .site = site});
+    core_.emit(event::SharedWrite{.cta = thread.cta->linear,
+                                  .thread = thread.tid,
+                                  .address = address,
+                                  .bytes = bytes,
+                                  .keeps_value = is_same,
+                                  .site = site});
   }
 }
 
@@ -62,15 +55,12 @@ void MemoryUnit::ld_global(Thread& thread, std::uint64_t address, void* register
                             core_.global().describe(address), bytes));
   }
   std::memcpy(registers, region->host + (address - region->address), bytes);
-  if (core_.wants(EventKind::kGlobalRead)) {
-    core_.emit({.kind = EventKind::kGlobalRead,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .bytes = bytes,
-                .value = is_coherent ? 0u : 1u,
-                .global = address,
-                .site = site});
-  }
+  core_.emit(event::GlobalRead{.cta = thread.cta->linear,
+                               .thread = thread.tid,
+                               .global = address,
+                               .bytes = bytes,
+                               .is_coherent = is_coherent,
+                               .site = site});
 }
 
 void MemoryUnit::st_global(Thread& thread, std::uint64_t address, const void* registers, std::uint32_t bytes,
@@ -92,19 +82,18 @@ void MemoryUnit::st_global(Thread& thread, std::uint64_t address, const void* re
   }
   tmem_.check_stored_value(thread, registers, bytes, site);
   std::byte* target = region->host + (address - region->address);
-  const bool is_watched = core_.wants(EventKind::kGlobalWrite);
+  const bool is_watched = core_.wants<event::GlobalWrite>();
   const bool is_same = is_watched && std::memcmp(target, registers, bytes) == 0;
   std::memcpy(target, registers, bytes);
   GlobalMemory::note_written(*region, address, bytes);
   core_.changed();
   if (is_watched) {
-    core_.emit({.kind = EventKind::kGlobalWrite,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .bytes = bytes,
-                .value = is_same ? 1u : 0u,
-                .global = address,
-                .site = site});
+    core_.emit(event::GlobalWrite{.cta = thread.cta->linear,
+                                  .thread = thread.tid,
+                                  .global = address,
+                                  .bytes = bytes,
+                                  .keeps_value = is_same,
+                                  .site = site});
   }
 }
 
@@ -118,15 +107,12 @@ void MemoryUnit::atom_shared(Thread& thread, SharedAddress address, std::uint32_
   Strong done = how;
   done.writes = update(target);
   if (std::memcmp(before.data(), target, bytes) != 0) core_.changed();
-  if (core_.wants(EventKind::kSharedStrong)) {
-    core_.emit({.kind = EventKind::kSharedStrong,
-                .strong = done,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .address = address,
-                .bytes = bytes,
-                .site = site});
-  }
+  core_.emit(event::SharedStrong{.cta = thread.cta->linear,
+                                 .thread = thread.tid,
+                                 .address = address,
+                                 .bytes = bytes,
+                                 .strong = done,
+                                 .site = site});
 }
 
 void MemoryUnit::atom_global(Thread& thread, std::uint64_t address, std::uint32_t bytes, const char* instruction,
@@ -154,26 +140,17 @@ void MemoryUnit::atom_global(Thread& thread, std::uint64_t address, std::uint32_
   // What is built on bytes that nobody has written is no better than they.
   if (done.writes && how.old != Strong::Old::kBuiltOn) GlobalMemory::note_written(*region, address, bytes);
   if (std::memcmp(before.data(), target, bytes) != 0) core_.changed();
-  if (core_.wants(EventKind::kGlobalStrong)) {
-    core_.emit({.kind = EventKind::kGlobalStrong,
-                .strong = done,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .bytes = bytes,
-                .global = address,
-                .text = instruction,
-                .site = site});
-  }
+  core_.emit(event::GlobalStrong{.cta = thread.cta->linear,
+                                 .thread = thread.tid,
+                                 .global = address,
+                                 .bytes = bytes,
+                                 .strong = done,
+                                 .instruction = instruction,
+                                 .site = site});
 }
 
 void MemoryUnit::fence(Thread& thread, FenceKind kind, CallSite site) {
-  if (core_.wants(EventKind::kFence)) {
-    core_.emit({.kind = EventKind::kFence,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .value = static_cast<std::uint64_t>(kind),
-                .site = site});
-  }
+  core_.emit(event::Fence{.cta = thread.cta->linear, .thread = thread.tid, .kind = kind, .site = site});
 }
 
 }  // namespace heddle::sim::machine

@@ -105,10 +105,7 @@ void NamedBarrierUnit::arrive_in_round(Thread& thread, std::uint32_t id, std::ui
   here |= 1u << thread.lane();
   barrier.arrived += counted(here, live);
   core_.changed();
-  if (core_.wants(EventKind::kNamedArrive)) {
-    core_.emit(
-        {.kind = EventKind::kNamedArrive, .cta = cta.linear, .thread = thread.tid, .value = id, .site = site});
-  }
+  core_.emit(event::NamedArrive{.cta = cta.linear, .thread = thread.tid, .id = id, .site = site});
   finish_round(cta, id, thread, site);
 }
 
@@ -134,13 +131,7 @@ void NamedBarrierUnit::finish_round(Cta& cta, std::uint32_t id, const Thread& la
       waiter.result = result;
       const CallSite waits_at = waiter.wait.site;
       core_.make_ready(waiter);
-      if (core_.wants(EventKind::kNamedPass)) {
-        core_.emit({.kind = EventKind::kNamedPass,
-                    .cta = cta.linear,
-                    .thread = waiter.tid,
-                    .value = id,
-                    .site = waits_at});
-      }
+      core_.emit(event::NamedPass{.cta = cta.linear, .thread = waiter.tid, .id = id, .site = waits_at});
     }
   }
 }
@@ -199,13 +190,7 @@ bool NamedBarrierUnit::wait(Thread& thread, std::uint32_t id, std::uint32_t thre
     core_.block(thread, {.kind = WaitKind::kNamedBarrier, .id = id, .site = site});
     return false;
   }
-  if (core_.wants(EventKind::kNamedPass)) {
-    core_.emit({.kind = EventKind::kNamedPass,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .value = id,
-                .site = site});
-  }
+  core_.emit(event::NamedPass{.cta = thread.cta->linear, .thread = thread.tid, .id = id, .site = site});
   return true;
 }
 

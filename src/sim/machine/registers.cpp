@@ -77,13 +77,8 @@ bool RegisterUnit::setmaxnreg_wait(Thread& thread, CallSite site) {
   }
   warp.registers = warp.wanted_registers;
   core_.changed();
-  if (core_.wants(EventKind::kRegisterCount)) {
-    core_.emit({.kind = EventKind::kRegisterCount,
-                .cta = cta.linear,
-                .thread = thread.warp() * 32,
-                .value = warp.registers,
-                .site = site});
-  }
+  core_.emit(event::RegisterCount{
+      .cta = cta.linear, .thread = thread.warp() * 32, .registers = warp.registers, .site = site});
   return true;
 }
 

@@ -24,13 +24,12 @@ namespace {
 
 constexpr const char* kMma = "tcgen05.mma";
 
-Event issue_of(const Thread& thread, std::uint64_t id, const char* name, CallSite site) {
-  return {.kind = EventKind::kMmaIssue,
-          .cta = thread.cta->linear,
+event::MmaIssue issue_of(const Thread& thread, std::uint64_t id, const char* name, CallSite site) {
+  return {.cta = thread.cta->linear,
           .thread = thread.tid,
-          .value = 1,
-          .copy = id,
-          .text = name,
+          .operation = id,
+          .is_tcgen05 = true,
+          .name = name,
           .site = site};
 }
 
@@ -131,12 +130,11 @@ void Tcgen05Unit::mma(Thread& thread, const Tcgen05Operands& operands, CallSite 
   Tcgen05Operation operation{.kind = Tcgen05Operation::Kind::kMma, .id = next_id_++, .site = site};
   operation.operands = operands;
   ++core_.stats().mmas;
-  if (core_.wants(EventKind::kMmaIssue)) {
-    Event event = issue_of(thread, operation.id, kMma, site);
-    event.address = layout.rows << 16 | fields.n;
-    event.bytes = ((operands.a_in_tmem ? 0 : layout.rows) + fields.n / group) * 32;
-    core_.emit(event);
-  }
+  event::MmaIssue issue = issue_of(thread, operation.id, kMma, site);
+  issue.m = layout.rows;
+  issue.n = fields.n;
+  issue.operand_bytes = ((operands.a_in_tmem ? 0 : layout.rows) + fields.n / group) * 32;
+  core_.emit(issue);
   enqueue(thread, std::move(operation));
 }
 
@@ -176,7 +174,7 @@ void Tcgen05Unit::refuse(const Thread& thread, Tcgen05Fault wrong, CallSite site
 }
 
 void Tcgen05Unit::tell_issue(const Thread& thread, std::uint64_t id, const char* name, CallSite site) {
-  if (core_.wants(EventKind::kMmaIssue)) core_.emit(issue_of(thread, id, name, site));
+  core_.emit(issue_of(thread, id, name, site));
 }
 
 void Tcgen05Unit::commit(Thread& thread, int cta_group, SharedAddress barrier, CallSite site) {
@@ -209,13 +207,8 @@ void Tcgen05Unit::commit_to(Thread& thread, int cta_group, SharedAddress barrier
   operation.operands.cta_group = cta_group;
   operation.barrier = offset;
   operation.ranks = std::move(ranks);
-  if (core_.wants(EventKind::kMmaTell)) {
-    core_.emit({.kind = EventKind::kMmaTell,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .copy = operation.id,
-                .site = site});
-  }
+  core_.emit(
+      event::MmaTell{.cta = thread.cta->linear, .thread = thread.tid, .commit = operation.id, .site = site});
   enqueue(thread, std::move(operation));
 }
 
@@ -230,10 +223,7 @@ void Tcgen05Unit::step(std::size_t index) {
   } else {
     run_mma(queue, operation);
   }
-  if (core_.wants(EventKind::kMmaDone)) {
-    core_.emit(
-        {.kind = EventKind::kMmaDone, .cta = queue.cta->linear, .copy = operation.id, .site = operation.site});
-  }
+  core_.emit(event::MmaDone{.cta = queue.cta->linear, .operation = operation.id, .site = operation.site});
 }
 
 namespace {

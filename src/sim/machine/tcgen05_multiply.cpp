@@ -44,12 +44,11 @@ std::vector<std::byte> read_tmem_rows(Tmem& tmem, std::uint32_t taddr, const Tcg
 void Tcgen05Unit::tell_operand(const Cta& cta, const Tcgen05Operation& operation,
                                const std::vector<SharedRange>& ranges) {
   for (const SharedRange& range : ranges) {
-    core_.emit({.kind = EventKind::kMmaReadShared,
-                .cta = cta.linear,
-                .address = range.address | cta.rank << kRankShift,
-                .bytes = range.bytes,
-                .copy = operation.id,
-                .site = operation.site});
+    core_.emit(event::MmaReadShared{.cta = cta.linear,
+                                    .operation = operation.id,
+                                    .address = range.address | cta.rank << kRankShift,
+                                    .bytes = range.bytes,
+                                    .site = operation.site});
   }
 }
 
@@ -57,15 +56,14 @@ void Tcgen05Unit::touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tc
                              std::uint32_t taddr, std::uint32_t cols, std::uint64_t how, const char* operand) {
   const char* name = operation.kind == Tcgen05Operation::Kind::kCopy ? "tcgen05.cp" : "tcgen05.mma";
   tmem_.check_not_freed(queue.cta->threads[queue.tid], true, cta, tmem_column(taddr), cols, name, operation.site);
-  if (!core_.wants(EventKind::kMmaTouchTmem)) return;
-  core_.emit({.kind = EventKind::kMmaTouchTmem,
-              .cta = cta.linear,
-              .address = taddr,
-              .bytes = cols,
-              .value = how,
-              .copy = operation.id,
-              .text = operand,
-              .site = operation.site});
+  if (!core_.wants<event::MmaTouchTmem>()) return;
+  core_.emit(event::MmaTouchTmem{.cta = cta.linear,
+                                 .operation = operation.id,
+                                 .address = taddr,
+                                 .cols = cols,
+                                 .how = how,
+                                 .operand = operand,
+                                 .site = operation.site});
 }
 
 // Scales of 32 rows fill a column, in each quarter of the lanes; the last rows may fill a part of one.
@@ -130,7 +128,7 @@ void Tcgen05Unit::run_cp(const Tcgen05Queue& queue, const Tcgen05Operation& oper
     }
   }
   for (Cta* cta : ctas_of(queue, copy.cta_group)) {
-    if (core_.wants(EventKind::kMmaReadShared)) tell_operand(*cta, operation, ranges);
+    if (core_.wants<event::MmaReadShared>()) tell_operand(*cta, operation, ranges);
     touch_tmem(queue, *cta, operation, copy.taddr, copy.cols(),
                groups | TmemTouch::kWrites | lanes << TmemTouch::kLaneShift, "");
     const std::uint32_t pieces = copy.row_bytes() / 16;
@@ -154,7 +152,7 @@ void Tcgen05Unit::run_mma(const Tcgen05Queue& queue, const Tcgen05Operation& ope
   const std::uint64_t lanes = lane_groups(layout, tmem_lane(operands.d));
   std::vector<std::byte> b_rows;
   for (Cta* cta : ctas) {
-    if (core_.wants(EventKind::kMmaReadShared)) {
+    if (core_.wants<event::MmaReadShared>()) {
       if (!operands.a_in_tmem) {
         tell_operand(*cta, operation, operand_ranges(a_fields, fields.a_major, fields.a_type, layout.rows));
       }

@@ -108,30 +108,35 @@ void TmaEngine::issue(std::unique_ptr<Copy> copy) {
   Stats& stats = core_.stats();
   ++stats.copies;
   stats.copy_bytes += copy->bytes;
-  if (core_.wants(EventKind::kCopyIssue)) {
+  if (core_.wants<event::CopyIssue>()) {
     Cta* target = copy->pieces.front().target;
-    Barrier* barrier = target == nullptr ? nullptr : mbarriers_.find(signalled_by(*copy, *target), copy->barrier);
-    std::uint64_t targets = 1;
+    const Barrier* barrier =
+        target == nullptr ? nullptr : mbarriers_.find(signalled_by(*copy, *target), copy->barrier);
+    const std::uint32_t told = barrier == nullptr ? 0 : barrier->id;
+    std::uint32_t targets = 1;
     for (std::size_t p = 1; p < copy->pieces.size(); ++p) {
       targets += copy->pieces[p].target != copy->pieces[p - 1].target ? 1 : 0;
     }
-    Event event{.kind = EventKind::kCopyIssue,
-                .cta = copy->cta_linear,
-                .thread = copy->issuer->tid,
-                .barrier = barrier == nullptr ? 0 : barrier->id,
-                .address = copy->shared | copy->cta->rank << kRankShift,
-                .bytes = copy->bytes,
-                .phase = targets,
-                .value = static_cast<std::uint64_t>(copy->kind),
-                .copy = copy->id,
-                .global = copy->global,
-                .text = copy->kind == CopyKind::kStoreAsync && copy->reduction != nullptr ? "red.async" : "",
-                .site = copy->site};
-    core_.emit(event);
-    event.kind = EventKind::kCopyReadMap;
-    event.global = copy->map;
-    event.bytes = sizeof(TensorMap);
-    if (copy->map != 0 && core_.wants(event.kind)) core_.emit(event);
+    core_.emit(
+        event::CopyIssue{.cta = copy->cta_linear,
+                         .thread = copy->issuer->tid,
+                         .copy = copy->id,
+                         .kind = copy->kind,
+                         .address = copy->shared | copy->cta->rank << kRankShift,
+                         .bytes = copy->bytes,
+                         .barrier = told,
+                         .targets = targets,
+                         .is_async_reduction = copy->kind == CopyKind::kStoreAsync && copy->reduction != nullptr,
+                         .site = copy->site});
+    if (copy->map != 0) {
+      core_.emit(event::CopyReadMap{.cta = copy->cta_linear,
+                                    .thread = copy->issuer->tid,
+                                    .copy = copy->id,
+                                    .global = copy->map,
+                                    .bytes = sizeof(TensorMap),
+                                    .barrier = told,
+                                    .site = copy->site});
+    }
   }
   copies_.push_back(std::move(copy));
 }
@@ -175,33 +180,39 @@ void TmaEngine::land_load(Copy& copy, const Piece& piece) {
     std::memcpy(target.shared + copy.shared + piece.first, source, piece.count);
   }
   const Barrier* barrier = mbarriers_.find(signalled, copy.barrier);
-  if (core_.wants(EventKind::kCopyWriteShared) && barrier != nullptr) {
+  if (core_.wants<event::CopyWriteShared>() && barrier != nullptr) {
     const SharedRange flat{copy.shared + static_cast<std::uint32_t>(piece.first), bytes};
     const bool has_gaps = copy.box && copy.box->shared_row_bytes() != copy.box->row_pitch();
-    const auto tell = [&](const SharedRange& range, std::uint64_t unwritten) {
-      core_.emit({.kind = EventKind::kCopyWriteShared,
-                  .cta = target.linear,
-                  .barrier = barrier->id,
-                  .address = range.address | target.rank << kRankShift,
-                  .bytes = range.bytes,
-                  .value = has_gaps ? copy.box->row_pitch() : 0,
-                  .copy = copy.id,
-                  .global = unwritten,
-                  .site = copy.site});
+    const auto tell = [&](const SharedRange& range, bool is_unwritten) {
+      core_.emit(event::CopyWriteShared{.cta = target.linear,
+                                        .copy = copy.id,
+                                        .address = range.address | target.rank << kRankShift,
+                                        .bytes = range.bytes,
+                                        .barrier = barrier->id,
+                                        .row_pitch = has_gaps ? copy.box->row_pitch() : 0,
+                                        .brings_unwritten = is_unwritten,
+                                        .site = copy.site});
     };
     if (!copy.box) {
-      tell(flat, unwritten_source(copy, piece));
+      tell(flat, brings_unwritten(copy, piece));
     } else if (!may_bring_unwritten(copy, piece)) {
-      for (const SharedRange& range : copy.box->load_ranges(piece.first, piece.count)) tell(range, 0);
+      for (const SharedRange& range : copy.box->load_ranges(piece.first, piece.count)) tell(range, false);
     } else {
       for (std::uint64_t row = piece.first; row < piece.first + piece.count; ++row) {
-        const std::uint64_t unwritten = unwritten_source(copy, {.target = &target, .first = row, .count = 1});
-        for (const SharedRange& range : copy.box->load_ranges(row, 1)) tell(range, unwritten);
+        const bool is_unwritten = brings_unwritten(copy, {.target = &target, .first = row, .count = 1});
+        for (const SharedRange& range : copy.box->load_ranges(row, 1)) tell(range, is_unwritten);
       }
     }
   }
-  if (&target == copy.first_target && barrier != nullptr) {
-    tell_global(copy, piece, EventKind::kCopyReadGlobal, barrier->id);
+  if (&target == copy.first_target && barrier != nullptr && core_.wants<event::CopyReadGlobal>()) {
+    for (const GlobalRange& range : global_ranges(copy, piece)) {
+      core_.emit(event::CopyReadGlobal{.cta = copy.cta_linear,
+                                       .copy = copy.id,
+                                       .global = range.address,
+                                       .bytes = range.bytes,
+                                       .barrier = barrier->id,
+                                       .site = copy.site});
+    }
   }
   mbarriers_.complete_tx(signalled, copy.barrier, bytes, copy.id, copy.site);
 }
@@ -222,14 +233,13 @@ bool is_unwritten(const GlobalMemory& memory, const GlobalRange& range, bool loo
 
 }  // namespace
 
-// Where a piece comes from, if nobody has written any of it; else 0.
-std::uint64_t TmaEngine::unwritten_source(const Copy& copy, const Piece& piece) const {
+// Whether nobody has written any of where the piece comes from.
+bool TmaEngine::brings_unwritten(const Copy& copy, const Piece& piece) const {
   const GlobalMemory& memory = core_.global();
-  if (!memory.has_unwritten()) return 0;
+  if (!memory.has_unwritten()) return false;
   const std::vector<GlobalRange> ranges = global_ranges(copy, piece);
   const auto is_one = [&](const GlobalRange& range) { return is_unwritten(memory, range, true); };
-  const bool are_all = !ranges.empty() && std::all_of(ranges.begin(), ranges.end(), is_one);
-  return are_all ? ranges.front().address : 0;
+  return !ranges.empty() && std::all_of(ranges.begin(), ranges.end(), is_one);
 }
 
 bool TmaEngine::may_bring_unwritten(const Copy& copy, const Piece& piece) const {
@@ -245,19 +255,6 @@ std::vector<GlobalRange> TmaEngine::global_ranges(const Copy& copy, const Piece&
   if (!copy.box) return {{copy.global + piece.first, static_cast<std::uint32_t>(piece.count)}};
   return copy.kind == CopyKind::kLoad ? copy.box->load_sources(piece.first, piece.count)
                                       : copy.box->store_targets(piece.first, piece.count);
-}
-
-void TmaEngine::tell_global(const Copy& copy, const Piece& piece, EventKind kind, std::uint32_t barrier) const {
-  if (!core_.wants(kind)) return;
-  for (const GlobalRange& range : global_ranges(copy, piece)) {
-    core_.emit({.kind = kind,
-                .cta = copy.cta_linear,
-                .barrier = barrier,
-                .bytes = range.bytes,
-                .copy = copy.id,
-                .global = range.address,
-                .site = copy.site});
-  }
 }
 
 void TmaEngine::note_written(const Copy& copy, const Piece& piece) const {
@@ -282,18 +279,21 @@ void TmaEngine::land_in_peer(Copy& copy, const Piece& piece) {
     std::memcpy(target.shared + destination + first, source, count);
   }
   const Barrier* barrier = mbarriers_.find(target, copy.barrier);
-  Event event{.kind = EventKind::kCopyReadShared,
-              .cta = copy.cta_linear,
-              .barrier = barrier == nullptr ? 0 : barrier->id,
-              .address = (copy.shared + first) | copy.cta->rank << kRankShift,
-              .bytes = count,
-              .copy = copy.id,
-              .site = copy.site};
-  if (!brings_value && core_.wants(event.kind)) core_.emit(event);
-  event.kind = EventKind::kCopyWriteShared;
-  event.cta = target.linear;
-  event.address = (destination + first) | target.rank << kRankShift;
-  if (core_.wants(event.kind)) core_.emit(event);
+  const std::uint32_t told = barrier == nullptr ? 0 : barrier->id;
+  if (!brings_value) {
+    core_.emit(event::CopyReadShared{.cta = copy.cta_linear,
+                                     .copy = copy.id,
+                                     .address = (copy.shared + first) | copy.cta->rank << kRankShift,
+                                     .bytes = count,
+                                     .barrier = told,
+                                     .site = copy.site});
+  }
+  core_.emit(event::CopyWriteShared{.cta = target.linear,
+                                    .copy = copy.id,
+                                    .address = (destination + first) | target.rank << kRankShift,
+                                    .bytes = count,
+                                    .barrier = told,
+                                    .site = copy.site});
   mbarriers_.complete_tx(target, copy.barrier, count, copy.id, copy.site);
 }
 
@@ -303,18 +303,17 @@ void TmaEngine::read_source(Copy& copy) {
   copy.staged.resize(keep + length);
   std::memcpy(copy.staged.data() + keep, copy.cta->shared + copy.shared, length);
   copy.source_was_read = true;
-  if (core_.wants(EventKind::kCopyReadShared)) {
+  if (core_.wants<event::CopyReadShared>()) {
     // The box lies where the buffer has it, as far from the start of a swizzle pattern as the source.
     const std::uint32_t moved = copy.box ? copy.shared - keep : 0;
     const SharedRange flat{copy.shared, copy.bytes};
     for (const SharedRange& range :
          copy.box ? copy.box->store_ranges(0, copy.box->rows()) : std::vector<SharedRange>{flat}) {
-      core_.emit({.kind = EventKind::kCopyReadShared,
-                  .cta = copy.cta_linear,
-                  .address = (range.address + moved) | copy.cta->rank << kRankShift,
-                  .bytes = range.bytes,
-                  .copy = copy.id,
-                  .site = copy.site});
+      core_.emit(event::CopyReadShared{.cta = copy.cta_linear,
+                                       .copy = copy.id,
+                                       .address = (range.address + moved) | copy.cta->rank << kRankShift,
+                                       .bytes = range.bytes,
+                                       .site = copy.site});
     }
   }
   if (copy.issuer->cta->linear == copy.cta_linear) {
@@ -341,15 +340,20 @@ void TmaEngine::land_store(Copy& copy, const Piece& piece) {
     }
   }
   if (copy.kind == CopyKind::kStore) note_written(copy, piece);
-  tell_global(copy, piece, EventKind::kCopyWriteGlobal, 0);
+  if (!core_.wants<event::CopyWriteGlobal>()) return;
+  for (const GlobalRange& range : global_ranges(copy, piece)) {
+    core_.emit(event::CopyWriteGlobal{.cta = copy.cta_linear,
+                                      .copy = copy.id,
+                                      .global = range.address,
+                                      .bytes = range.bytes,
+                                      .site = copy.site});
+  }
 }
 
 void TmaEngine::finish(std::size_t index) {
   const std::unique_ptr<Copy> copy = std::move(copies_[index]);
   copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(index));
-  if (core_.wants(EventKind::kCopyDone)) {
-    core_.emit({.kind = EventKind::kCopyDone, .cta = copy->cta_linear, .copy = copy->id, .site = copy->site});
-  }
+  core_.emit(event::CopyDone{.cta = copy->cta_linear, .copy = copy->id, .site = copy->site});
   const bool in_group = copy->kind == CopyKind::kStore || copy->kind == CopyKind::kReduce;
   if (in_group && copy->issuer->cta->linear == copy->cta_linear) {
     copy->issuer->groups.finished(copy->group);

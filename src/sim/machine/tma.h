@@ -152,9 +152,8 @@ class TmaEngine {
   void land_store(Copy& copy, const Piece& piece);
   static std::vector<GlobalRange> global_ranges(const Copy& copy, const Piece& piece);
   void note_written(const Copy& copy, const Piece& piece) const;
-  std::uint64_t unwritten_source(const Copy& copy, const Piece& piece) const;
+  bool brings_unwritten(const Copy& copy, const Piece& piece) const;
   bool may_bring_unwritten(const Copy& copy, const Piece& piece) const;  // a row of it, maybe
-  void tell_global(const Copy& copy, const Piece& piece, EventKind kind, std::uint32_t barrier) const;
   void land_in_peer(Copy& copy, const Piece& piece);
   void finish(std::size_t index);
   // A copy that still has to read or write this CTA's shared memory, or null. `except_stores`: not one that

@@ -419,9 +419,7 @@ void TmaEngine::store_async(Thread& thread, SharedAddress destination, const voi
 
 void TmaEngine::commit_group(Thread& thread, CallSite site) {
   thread.groups.commit();
-  if (core_.wants(EventKind::kGroupCommit)) {
-    core_.emit({.kind = EventKind::kGroupCommit, .cta = thread.cta->linear, .thread = thread.tid, .site = site});
-  }
+  core_.emit(event::GroupCommit{.cta = thread.cta->linear, .thread = thread.tid, .site = site});
 }
 
 bool TmaEngine::wait_group(Thread& thread, std::uint32_t pending, bool read_only, CallSite site) {
@@ -429,14 +427,8 @@ bool TmaEngine::wait_group(Thread& thread, std::uint32_t pending, bool read_only
     core_.block(thread, {.kind = WaitKind::kBulkGroup, .groups = pending, .read_only = read_only, .site = site});
     return false;
   }
-  if (core_.wants(EventKind::kGroupPass)) {
-    core_.emit({.kind = EventKind::kGroupPass,
-                .scope = read_only ? EventScope::kCta : EventScope::kCluster,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .value = pending,
-                .site = site});
-  }
+  core_.emit(event::GroupPass{
+      .cta = thread.cta->linear, .thread = thread.tid, .pending = pending, .read_only = read_only, .site = site});
   return true;
 }
 

@@ -311,17 +311,22 @@ bool TmemUnit::serve(Cta& cta, const TmemRequest& request) {
       tmem.freed.push_back({column, request.cols, asked.warp, asked.site});
     }
     std::erase_if(tmem.requests, [&](const TmemRequest& r) { return r.warp == asked.warp; });
-    const EventKind kind = request.is_alloc ? EventKind::kTmemAlloc : EventKind::kTmemDealloc;
-    if (core_.wants(kind)) {
-      core_.emit({.kind = kind,
-                  .cta = ctas[i]->linear,
-                  .thread = first.tid,
-                  .address = column,
-                  .bytes = request.cols,
-                  .value = static_cast<std::uint64_t>(request.cta_group),
-                  .site = asked.site});
+    if (request.is_alloc) {
+      core_.emit(event::TmemAlloc{.cta = ctas[i]->linear,
+                                  .thread = first.tid,
+                                  .address = column,
+                                  .cols = request.cols,
+                                  .cta_group = request.cta_group,
+                                  .site = asked.site});
+      store_allocation(first, asked.slot, column, asked.site);
+    } else {
+      core_.emit(event::TmemDealloc{.cta = ctas[i]->linear,
+                                    .thread = first.tid,
+                                    .address = column,
+                                    .cols = request.cols,
+                                    .cta_group = request.cta_group,
+                                    .site = asked.site});
     }
-    if (request.is_alloc) store_allocation(first, asked.slot, column, asked.site);
     wake_warp(*ctas[i], asked.warp);
   }
   core_.changed();
@@ -334,15 +339,12 @@ void TmemUnit::store_allocation(Thread& thread, SharedAddress slot, std::uint32_
   std::byte* target = core_.shared_bytes(thread, slot, 4, site, kInstruction);
   mbarriers_.check_none_in(thread, *thread.cta, slot & kOffsetMask, 4, site, kInstruction);
   std::memcpy(target, &column, 4);
-  if (core_.wants(EventKind::kSharedWrite)) {
-    core_.emit({.kind = EventKind::kSharedWrite,
-                .cta = thread.cta->linear,
-                .thread = thread.tid,
-                .address = slot,
-                .bytes = 4,
-                .text = kInstruction,
-                .site = site});
-  }
+  core_.emit(event::SharedWrite{.cta = thread.cta->linear,
+                                .thread = thread.tid,
+                                .address = slot,
+                                .bytes = 4,
+                                .is_alloc = true,
+                                .site = site});
 }
 
 void TmemUnit::wake_warp(const Cta& cta, std::uint32_t warp) {

@@ -97,14 +97,11 @@ bool TmemUnit::transfer(Thread& thread, bool is_store, const TmemOperands& opera
   }
   transfer->id = next_id_++;
   core_.changed();
-  if (core_.wants(EventKind::kTmemIssue)) {
-    core_.emit({.kind = EventKind::kTmemIssue,
-                .cta = cta.linear,
-                .thread = thread.warp() * 32,
-                .value = is_store ? 1u : 0u,
-                .copy = transfer->id,
-                .site = site});
-  }
+  core_.emit(event::TmemIssue{.cta = cta.linear,
+                              .thread = thread.warp() * 32,
+                              .transfer = transfer->id,
+                              .is_store = is_store,
+                              .site = site});
   ready_.push_back(transfer.get());
   cta.tmem.transfers.push_back(std::move(transfer));
   return true;
@@ -120,19 +117,17 @@ void TmemUnit::step(std::size_t index) {
   }
   cta.tmem.move(transfer);
   transfer.is_done = true;
-  if (core_.wants(EventKind::kTmemTouch)) {
+  if (core_.wants<event::TmemMove>()) {
     const bool is_whole = transfer.shape == TmemShape::k32x32b;
     const std::uint32_t last = transfer.shape == TmemShape::k16x32bx2 ? 1 : 0;
     for (std::uint32_t half = 0; half <= last; ++half) {
       const std::uint64_t lanes = std::uint64_t{is_whole ? 3u : 1u} << tmem_lane(transfer.taddr[half]) / 16;
-      core_.emit({.kind = EventKind::kTmemTouch,
-                  .cta = cta.linear,
-                  .thread = transfer.warp * 32,
-                  .address = transfer.taddr[half],
-                  .bytes = transfer.cols(),
-                  .value = lanes | (transfer.is_store ? TmemTouch::kWrites : 0),
-                  .copy = transfer.id,
-                  .site = transfer.site});
+      core_.emit(event::TmemMove{.cta = cta.linear,
+                                 .transfer = transfer.id,
+                                 .address = transfer.taddr[half],
+                                 .cols = transfer.cols(),
+                                 .how = lanes | (transfer.is_store ? TmemTouch::kWrites : 0),
+                                 .site = transfer.site});
     }
   }
   wake_warp(cta, transfer.warp);
@@ -151,14 +146,11 @@ void TmemUnit::deliver(const Thread& thread, const std::uint32_t* registers) {
       std::copy_n(&transfer->values[std::size_t{l} * transfer->count], transfer->count, transfer->registers[l]);
     }
     transfer->is_delivered = true;
-    if (core_.wants(EventKind::kTmemPass)) {
-      core_.emit({.kind = EventKind::kTmemPass,
-                  .cta = thread.cta->linear,
-                  .thread = thread.warp() * 32,
-                  .value = 0,
-                  .copy = transfer->id,
-                  .site = transfer->site});
-    }
+    core_.emit(event::TmemPass{.cta = thread.cta->linear,
+                               .thread = thread.warp() * 32,
+                               .transfer = transfer->id,
+                               .is_store = false,
+                               .site = transfer->site});
   }
 }
 
@@ -207,13 +199,8 @@ bool TmemUnit::wait(Thread& thread, bool for_stores, CallSite site) {
     }
   }
   std::erase_if(tmem.transfers, is_awaited);
-  if (core_.wants(EventKind::kTmemPass)) {
-    core_.emit({.kind = EventKind::kTmemPass,
-                .cta = thread.cta->linear,
-                .thread = thread.warp() * 32,
-                .value = for_stores ? 1u : 0u,
-                .site = site});
-  }
+  core_.emit(event::TmemPass{
+      .cta = thread.cta->linear, .thread = thread.warp() * 32, .is_store = for_stores, .site = site});
   return true;
 }
 

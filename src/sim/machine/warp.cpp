@@ -175,14 +175,12 @@ void WarpUnit::finish_meeting(const Thread& thread, const Rendezvous& meeting, C
     other.result = meeting.result(l);
     if (other.state == ThreadState::kBlocked) core_.make_ready(other);
   }
-  if (core_.wants(EventKind::kWarpMeet)) {
-    core_.emit({.kind = EventKind::kWarpMeet,
-                .orders = meeting.op == WarpOp::kSync,
-                .cta = cta.linear,
-                .thread = thread.warp() * 32 + static_cast<std::uint32_t>(std::countr_zero(meeting.arrived)),
-                .value = meeting.arrived,
-                .site = site});
-  }
+  core_.emit(event::WarpMeet{
+      .cta = cta.linear,
+      .thread = thread.warp() * 32 + static_cast<std::uint32_t>(std::countr_zero(meeting.arrived)),
+      .lanes = meeting.arrived,
+      .orders = meeting.op == WarpOp::kSync,
+      .site = site});
 }
 
 Warpgroup& WarpUnit::whole_warpgroup(const Thread& thread, CallSite site, const char* instruction) const {
@@ -198,13 +196,12 @@ Warpgroup& WarpUnit::whole_warpgroup(const Thread& thread, CallSite site, const 
 }
 
 void WarpUnit::did_for_warp(const Thread& thread, CallSite site) {
-  if (!core_.wants(EventKind::kWarpMeet)) return;
-  core_.emit({.kind = EventKind::kWarpMeet,
-              .orders = true,
-              .cta = thread.cta->linear,
-              .thread = thread.warp() * 32,
-              .value = isa::kFullMask,
-              .site = site});
+  if (!core_.wants<event::WarpMeet>()) return;
+  core_.emit(event::WarpMeet{.cta = thread.cta->linear,
+                             .thread = thread.warp() * 32,
+                             .lanes = isa::kFullMask,
+                             .orders = true,
+                             .site = site});
 }
 
 // Lanes that wait for this one go on without it, unless all 32 are needed.

@@ -146,10 +146,7 @@ bool WgmmaUnit::fence(Thread& thread, CallSite site) {
   WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
   warp.has_fenced = true;
   std::erase_if(warp.accumulators, [](const auto& accumulator) { return !accumulator->in_flight; });
-  if (core_.wants(EventKind::kMmaFence)) {
-    core_.emit(
-        {.kind = EventKind::kMmaFence, .cta = thread.cta->linear, .thread = thread.warp() * 32, .site = site});
-  }
+  core_.emit(event::MmaFence{.cta = thread.cta->linear, .thread = thread.warp() * 32, .site = site});
   return true;
 }
 
@@ -158,10 +155,7 @@ bool WgmmaUnit::commit_group(Thread& thread, CallSite site) {
   if (!warps_.meet(thread, WarpOp::kWgmmaCommit, isa::kFullMask, 0, 0, site)) return false;
   WgmmaWarp& warp = group.warps[thread.warp() % kWarpgroupWarps];
   warp.groups.push_back(warp.issued);
-  if (core_.wants(EventKind::kMmaCommit)) {
-    core_.emit(
-        {.kind = EventKind::kMmaCommit, .cta = thread.cta->linear, .thread = thread.warp() * 32, .site = site});
-  }
+  core_.emit(event::MmaCommit{.cta = thread.cta->linear, .thread = thread.warp() * 32, .site = site});
   return true;
 }
 
@@ -232,15 +226,13 @@ void WgmmaUnit::issue(Warpgroup& group, const Thread& thread, const WgmmaOperand
   warp.last_issue = site;
   ++warp.issued;
   core_.changed();
-  if (core_.wants(EventKind::kMmaIssue)) {
-    core_.emit({.kind = EventKind::kMmaIssue,
-                .cta = thread.cta->linear,
-                .thread = thread.warp() * 32,
-                .address = kWgmmaM << 16 | operands.shape.n,
-                .bytes = ((operands.a_in_registers ? 0 : kWgmmaM) + operands.shape.n) * 32,
-                .copy = operation.id,
-                .site = site});
-  }
+  core_.emit(event::MmaIssue{.cta = thread.cta->linear,
+                             .thread = thread.warp() * 32,
+                             .operation = operation.id,
+                             .m = kWgmmaM,
+                             .n = operands.shape.n,
+                             .operand_bytes = ((operands.a_in_registers ? 0 : kWgmmaM) + operands.shape.n) * 32,
+                             .site = site});
   if (place == 0 && group.can_step()) ready_.push_back(&group);
 }
 
@@ -315,14 +307,11 @@ bool WgmmaUnit::wait_group(Thread& thread, std::uint32_t pending, CallSite site)
   }
   warp.groups.erase(warp.groups.begin(), warp.groups.begin() + static_cast<std::ptrdiff_t>(covered));
   for (; warp.waited < end; ++warp.waited) {
-    if (core_.wants(EventKind::kMmaPass)) {
-      core_.emit({.kind = EventKind::kMmaPass,
-                  .cta = thread.cta->linear,
-                  .thread = thread.warp() * 32,
-                  .value = pending,
-                  .copy = warp.ids.front(),
-                  .site = site});
-    }
+    core_.emit(event::MmaPass{.cta = thread.cta->linear,
+                              .thread = thread.warp() * 32,
+                              .operation = warp.ids.front(),
+                              .pending = pending,
+                              .site = site});
     warp.ids.pop_front();
   }
   for (const std::unique_ptr<WgmmaAccumulator>& accumulator : warp.accumulators) {
@@ -342,15 +331,14 @@ void WgmmaUnit::step(std::size_t index) {
   const Cta& cta = *group.cta;
   const SmemDescriptor a_fields = decode_wgmma_descriptor(operands.a_descriptor).fields;
   const SmemDescriptor b_fields = decode_wgmma_descriptor(operands.b_descriptor).fields;
-  if (core_.wants(EventKind::kMmaReadShared)) {
+  if (core_.wants<event::MmaReadShared>()) {
     const auto tell = [&](const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows) {
       for (const SharedRange& range : operand_ranges(fields, major, type, rows)) {
-        core_.emit({.kind = EventKind::kMmaReadShared,
-                    .cta = cta.linear,
-                    .address = range.address | cta.rank << kRankShift,
-                    .bytes = range.bytes,
-                    .copy = operation.id,
-                    .site = operation.site});
+        core_.emit(event::MmaReadShared{.cta = cta.linear,
+                                        .operation = operation.id,
+                                        .address = range.address | cta.rank << kRankShift,
+                                        .bytes = range.bytes,
+                                        .site = operation.site});
       }
     };
     if (!operands.a_in_registers) tell(a_fields, shape.a_major, shape.a, kWgmmaM);
@@ -377,9 +365,7 @@ void WgmmaUnit::step(std::size_t index) {
       multiply_add(arithmetic, a, warp * kWarpRows, kWarpRows, b, shape.d, operation.d[warp]->values.data());
     }
   }
-  if (core_.wants(EventKind::kMmaDone)) {
-    core_.emit({.kind = EventKind::kMmaDone, .cta = cta.linear, .copy = operation.id, .site = operation.site});
-  }
+  core_.emit(event::MmaDone{.cta = cta.linear, .operation = operation.id, .site = operation.site});
   group.operations.pop_front();
   ++group.done;
   if (!group.can_step()) ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(index));

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace heddle::sim::trace {
@@ -32,141 +34,111 @@ Recorder::Recorder(const machine::Machine& machine, const LaunchOptions& options
   is_cut_ = room_ == 0;
 }
 
-EventMask Recorder::wants() const {
-  if (is_cut_) return 0;
-  // What a thread issues and is not named in on_event() takes it as long as an access.
-  return mask_of({EventKind::kCtaStart,      EventKind::kCtaExit,         EventKind::kThreadExit,
-                  EventKind::kRole,          EventKind::kBarrierInit,     EventKind::kBarrierArrive,
-                  EventKind::kBarrierExpect, EventKind::kBarrierComplete, EventKind::kBarrierPhase,
-                  EventKind::kBarrierPass,   EventKind::kNamedArrive,     EventKind::kNamedPass,
-                  EventKind::kClusterArrive, EventKind::kClusterPass,     EventKind::kWarpMeet,
-                  EventKind::kSharedRead,    EventKind::kSharedWrite,     EventKind::kGlobalRead,
-                  EventKind::kGlobalWrite,   EventKind::kSharedStrong,    EventKind::kGlobalStrong,
-                  EventKind::kFence,         EventKind::kCopyIssue,       EventKind::kCopyDone,
-                  EventKind::kGroupCommit,   EventKind::kGroupPass,       EventKind::kMmaIssue,
-                  EventKind::kMmaDone,       EventKind::kMmaFence,        EventKind::kMmaCommit,
-                  EventKind::kMmaPass,       EventKind::kMmaTell,         EventKind::kTmemAlloc,
-                  EventKind::kTmemDealloc,   EventKind::kTmemIssue,       EventKind::kTmemPass,
-                  EventKind::kAsyncCopy,     EventKind::kAsyncPass,       EventKind::kAsyncArrive,
-                  EventKind::kCopyReadGlobal});
-}
-
 bool Recorder::has_room() {
   if (recorded_ < room_) return true;
   is_cut_ = true;
   return false;
 }
 
-void Recorder::on_event(const Event& event) {
-  if (is_cut_) return;
-  switch (event.kind) {
-    case EventKind::kCtaStart: return start_cta(event);
-    case EventKind::kCtaExit: {
-      const CtaRecord& cta = cta_of(event);
-      ClusterRecord& cluster = clusters_[cta.cluster];
-      for (std::uint32_t w = 0; w < cta.warps; ++w) {
-        cluster.end = std::max(cluster.end, std::ranges::max(records_.warps[cta.first_warp + w].now));
-      }
-      if (--cluster.ctas == 0) free_since_.push_back(cluster.end);
-      return;
-    }
-    case EventKind::kThreadExit: records_.warps[warp_index(event)].live &= ~bit_of(event.thread); return;
-    case EventKind::kRole: records_.warps[warp_index(event)].role = event.text; return;
-    case EventKind::kBarrierInit:
-      step(event);
-      if (records_.barriers.size() <= event.barrier) records_.barriers.resize(event.barrier + 1);
-      records_.barriers[event.barrier] = {.cta = cta_index_[event.cta],
-                                          .offset = event.address & machine::kOffsetMask,
-                                          .phases = {PhaseRecord{.is_over = true}}};
-      return;
-    case EventKind::kBarrierArrive: return arrive(event);
-    case EventKind::kBarrierExpect: {
-      const Time now = records_.warps[warp_index(event)].now[event.thread % 32];
-      return contribute(event, now, here(event));
-    }
-    case EventKind::kBarrierComplete: {
-      const auto copy = copies_.find(event.copy);
-      if (event.copy == 0) return contribute(event, step(event), here(event));
-      if (copy == copies_.end()) return;
-      AsyncRecord& operation = records_.operations[copy->second];
-      operation.phase = event.phase;
-      if (const auto load = loads_.find(event.copy); load != loads_.end()) operation.done = land(load->second);
-      return contribute(event, operation.done, {Cause::Kind::kAsync, copy->second, operation.done});
-    }
-    case EventKind::kBarrierPhase: return end_phase(event);
-    case EventKind::kBarrierPass: return pass(event);
-    case EventKind::kNamedArrive:
-    case EventKind::kNamedPass: return named(event);
-    case EventKind::kClusterArrive:
-    case EventKind::kClusterPass: return cluster(event);
-    case EventKind::kWarpMeet: return meet(event);
-    case EventKind::kSharedStrong:
-    case EventKind::kGlobalStrong: return strong(event);
-    case EventKind::kCopyIssue: return issue_copy(event);
-    case EventKind::kCopyDone:
-      if (const auto copy = copies_.find(event.copy); copy != copies_.end()) {
-        ++records_.operations[copy->second].finished;
-      }
-      loads_.erase(event.copy);
-      return;
-    case EventKind::kCopyReadGlobal: return read_global(event);
-    case EventKind::kFence: step(event, timing_.fence); return;
-    case EventKind::kSharedRead:
-    case EventKind::kSharedWrite: return access_shared(event);
-    case EventKind::kGroupCommit: {
-      step(event);
-      thread_record(event).groups.emplace_back();
-      return;
-    }
-    case EventKind::kGroupPass: return wait_for_group(event);
-    case EventKind::kMmaIssue: return issue_mma(event);
-    case EventKind::kMmaDone: return end_mma(event);
-    case EventKind::kMmaCommit: {
-      step(event);
-      Queue& queue = queues_[key_of(event.cta, event.thread / kWarpgroupThreads)];
-      if (queue.leader == warp_index(event)) queue.open = kNoIndex;
-      return;
-    }
-    case EventKind::kMmaPass:
-      if (const auto mma = mmas_.find(event.copy); mma != mmas_.end()) {
-        wait_as_warp(event, {.kind = Awaited::Kind::kWgmma}, mma->second.done,
-                     {Cause::Kind::kAsync, mma->second.operation, mma->second.done});
-      }
-      return;
-    case EventKind::kMmaTell: {
-      const Time now = step(event);
-      const std::uint64_t queue = key_of(event.cta, event.thread) | std::uint64_t{1} << 63;
-      queues_[queue].open = kNoIndex;
-      commits_[event.copy] = {queue, {Cause::Kind::kWarp, warp_index(event), now}};
-      return;
-    }
-    case EventKind::kTmemIssue: {
-      const std::uint32_t warp = warp_index(event);
-      tmem_[key_of(warp, static_cast<std::uint32_t>(event.value))] = step(event) + timing_.tensor_memory;
-      return;
-    }
-    case EventKind::kTmemPass: {
-      const auto transfer = tmem_.find(key_of(warp_index(event), static_cast<std::uint32_t>(event.value)));
-      if (transfer == tmem_.end()) return;
-      return wait_as_warp(event,
-                          {.kind = event.value == 1 ? Awaited::Kind::kTmemStores : Awaited::Kind::kTmemLoads},
-                          transfer->second, {});
-    }
-    case EventKind::kAsyncCopy:
-      thread_record(event).async_copies.push_back(step(event) + timing_.memory_latency);
-      return;
-    case EventKind::kAsyncPass: {
-      const std::vector<Time>& copies = thread_record(event).async_copies;
-      const std::size_t over = std::min<std::size_t>(event.copy, copies.size());
-      if (over != 0) wait(event, {.kind = Awaited::Kind::kAsyncCopies}, copies[over - 1], {}, timing_.issue);
-      return;
-    }
-    default: step(event);
+void Recorder::on(const event::CtaExit& event) {
+  const CtaRecord& cta = cta_of(event.cta);
+  ClusterRecord& cluster = clusters_[cta.cluster];
+  for (std::uint32_t w = 0; w < cta.warps; ++w) {
+    cluster.end = std::max(cluster.end, std::ranges::max(records_.warps[cta.first_warp + w].now));
+  }
+  if (--cluster.ctas == 0) free_since_.push_back(cluster.end);
+}
+
+void Recorder::on(const event::ThreadExit& event) {
+  records_.warps[warp_index(event)].live &= ~bit_of(event.thread);
+}
+
+void Recorder::on(const event::Role& event) { records_.warps[warp_index(event)].role = event.name; }
+
+void Recorder::on(const event::BarrierInit& event) {
+  step(event);
+  if (records_.barriers.size() <= event.barrier) records_.barriers.resize(event.barrier + 1);
+  records_.barriers[event.barrier] = {.cta = cta_index_[event.cta],
+                                      .offset = event.address & machine::kOffsetMask,
+                                      .phases = {PhaseRecord{.is_over = true}}};
+}
+
+void Recorder::on(const event::BarrierExpect& event) {
+  const Time now = records_.warps[warp_index(event)].now[event.thread % 32];
+  contribute(event.barrier, now, here(event));
+}
+
+void Recorder::on(const event::BarrierComplete& event) {
+  const auto copy = copies_.find(event.copy);
+  if (event.copy == 0) {
+    const Time now = step(event);
+    return contribute(event.barrier, now, here(event));
+  }
+  if (copy == copies_.end()) return;
+  AsyncRecord& operation = records_.operations[copy->second];
+  operation.phase = event.phase;
+  if (const auto load = loads_.find(event.copy); load != loads_.end()) operation.done = land(load->second);
+  contribute(event.barrier, operation.done, {Cause::Kind::kAsync, copy->second, operation.done});
+}
+
+void Recorder::on(const event::CopyDone& event) {
+  if (const auto copy = copies_.find(event.copy); copy != copies_.end()) {
+    ++records_.operations[copy->second].finished;
+  }
+  loads_.erase(event.copy);
+}
+
+void Recorder::on(const event::GroupCommit& event) {
+  step(event);
+  thread_record(event).groups.emplace_back();
+}
+
+void Recorder::on(const event::MmaCommit& event) {
+  step(event);
+  Queue& queue = queues_[key_of(event.cta, event.thread / kWarpgroupThreads)];
+  if (queue.leader == warp_index(event)) queue.open = kNoIndex;
+}
+
+void Recorder::on(const event::MmaPass& event) {
+  if (const auto mma = mmas_.find(event.operation); mma != mmas_.end()) {
+    wait_as_warp(event, event.site, {.kind = Awaited::Kind::kWgmma}, mma->second.done,
+                 {Cause::Kind::kAsync, mma->second.operation, mma->second.done});
   }
 }
 
-void Recorder::start_cta(const Event& event) {
-  const auto cluster_id = static_cast<std::uint32_t>(event.value);
+void Recorder::on(const event::MmaTell& event) {
+  const Time now = step(event);
+  const std::uint64_t queue = key_of(event.cta, event.thread) | std::uint64_t{1} << 63;
+  queues_[queue].open = kNoIndex;
+  commits_[event.commit] = {queue, {Cause::Kind::kWarp, warp_index(event), now}};
+}
+
+void Recorder::on(const event::TmemIssue& event) {
+  const std::uint32_t warp = warp_index(event);
+  tmem_[key_of(warp, event.is_store ? 1 : 0)] = step(event) + timing_.tensor_memory;
+}
+
+void Recorder::on(const event::TmemPass& event) {
+  const auto transfer = tmem_.find(key_of(warp_index(event), event.is_store ? 1 : 0));
+  if (transfer == tmem_.end()) return;
+  wait_as_warp(event, event.site,
+               {.kind = event.is_store ? Awaited::Kind::kTmemStores : Awaited::Kind::kTmemLoads},
+               transfer->second, {});
+}
+
+void Recorder::on(const event::AsyncIssue& event) {
+  thread_record(event).async_copies.push_back(step(event) + timing_.memory_latency);
+}
+
+void Recorder::on(const event::AsyncPass& event) {
+  const std::vector<Time>& copies = thread_record(event).async_copies;
+  const std::size_t over = std::min<std::size_t>(event.over, copies.size());
+  if (over != 0)
+    wait(event, event.site, {.kind = Awaited::Kind::kAsyncCopies}, copies[over - 1], {}, timing_.issue);
+}
+
+void Recorder::on(const event::CtaStart& event) {
+  const auto cluster_id = static_cast<std::uint32_t>(event.cluster);
   // A cluster takes the SMs that one has left before it.
   const auto [started, is_first] = started_.try_emplace(cluster_id, 0);
   if (is_first && !free_since_.empty()) {
@@ -177,9 +149,9 @@ void Recorder::start_cta(const Event& event) {
   ++clusters_[cluster_id].ctas;
   if (cta_index_.size() <= event.cta) cta_index_.resize(event.cta + 1, kNoIndex);
   cta_index_[event.cta] = static_cast<std::uint32_t>(records_.ctas.size());
-  const std::uint32_t warps = (event.thread + 31) / 32;
+  const std::uint32_t warps = (event.threads + 31) / 32;
   records_.ctas.push_back({.linear = event.cta,
-                           .rank = event.address >> machine::kRankShift,
+                           .rank = event.rank,
                            .cluster = cluster_id,
                            .first_warp = static_cast<std::uint32_t>(records_.warps.size()),
                            .warps = warps,
@@ -189,7 +161,7 @@ void Recorder::start_cta(const Event& event) {
     warp.cta = cta_index_[event.cta];
     warp.warp = w;
     warp.begin = started->second;
-    const std::uint32_t lanes = std::min(32u, event.thread - 32 * w);
+    const std::uint32_t lanes = std::min(32u, event.threads - 32 * w);
     warp.live = lanes == 32 ? ~0u : (1u << lanes) - 1;
     warp.now.fill(started->second);
   }
@@ -197,39 +169,36 @@ void Recorder::start_cta(const Event& event) {
   recorded_ += warps;
 }
 
-Recorder::ThreadRecord& Recorder::thread_record(const Event& event) {
-  return threads_[key_of(event.cta, event.thread)];
-}
+Recorder::ThreadRecord& Recorder::thread_record(Who who) { return threads_[key_of(who.cta, who.thread)]; }
 
-Time Recorder::step(const Event& event, Time cycles) {
-  WarpRecord& warp = records_.warps[warp_index(event)];
-  const std::uint32_t lane = event.thread % 32;
+Time Recorder::step(Who who, Time cycles) {
+  WarpRecord& warp = records_.warps[warp_index(who)];
+  const std::uint32_t lane = who.thread % 32;
   const std::uint32_t done = ++warp.steps[lane];
   const std::uint32_t most = warp.steps[warp.leader];
   if (done > most || (done == most && lane < warp.leader)) warp.leader = lane;
   return warp.now[lane] += cycles;
 }
 
-Cause Recorder::here(const Event& event) {
-  const std::uint32_t warp = warp_index(event);
-  return {Cause::Kind::kWarp, warp, records_.warps[warp].now[event.thread % 32]};
+Cause Recorder::here(Who who) {
+  const std::uint32_t warp = warp_index(who);
+  return {Cause::Kind::kWarp, warp, records_.warps[warp].now[who.thread % 32]};
 }
 
-void Recorder::wait(const Event& event, const Awaited& on, Time end, const Cause& cause, Time least) {
-  WarpRecord& warp = records_.warps[warp_index(event)];
-  const std::uint32_t lane = event.thread % 32;
+void Recorder::wait(Who who, CallSite site, const Awaited& on, Time end, const Cause& cause, Time least) {
+  WarpRecord& warp = records_.warps[warp_index(who)];
+  const std::uint32_t lane = who.thread % 32;
   const Time begin = warp.now[lane];
   warp.now[lane] = std::max(begin + least, end);
-  if (begin + least < end) keep(warp, lane, {on, begin, end, cause, event.site, false});
+  if (begin + least < end) keep(warp, lane, {on, begin, end, cause, site, false});
 }
 
 // The event is told for lane 0 alone.
-void Recorder::wait_as_warp(Event event, const Awaited& on, Time end, const Cause& cause) {
-  const std::uint32_t first = event.thread / 32 * 32;
-  const std::uint32_t live = records_.warps[warp_index(event)].live;
+void Recorder::wait_as_warp(Who who, CallSite site, const Awaited& on, Time end, const Cause& cause) {
+  const std::uint32_t first = who.thread / 32 * 32;
+  const std::uint32_t live = records_.warps[warp_index(who)].live;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    event.thread = first + lane;
-    if ((live >> lane & 1) != 0) wait(event, on, end, cause, timing_.issue);
+    if ((live >> lane & 1) != 0) wait({who.cta, first + lane}, site, on, end, cause, timing_.issue);
   }
 }
 
@@ -241,10 +210,10 @@ void Recorder::keep(WarpRecord& warp, std::uint32_t lane, WaitRecord record) {
 }
 
 // Its name is taken where it is first used, while its CTA is there.
-BarrierRecord& Recorder::barrier(const Event& event) {
-  BarrierRecord& record = records_.barriers[event.barrier];
+BarrierRecord& Recorder::barrier(std::uint32_t id) {
+  BarrierRecord& record = records_.barriers[id];
   if (record.name.empty()) {
-    const machine::Barrier& named = machine_.mbarriers.all()[event.barrier];
+    const machine::Barrier& named = machine_.mbarriers.all()[id];
     name(record, named);
   }
   return record;
@@ -256,15 +225,15 @@ void Recorder::name(BarrierRecord& record, const machine::Barrier& barrier) {
       *record.parts.pipeline == '\0' ? fmt::format("mbarrier {:#x}", barrier.offset) : machine_.describe(barrier);
 }
 
-void Recorder::contribute(const Event& event, Time time, const Cause& cause) {
-  BarrierRecord& record = barrier(event);
+void Recorder::contribute(std::uint32_t id, Time time, const Cause& cause) {
+  BarrierRecord& record = barrier(id);
   if (time < record.latest) return;
   record.latest = time;
   record.latest_cause = cause;
 }
 
-void Recorder::end_phase(const Event& event) {
-  BarrierRecord& record = barrier(event);
+void Recorder::on(const event::BarrierPhase& event) {
+  BarrierRecord& record = barrier(event.barrier);
   record.phases.resize(event.phase + 2);
   PhaseRecord& phase = record.phases.back();
   phase.is_over = true;
@@ -273,12 +242,12 @@ void Recorder::end_phase(const Event& event) {
   if (has_room()) recorded_ += 2;
 }
 
-void Recorder::arrive(const Event& event) {
+void Recorder::on(const event::BarrierArrive& event) {
   const std::uint32_t warp = warp_index(event);
   Time time = 0;
   Cause cause;
-  if (event.copy != 0) {  // a commit, which comes after all multiplications of its queue
-    const Commit& commit = commits_[event.copy];
+  if (event.commit != 0) {  // a commit, which comes after all multiplications of its queue
+    const Commit& commit = commits_[event.commit];
     const Queue& queue = queues_[commit.queue];
     time = std::max(commit.cause.time, queue.done);
     cause = queue.last != kNoIndex && queue.done >= commit.cause.time
@@ -288,20 +257,20 @@ void Recorder::arrive(const Event& event) {
     time = step(event);
     cause = here(event);
   }
-  const bool is_of_peer = barrier(event).cta != records_.warps[warp].cta;
-  contribute(event, time + (is_of_peer ? timing_.wake_by_peer - timing_.wake : 0), cause);
-  extend_hold(records_.warps[warp], barrier(event), time);
+  const bool is_of_peer = barrier(event.barrier).cta != records_.warps[warp].cta;
+  contribute(event.barrier, time + (is_of_peer ? timing_.wake_by_peer - timing_.wake : 0), cause);
+  extend_hold(records_.warps[warp], barrier(event.barrier), time);
 }
 
-void Recorder::pass(const Event& event) {
-  BarrierRecord& record = barrier(event);
+void Recorder::on(const event::BarrierPass& event) {
+  BarrierRecord& record = barrier(event.barrier);
   // The phase before the first is over from the start; the machine calls it ~0.
   const std::uint64_t index = event.phase + 1;
   if (record.phases.size() <= index) record.phases.resize(index + 1);
   const Cause cause = record.phases[index].cause;
   const Time end = cause.kind == Cause::Kind::kNone ? 0 : record.phases[index].end + timing_.wake;
-  wait(event, {.kind = Awaited::Kind::kBarrier, .id = event.barrier, .phase = event.phase}, end, cause,
-       timing_.passing_wait);
+  wait(event, event.site, {.kind = Awaited::Kind::kBarrier, .id = event.barrier, .phase = event.phase}, end,
+       cause, timing_.passing_wait);
   const std::uint32_t warp = warp_index(event);
   const Time now = records_.warps[warp].now[event.thread % 32];
   PhaseRecord& phase = record.phases[index];
@@ -342,44 +311,46 @@ void Recorder::extend_hold(WarpRecord& warp, const BarrierRecord& signalled, Tim
   }
 }
 
-void Recorder::named(const Event& event) {
-  CtaRecord::Round& round = cta_of(event).named[event.value % 16];
-  if (event.kind == EventKind::kNamedArrive) {
-    // The machine lets all of a round pass before anyone arrives in the next.
-    if (std::exchange(round.is_over, false)) round = {};
-    const Time now = step(event);
-    if (now >= round.latest) round = {now, here(event), false};
-    return;
-  }
-  round.is_over = true;
-  wait(event, {.kind = Awaited::Kind::kNamed, .id = static_cast<std::uint32_t>(event.value)},
-       round.latest + timing_.named_barrier, round.cause, timing_.named_barrier);
+void Recorder::on(const event::NamedArrive& event) {
+  CtaRecord::Round& round = cta_of(event.cta).named[event.id % 16];
+  // The machine lets all of a round pass before anyone arrives in the next.
+  if (std::exchange(round.is_over, false)) round = {};
+  const Time now = step(event);
+  if (now >= round.latest) round = {now, here(event), false};
 }
 
-void Recorder::cluster(const Event& event) {
-  std::vector<CtaRecord::Round>& rounds = clusters_[cta_of(event).cluster].rounds;
-  ThreadRecord& thread = thread_record(event);
-  if (event.kind == EventKind::kClusterArrive) {
-    const Time now = step(event);
-    const std::uint32_t round = thread.cluster_arrivals++;
-    if (rounds.size() <= round) rounds.resize(round + 1);
-    if (now >= rounds[round].latest) rounds[round] = {now, here(event), false};
-    return;
-  }
+void Recorder::on(const event::NamedPass& event) {
+  CtaRecord::Round& round = cta_of(event.cta).named[event.id % 16];
+  round.is_over = true;
+  wait(event, event.site, {.kind = Awaited::Kind::kNamed, .id = event.id}, round.latest + timing_.named_barrier,
+       round.cause, timing_.named_barrier);
+}
+
+void Recorder::on(const event::ClusterArrive& event) {
+  std::vector<CtaRecord::Round>& rounds = clusters_[cta_of(event.cta).cluster].rounds;
+  const Time now = step(event);
+  const std::uint32_t round = thread_record(event).cluster_arrivals++;
+  if (rounds.size() <= round) rounds.resize(round + 1);
+  if (now >= rounds[round].latest) rounds[round] = {now, here(event), false};
+}
+
+void Recorder::on(const event::ClusterPass& event) {
+  const ThreadRecord& thread = thread_record(event);
   if (thread.cluster_arrivals == 0) return;
-  const CtaRecord::Round& round = rounds[thread.cluster_arrivals - 1];
-  wait(event, {.kind = Awaited::Kind::kCluster, .phase = thread.cluster_arrivals},
+  const CtaRecord::Round& round = clusters_[cta_of(event.cta).cluster].rounds[thread.cluster_arrivals - 1];
+  wait(event, event.site, {.kind = Awaited::Kind::kCluster, .phase = thread.cluster_arrivals},
        round.latest + timing_.cluster_barrier, round.cause, timing_.cluster_barrier);
 }
 
-void Recorder::issue_copy(const Event& event) {
+void Recorder::on(const event::CopyIssue& event) {
   constexpr AsyncRecord::Kind kKinds[] = {AsyncRecord::Kind::kLoad,           AsyncRecord::Kind::kStore,
                                           AsyncRecord::Kind::kReduce,         AsyncRecord::Kind::kToPeer,
                                           AsyncRecord::Kind::kClusterRequest, AsyncRecord::Kind::kToPeer};
+  static_assert(std::size(kKinds) == static_cast<std::size_t>(CopyKind::kStoreAsync) + 1);
   const Time now = step(event, timing_.copy_issue);
   const std::uint32_t warp = warp_index(event);
   records_.warps[warp].issues_copies = true;
-  const AsyncRecord::Kind kind = kKinds[event.value];
+  const AsyncRecord::Kind kind = kKinds[static_cast<std::size_t>(event.kind)];
   // What leaves the SM; a load comes when it is known where from.
   Time moved = now;
   if (kind != AsyncRecord::Kind::kLoad) {
@@ -402,10 +373,10 @@ void Recorder::issue_copy(const Event& event) {
   if (kind == AsyncRecord::Kind::kLoad) {
     loads_[event.copy] = {.operation = index,
                           .bytes = static_cast<double>(event.bytes),
-                          .targets = static_cast<double>(event.phase)};
+                          .targets = static_cast<double>(event.targets)};
   }
   if (has_barrier && event.barrier < records_.barriers.size()) {
-    extend_hold(records_.warps[warp], barrier(event), now);
+    extend_hold(records_.warps[warp], barrier(event.barrier), now);
   } else if (!has_barrier) {
     Group& group = thread_record(event).groups.back();
     group.read = std::max(group.read, moved + timing_.store_read);
@@ -414,14 +385,14 @@ void Recorder::issue_copy(const Event& event) {
   }
 }
 
-void Recorder::wait_for_group(const Event& event) {
+void Recorder::on(const event::GroupPass& event) {
   const std::vector<Group>& groups = thread_record(event).groups;
-  const bool reads_only = event.scope == EventScope::kCta;
+  const bool reads_only = event.read_only;
   // The last one is not committed yet.
-  if (groups.size() - 1 <= event.value) return;
-  const std::size_t over = groups.size() - 1 - event.value;
+  if (groups.size() - 1 <= event.pending) return;
+  const std::size_t over = groups.size() - 1 - event.pending;
   const Group& last = groups[over - 1];
-  wait(event,
+  wait(event, event.site,
        {.kind = reads_only ? Awaited::Kind::kStoreSources : Awaited::Kind::kStores, .phase = groups.size()},
        reads_only ? last.read : last.done, last.cause, timing_.issue);
 }
@@ -431,7 +402,7 @@ Time Recorder::cycles_for(double bytes, double per_cycle) const {
 }
 
 // Model: a copy is in L2 or not as its first bytes are; what comes from memory is in L2 at once, and stays.
-void Recorder::read_global(const Event& event) {
+void Recorder::on(const event::CopyReadGlobal& event) {
   bool is_in_l2 = true;
   for (std::uint64_t line = event.global / 128; line <= (event.global + event.bytes - 1) / 128; ++line) {
     if (in_l2_.insert(line).second) is_in_l2 = false;
@@ -456,19 +427,18 @@ Time Recorder::land(Load& load) {
   return units_[cta].in.serve(operation.issued, cycles) + static_cast<Time>(latency);
 }
 
-void Recorder::issue_mma(const Event& event) {
+void Recorder::on(const event::MmaIssue& event) {
   const Time now = step(event);
   const std::uint32_t warp = warp_index(event);
   records_.warps[warp].issues_mmas = true;
   // Each of the four warps of a wgmma tells of it.
-  if (const auto known = mmas_.find(event.copy); known != mmas_.end()) {
+  if (const auto known = mmas_.find(event.operation); known != mmas_.end()) {
     known->second.issued = std::max(known->second.issued, now);
     return;
   }
-  const bool is_tcgen05 = event.value == 1;
-  const std::uint64_t key = is_tcgen05 ? key_of(event.cta, event.thread) | std::uint64_t{1} << 63
-                                       : key_of(event.cta, event.thread / kWarpgroupThreads);
-  const char* text = is_tcgen05 ? event.text : "wgmma";
+  const std::uint64_t key = event.is_tcgen05 ? key_of(event.cta, event.thread) | std::uint64_t{1} << 63
+                                             : key_of(event.cta, event.thread / kWarpgroupThreads);
+  const char* text = event.is_tcgen05 ? event.name : "wgmma";
   Queue& queue = queues_[key];
   queue.leader = warp;
   if (queue.open == kNoIndex || records_.operations[queue.open].text != text) {
@@ -483,15 +453,15 @@ void Recorder::issue_mma(const Event& event) {
                                    .site = event.site});
   }
   ++records_.operations[queue.open].count;
-  const double products = 32.0 * (event.address >> 16) * (event.address & 0xFFFF);
+  const double products = 32.0 * event.m * event.n;
   const Time cycles =
-      std::max(cycles_for(products, timing_.products), cycles_for(event.bytes, timing_.operand_bytes));
-  queue.pending.push_back(event.copy);
-  mmas_[event.copy] = {.queue = key, .operation = queue.open, .issued = now, .cycles = cycles};
+      std::max(cycles_for(products, timing_.products), cycles_for(event.operand_bytes, timing_.operand_bytes));
+  queue.pending.push_back(event.operation);
+  mmas_[event.operation] = {.queue = key, .operation = queue.open, .issued = now, .cycles = cycles};
 }
 
-void Recorder::end_mma(const Event& event) {
-  const auto known = mmas_.find(event.copy);
+void Recorder::on(const event::MmaDone& event) {
+  const auto known = mmas_.find(event.operation);
   if (known == mmas_.end()) return;
   Multiplication& mma = known->second;
   Queue& queue = queues_[mma.queue];
@@ -520,43 +490,46 @@ Time Recorder::others_waiting(std::uint32_t cta, const Queue& queue, Time at) {
   return count;
 }
 
-void Recorder::meet(const Event& event) {
+void Recorder::on(const event::WarpMeet& event) {
   WarpRecord& warp = records_.warps[warp_index(event)];
   Time latest = 0;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    if ((event.value >> lane & 1) != 0) latest = std::max(latest, warp.now[lane]);
+    if ((event.lanes >> lane & 1) != 0) latest = std::max(latest, warp.now[lane]);
   }
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    if ((event.value >> lane & 1) != 0) warp.now[lane] = latest + timing_.issue;
+    if ((event.lanes >> lane & 1) != 0) warp.now[lane] = latest + timing_.issue;
   }
 }
 
+void Recorder::on(const event::SharedRead& event) { step(event, timing_.shared_access); }
+
 // Model: what a thread writes to a peer holds it up until it is on its way, as a full queue would.
-void Recorder::access_shared(const Event& event) {
+void Recorder::on(const event::SharedWrite& event) {
   const Time now = step(event, timing_.shared_access);
   const std::uint32_t cta = cta_index_[event.cta];
-  if (event.kind == EventKind::kSharedRead || event.address >> machine::kRankShift == records_.ctas[cta].rank) {
-    return;
-  }
+  if (event.address >> machine::kRankShift == records_.ctas[cta].rank) return;
   Time& at = records_.warps[warp_index(event)].now[event.thread % 32];
   at = units_[cta].to_peers.serve(now, cycles_for(event.bytes, timing_.peer_bytes));
 }
 
+void Recorder::on(const event::SharedStrong& event) {
+  strong(event, key_of(event.cta, event.address) | std::uint64_t{1} << 63, event.strong, event.site);
+}
+
+void Recorder::on(const event::GlobalStrong& event) { strong(event, event.global, event.strong, event.site); }
+
 // A thread that looks at a flag again and again waits for who wrote it, and looks once.
-void Recorder::strong(const Event& event) {
-  const bool is_shared = event.kind == EventKind::kSharedStrong;
-  const std::uint64_t address =
-      is_shared ? key_of(event.cta, event.address) | std::uint64_t{1} << 63 : event.global;
-  const auto known = written_.find(address);
-  if (event.strong.reads && known != written_.end()) {
+void Recorder::strong(Who who, std::uint64_t place, const Strong& how, CallSite site) {
+  const auto known = written_.find(place);
+  if (how.reads && known != written_.end()) {
     const Written& last = known->second;
-    if (last.cause.index != warp_index(event)) {
-      wait(event, {.kind = Awaited::Kind::kFlag, .phase = address}, last.time + timing_.wake, last.cause, 0);
+    if (last.cause.index != warp_index(who)) {
+      wait(who, site, {.kind = Awaited::Kind::kFlag, .phase = place}, last.time + timing_.wake, last.cause, 0);
     }
   }
-  if (!event.strong.writes) return;
-  const Time now = step(event);
-  written_[address] = {now, here(event)};
+  if (!how.writes) return;
+  const Time now = step(who);
+  written_[place] = {now, here(who)};
 }
 
 }  // namespace heddle::sim::trace

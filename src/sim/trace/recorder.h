@@ -22,12 +22,55 @@
 
 namespace heddle::sim::trace {
 
-class Recorder final : public Observer {
+class Recorder final : public Watcher<Recorder> {
  public:
   Recorder(const machine::Machine& machine, const LaunchOptions& options, Timeline& timeline);
 
-  EventMask wants() const override;
-  void on_event(const Event& event) override;
+  EventMask wants() const override { return is_cut_ ? 0 : Watcher::wants(); }
+  void on_event(const Event& event) override {
+    if (!is_cut_) Watcher::on_event(event);
+  }
+  void on(const event::CtaStart& event);
+  void on(const event::CtaExit& event);
+  void on(const event::ThreadExit& event);
+  void on(const event::Role& event);
+  void on(const event::BarrierInit& event);
+  void on(const event::BarrierArrive& event);
+  void on(const event::BarrierExpect& event);
+  void on(const event::BarrierComplete& event);
+  void on(const event::BarrierPhase& event);
+  void on(const event::BarrierPass& event);
+  void on(const event::NamedArrive& event);
+  void on(const event::NamedPass& event);
+  void on(const event::ClusterArrive& event);
+  void on(const event::ClusterPass& event);
+  void on(const event::WarpMeet& event);
+  void on(const event::SharedStrong& event);
+  void on(const event::GlobalStrong& event);
+  void on(const event::CopyIssue& event);
+  void on(const event::CopyDone& event);
+  void on(const event::GroupCommit& event);
+  void on(const event::GroupPass& event);
+  void on(const event::MmaIssue& event);
+  void on(const event::MmaDone& event);
+  void on(const event::MmaCommit& event);
+  void on(const event::MmaPass& event);
+  void on(const event::MmaTell& event);
+  void on(const event::TmemIssue& event);
+  void on(const event::TmemPass& event);
+  void on(const event::AsyncIssue& event);
+  void on(const event::AsyncPass& event);
+  void on(const event::SharedRead& event);
+  void on(const event::SharedWrite& event);
+  void on(const event::CopyReadGlobal& event);
+  void on(const event::Fence& event) { step(event, timing_.fence); }
+  // Whatever else a thread issues takes it as long as an instruction.
+  void on(const event::GlobalRead& event) { step(event); }
+  void on(const event::GlobalWrite& event) { step(event); }
+  void on(const event::MmaFence& event) { step(event); }
+  void on(const event::TmemAlloc& event) { step(event); }
+  void on(const event::TmemDealloc& event) { step(event); }
+  void on(const event::AsyncArrive& event) { step(event); }
 
   // The run is over: what was recorded becomes a launch of the timeline.
   void finish(const Report& report);
@@ -86,41 +129,36 @@ class Recorder final : public Observer {
     Time end = 0;
   };
 
-  void start_cta(const Event& event);
-  CtaRecord& cta_of(const Event& event) { return records_.ctas[cta_index_[event.cta]]; }
-  std::uint32_t warp_index(const Event& event) { return cta_of(event).first_warp + event.thread / 32; }
-  ThreadRecord& thread_record(const Event& event);
-  // The thread of the event has issued something that takes it so long: when it goes on.
-  Time step(const Event& event, Time cycles);
-  Time step(const Event& event) { return step(event, timing_.issue); }
-  Cause here(const Event& event);
-  // The thread of the event has waited until `end`, which may be over long ago; asking takes `least`.
-  void wait(const Event& event, const Awaited& on, Time end, const Cause& cause, Time least);
-  void wait_as_warp(Event event, const Awaited& on, Time end, const Cause& cause);
+  // A thread, or the first of a warp that has done something together.
+  struct Who {
+    std::uint32_t cta, thread;
+
+    template <class Kind>
+    Who(const Kind& event) : cta(event.cta), thread(event.thread) {}
+    Who(std::uint32_t c, std::uint32_t t) : cta(c), thread(t) {}
+  };
+  CtaRecord& cta_of(std::uint32_t linear) { return records_.ctas[cta_index_[linear]]; }
+  std::uint32_t warp_index(Who who) { return cta_of(who.cta).first_warp + who.thread / 32; }
+  ThreadRecord& thread_record(Who who);
+  // The thread has issued something that takes it so long: when it goes on.
+  Time step(Who who, Time cycles);
+  Time step(Who who) { return step(who, timing_.issue); }
+  Cause here(Who who);
+  // The thread has waited until `end`, which may be over long ago; asking takes `least`.
+  void wait(Who who, CallSite site, const Awaited& on, Time end, const Cause& cause, Time least);
+  void wait_as_warp(Who who, CallSite site, const Awaited& on, Time end, const Cause& cause);
   void keep(WarpRecord& warp, std::uint32_t lane, WaitRecord record);
-  BarrierRecord& barrier(const Event& event);
+  BarrierRecord& barrier(std::uint32_t id);
   void name(BarrierRecord& record, const machine::Barrier& barrier);
-  void contribute(const Event& event, Time time, const Cause& cause);
-  void end_phase(const Event& event);
-  void pass(const Event& event);
+  void contribute(std::uint32_t barrier, Time time, const Cause& cause);
   void open_hold(WarpRecord& warp, std::uint32_t barrier, std::uint64_t phase, Time now);
   void extend_hold(WarpRecord& warp, const BarrierRecord& signalled, Time now);
-  void arrive(const Event& event);
-  void named(const Event& event);
-  void cluster(const Event& event);
-  void issue_copy(const Event& event);
-  void read_global(const Event& event);
   // When the bytes of a load are there.
   Time land(Load& load);
   Time cycles_for(double bytes, double per_cycle) const;
-  void wait_for_group(const Event& event);
-  void issue_mma(const Event& event);
-  void end_mma(const Event& event);
   // How many other queues of the SM wait for the tensor cores at that time.
   Time others_waiting(std::uint32_t cta, const Queue& queue, Time at);
-  void meet(const Event& event);
-  void strong(const Event& event);
-  void access_shared(const Event& event);
+  void strong(Who who, std::uint64_t place, const Strong& how, CallSite site);
   void end_waits();
   void end_holds();
   bool has_room();
