@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.ops.heddle.attention on CPU tensors, by the simulated SM."""
+"""torch.ops.heddle.attention on CPU tensors, by the simulated SM, and where there is a Hopper GPU on that."""
 
 import math
 import unittest
@@ -18,11 +18,11 @@ def reference(q, k, v, is_causal=False, scale=None):
     size = (q.double().abs() @ k.abs().mT).max().item() * scale
     if is_causal:
         rows, cols = scores.shape[2:]
-        scores.masked_fill_(~torch.ones(rows, cols, dtype=torch.bool).tril(cols - rows), -math.inf)
+        scores.masked_fill_(~torch.ones(rows, cols, dtype=torch.bool, device=q.device).tril(cols - rows), -math.inf)
     return scores.softmax(3) @ v, scores.logsumexp(3), size
 
 
-class Attention(unittest.TestCase):
+class Compared(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(1)
 
@@ -36,6 +36,8 @@ class Attention(unittest.TestCase):
         torch.testing.assert_close(o.double(), expected, rtol=step, atol=1.1 * step * v.abs().max().item())
         torch.testing.assert_close(lse.double(), expected_lse, rtol=2**-19, atol=2**-19 * (size + 1))
 
+
+class Attention(Compared):
     def test_types_and_devices(self):
         for name in ("sim:sm90", "sim:sm100"):
             for dtype in (torch.bfloat16, torch.float16):
@@ -74,6 +76,57 @@ class Attention(unittest.TestCase):
         ):
             with self.subTest(message), self.assertRaisesRegex(RuntimeError, message):
                 attention(*tensors, **options)
+
+
+@unittest.skipUnless(torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0), "there is no Hopper GPU")
+class OnAGpu(Compared):
+    def tensors(self, dtype=torch.bfloat16, heads=8, key_heads=2, queries=300, keys=333, dim=128):
+        return [torch.randn(2, n, rows, dim, dtype=dtype, device="cuda") for n, rows in
+                ((heads, queries), (key_heads, keys), (key_heads, keys))]
+
+    def test_types_and_heads(self):
+        for dtype in (torch.bfloat16, torch.float16):
+            for dim in (64, 96, 128, 256):
+                for is_causal in (False, True):
+                    with self.subTest(dtype=dtype, dim=dim, is_causal=is_causal):
+                        self.compare(*self.tensors(dtype, dim=dim), is_causal=is_causal)
+
+    def test_as_scaled_dot_product_attention(self):
+        q, k, v = self.tensors(queries=512, keys=512, key_heads=8)
+        o, _ = attention(q, k, v, is_causal=True)
+        torch.testing.assert_close(o, torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True))
+
+    def test_tensors_as_they_lie(self):
+        q, k, v = (torch.randn(2, 200, 4, 64, dtype=torch.bfloat16, device="cuda").transpose(1, 2) for _ in range(3))
+        self.compare(q, k, v, scale=0.5)
+        self.compare(q[..., 3:11], k[..., 3:11], v[..., 3:11])
+
+    def test_graph(self):
+        q, k, v = self.tensors()
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            attention(q, k, v)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            o, lse = attention(q, k, v)
+        for tensor in (q, k, v):
+            tensor.copy_(torch.randn_like(tensor))
+        graph.replay()
+        for made, expected in zip((o, lse), attention(q, k, v)):
+            self.assertTrue(torch.equal(made, expected))
+
+    def test_compiled(self):
+        q, k, v = self.tensors()
+        layer = torch.compile(lambda q, k, v: attention(q * 2, k, v, is_causal=True)[0] + 1, fullgraph=True)
+        torch.testing.assert_close(layer(q, k, v), attention(q * 2, k, v, is_causal=True)[0] + 1)
+
+    def test_what_cannot_be_run_is_refused(self):
+        q, k, v = self.tensors()
+        with self.assertRaisesRegex(RuntimeError, "there is no gradient"):
+            attention(q.requires_grad_(), k, v)
+        with self.assertRaisesRegex(RuntimeError, "on the same device, but q is on cuda:0 and k on cpu"):
+            attention(q.detach(), k.cpu(), v)
 
 
 if __name__ == "__main__":
