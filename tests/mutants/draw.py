@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random mutants of the library's headers, and whether the unit tests that read them notice.
 
-  tests/mutants/draw.py BUILD --seed 1 --count 60 [--seconds 400] [--out mutants.tsv]
+  tests/mutants/draw.py BUILD --seed 1 --count 60 [--tests 5] [--jobs 1] [--seconds 400] [--out mutants.tsv]
 
 BUILD is a configured build with the simulated SM built. Each mutant is one change in one line of a header
 under include/heddle: a comparison, an operator or a constant that is off, or a statement left out. It is compiled
@@ -25,7 +25,6 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDERS = ("pipeline", "tile", "kernel")
-MOST_TESTS = 5  # that a mutant meets
 SWAPS = [
     (" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" == ", " != "), (" != ", " == "),
     (" + ", " - "), (" - ", " + "), (" * ", " + "), (" / ", " * "), (" % ", " / "), (" && ", " || "),
@@ -155,7 +154,7 @@ def compile_and_run(entry, program, include, folder, limit):
     return "killed" if run.returncode != 0 else "survived"
 
 
-def judge(mutant, tests):
+def judge(mutant, tests, most):
     header, number, _, after = mutant
     own = os.path.basename(header)[:-2]
     readers = [t for t in tests if header in t[3]]
@@ -169,11 +168,11 @@ def judge(mutant, tests):
         lines = open(path, encoding="utf-8").read().split("\n")
         lines[number - 1] = after
         open(path, "w", encoding="utf-8").write("\n".join(lines))
-        for name, entry, program, _ in readers[:MOST_TESTS]:
+        for name, entry, program, _ in readers[:most]:
             said = compile_and_run(entry, program, include, folder, 60)
             if said != "survived":
                 return said, name
-    return ("survived" if readers else "no test"), ", ".join(t[0] for t in readers[:MOST_TESTS])
+    return ("survived" if readers else "no test"), ", ".join(t[0] for t in readers[:most])
 
 
 def key_of(mutant):
@@ -187,6 +186,7 @@ def main():
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long; run again to go on")
     parser.add_argument("--out", default="mutants.tsv")
+    parser.add_argument("--tests", type=int, default=5, help="that a mutant meets, at most")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print the mutants that would be drawn first")
     args = parser.parse_args()
@@ -209,7 +209,7 @@ def main():
             fresh = [m for m in batch if key_of(m) not in done]
             if not batch or (fresh and time.time() > end):
                 break
-            for mutant, (said, by) in zip(fresh, pool.map(lambda m: judge(m, tests), fresh)):
+            for mutant, (said, by) in zip(fresh, pool.map(lambda m: judge(m, tests, args.tests), fresh)):
                 done[key_of(mutant)] = [*key_of(mutant), said, by, mutant[2].strip()]
                 with open(args.out, "a", encoding="utf-8") as out:
                     print("\t".join(done[key_of(mutant)]), file=out)
