@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_bench.h"
 
+#include "attention_suites.h"
 #include "matmul/host/matmul_families.h"
 #include "matmul/host/matmul_sm90_plan.h"
 #include "matmul/host/matmul_tune_file.h"
@@ -50,7 +51,7 @@ std::vector<Shape> llm_shapes() {
 std::vector<Shape> suite_called(const std::string& name) {
   if (name == "results") return kShapes;
   if (name == "llm") return llm_shapes();
-  throw InputError(fmt::format("bench: suite '{}'; known are results, llm, fp8, moe", name));
+  throw InputError(fmt::format("bench: suite '{}'; known are results, llm, fp8, moe, attention, decode", name));
 }
 
 using Options = MatmulBenchOptions;
@@ -314,7 +315,8 @@ int run_matmul_bench(const Options& options) {
   std::vector<Shape> shapes;
   for (const std::string& text : options.shapes) shapes.push_back(parse_shape(text));
   if (!options.shape_file.empty()) read_shapes(options.shape_file, shapes);
-  if (!is_scaled_suite(options.suite) && (!options.suite.empty() || shapes.empty())) {
+  if (!is_scaled_suite(options.suite) && !is_attention_suite(options.suite) &&
+      (!options.suite.empty() || shapes.empty())) {
     const std::vector<Shape> suite = suite_called(options.suite.empty() ? "results" : options.suite);
     shapes.insert(shapes.end(), suite.begin(), suite.end());
   }
@@ -344,6 +346,10 @@ int run_matmul_bench(const Options& options) {
              cublas == nullptr ? 0 : cublas->version());
   if (is_scaled_suite(options.suite)) {
     report["shapes"] = run_scaled_suite(options.suite, cublas.get(), options.rounds, table);
+    return finish(report, options);
+  }
+  if (is_attention_suite(options.suite)) {
+    report["shapes"] = run_attention_suite(options.suite, options.rounds, table);
     return finish(report, options);
   }
   if (options.is_sweeping) {

@@ -18,7 +18,8 @@ struct MatmulBenchOptions {
   std::vector<std::string> shapes;  // M,N,K
   std::string shape_file;           // and those of this file, one in each line
   std::string suite;                // and those of "results" or "llm"; without any shapes, of "results". Or only
-                                    // "fp8" or "moe": see scaled_suites.h
+                                    // "fp8" or "moe": see scaled_suites.h; "attention" or
+                                    // "decode": attention_suites.h
   bool is_tuning = false;           // search the configurations of each shape
   std::string write;                // and add what was found to this tune file
   bool is_sweeping = false;         // time every configuration of each shape, briefly

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   app.add_option(
       "--suite", options.suite,
       "results: the twelve of docs/results; llm: layers of language models; fp8: e4m3 with scales; moe: "
-      "grouped matmuls");
+      "grouped matmuls; attention; decode: attention of one query");
   app.add_flag("--sweep", options.is_sweeping,
                "time every configuration of each shape briefly, for fit_matmul_sm90.py");
   app.add_flag("--by-model", options.is_by_model,

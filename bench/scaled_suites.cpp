@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scaled_suites.h"
 
+#include "device_bytes.h"
 #include "matmul/host/matmul_grouped_plan.h"
 #include "matmul/host/quantise_plan.h"
 #include "matmul_bench_kernels.h"
@@ -16,29 +17,6 @@
 namespace heddle::bench {
 
 namespace {
-
-// Memory of the GPU.
-class Bytes {
- public:
-  explicit Bytes(std::uint64_t bytes) { check(cudaMalloc(&data_, bytes), "cudaMalloc"); }
-  ~Bytes() { cudaFree(data_); }
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
-  template <class T>
-  T* as() const {
-    return static_cast<T*>(data_);
-  }
-
- private:
-  void* data_ = nullptr;
-};
-
-template <class T>
-std::vector<T> downloaded(const T* from, std::size_t count) {
-  std::vector<T> host(count);
-  check(cudaMemcpy(host.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return host;
-}
 
 struct Case {
   std::string name;
@@ -129,7 +107,7 @@ class Operands {
 
   void fill(char* to, std::int64_t rows, QuantiseBlocks blocks, float* scales, std::uint64_t seed) {
     if (!is_fp8_) return fill_normal(to, static_cast<std::uint64_t>(rows * problem_.k), seed, nullptr);
-    const Bytes numbers(static_cast<std::uint64_t>(2 * rows * problem_.k));
+    const DeviceBytes numbers(static_cast<std::uint64_t>(2 * rows * problem_.k));
     fill_normal(numbers.as<void>(), static_cast<std::uint64_t>(rows * problem_.k), seed, nullptr);
     enqueue_quantise_sm90<Target::kCuda>({.rows = rows, .cols = problem_.k, .blocks = blocks},
                                          {.in = numbers.as<void>(), .out = to, .scales = scales}, nullptr);
@@ -190,12 +168,12 @@ class Operands {
   std::uint64_t a_bytes_;
   std::uint64_t b_bytes_;
   std::size_t sets_;
-  Bytes a_;
-  Bytes b_;
-  Bytes a_scales_;
-  Bytes b_scales_;
-  Bytes ends_;
-  Bytes out_;
+  DeviceBytes a_;
+  DeviceBytes b_;
+  DeviceBytes a_scales_;
+  DeviceBytes b_scales_;
+  DeviceBytes ends_;
+  DeviceBytes out_;
   std::vector<std::int32_t> rows_;
 };
 
@@ -229,7 +207,7 @@ nlohmann::json measure(const Case& one, const CublasLt* cublas, int rounds, std:
                                     .b_scales = operands.b_scales(),
                                     .is_blockwise = p.scaling == GroupScaling::kBlocks,
                                     .is_fast = !p.is_exact && p.scaling != GroupScaling::kBlocks});
-    static const Bytes workspace(CublasLt::kWorkspaceBytes);
+    static const DeviceBytes workspace(CublasLt::kWorkspaceBytes);
     for (std::size_t i = 0; i < problem.algorithms.size(); ++i) {
       theirs.emplace_back(fmt::format("cublasLt {}", i), [&, i](std::size_t set, cudaStream_t stream) {
         cublas->run(problem, i, operands.a(set), operands.b(set), operands.out(), workspace.as<void>(), stream);

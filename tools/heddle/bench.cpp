@@ -11,12 +11,13 @@ namespace heddle::tool {
 CLI::App* add_bench(CLI::App& app, bench::MatmulBenchOptions& options) {
   CLI::App* command = app.add_subcommand(
       "bench",
-      "Time the Hopper matmul on a GPU, against cublasLt where it can be loaded; exit status 2 without a GPU");
+      "Time the Hopper matmul on a GPU, against cublasLt where it can be loaded, or attention; exit status 2\n"
+      "without a GPU");
   command->add_option("shape", options.shapes, "M,N,K, one or more; without any, those of docs/results");
   command->add_option(
       "--suite", options.suite,
       "Shapes by name: results (those of docs/results), llm (layers of language models), fp8 (e4m3 with "
-      "scales) or moe (grouped)");
+      "scales), moe (grouped), attention or decode (attention of one query over a cache)");
   command->add_flag("--tune", options.is_tuning,
                     "Try every configuration that could be fast, and several orders of tiles");
   command->add_option("--write", options.write,
