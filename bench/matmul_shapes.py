@@ -5,6 +5,7 @@
     bench/matmul_shapes.py held-out > bench/held_out_shapes.txt
     bench/matmul_shapes.py tuning 1000 > tuning.txt
     bench/matmul_shapes.py tuning-more 700 > more.txt
+    bench/matmul_shapes.py timing > bench/timing_shapes.txt
 
 The rule, which was written down before anything was tuned with it:
 - Every third model of the list below, from the second on, is held out; the others are for tuning.
@@ -18,8 +19,12 @@ The rule, which was written down before anything was tuned with it:
   few more or less than a multiple of 64. It leaves out every pair N,K of a held-out shape, and the shapes that are named
   in docs/results for comparison. A second draw, tuning-more, has more of what the first has few of: shapes of about one
   round of tiles (M from 48 to 2048, N from 512 to 12288, K from 1024 to 16384, N and K multiples of 64), and odd ones.
+- Twenty judge the timing model (docs/timing.md), and were drawn before any of them was measured: three of five are layers of
+  any of the models, one is odd, one of about one round of tiles. None is among the shapes above, nor among the twenty that
+  the model was made with (bench/predicted_shapes.txt).
 """
 import math
+import os
 import random
 import sys
 
@@ -137,6 +142,15 @@ def tuning_more(count):
                  lambda shape: shape[1:] not in kept_out and shape not in COMPARED and shape not in seen)
 
 
+def timing():
+    rng = random.Random(17)
+    models = list(MODELS)
+    made_with = {tuple(map(int, line.split(","))) for line in open(f"{os.path.dirname(__file__)}/predicted_shapes.txt")}
+    seen = made_with | COMPARED | set(held_out()) | set(tuning(1000)) | set(tuning_more(700))
+    kinds = [lambda: model_shape(rng, models)] * 3 + [lambda: odd_shape(rng)] + [lambda: round_shape(rng)]
+    return drawn(20, kinds, lambda shape: shape not in seen)
+
+
 def main():
     if sys.argv[1:] == ["held-out"]:
         shapes = held_out()
@@ -144,8 +158,10 @@ def main():
         shapes = tuning(int(sys.argv[2]))
     elif len(sys.argv) == 3 and sys.argv[1] == "tuning-more" and sys.argv[2].isdigit():
         shapes = tuning_more(int(sys.argv[2]))
+    elif sys.argv[1:] == ["timing"]:
+        shapes = timing()
     else:
-        sys.exit("usage: matmul_shapes.py held-out | tuning COUNT | tuning-more COUNT")
+        sys.exit("usage: matmul_shapes.py held-out | tuning COUNT | tuning-more COUNT | timing")
     for shape in shapes:
         print(",".join(map(str, shape)))
 
