@@ -162,6 +162,7 @@ int run() {
     rate("memory", sms, sms, bytes, 32 << 20, 1, bytes == 16384);
   }
   std::printf("  ],\n");
+  print_multicast_costs(device, sms);
   print_sync_costs(device, sms);
   std::printf("}\n");
   return 0;

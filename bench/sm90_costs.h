@@ -55,6 +55,23 @@ void start(void (*kernel)(P...), std::uint32_t grid, std::uint32_t threads, A...
   check(cudaDeviceSynchronize());
 }
 
+template <class... P, class... A>
+void start_clusters(void (*kernel)(P...), std::uint32_t grid, std::uint32_t threads, std::uint32_t cluster,
+                    A... arguments) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {cluster, 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = {grid, 1, 1};
+  config.blockDim = {threads, 1, 1};
+  config.dynamicSmemBytes = kSharedBytes;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...));
+  check(cudaDeviceSynchronize());
+}
+
 struct Device {
   std::uint64_t* cycles = nullptr;
   float* sink = nullptr;
@@ -74,7 +91,8 @@ struct Device {
   }
 };
 
-// The rest of the report: barriers, stores, clusters and launches.
+// The rest of the report: copies to a cluster; then barriers, stores, clusters and launches.
+void print_multicast_costs(const Device& device, std::uint32_t sms);
 void print_sync_costs(const Device& device, std::uint32_t sms);
 
 }  // namespace heddle::costs

@@ -190,23 +190,6 @@ __global__ void peer_stores(std::uint32_t times, std::uint64_t* cycles) {
 // Does nothing, as a kernel of a matmul would: all shared memory, 384 threads.
 __global__ void nothing() {}
 
-template <class... P, class... A>
-void start_clusters(void (*kernel)(P...), std::uint32_t grid, std::uint32_t threads, std::uint32_t cluster,
-                    A... arguments) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {cluster, 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = {grid, 1, 1};
-  config.blockDim = {threads, 1, 1};
-  config.dynamicSmemBytes = kSharedBytes;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...));
-  check(cudaDeviceSynchronize());
-}
-
 // From one launch to the next, in microseconds; in a graph, so that the host does not matter.
 double launch_us(std::uint32_t sms) {
   constexpr int kLaunches = 200;
