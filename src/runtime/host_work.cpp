@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/host_work.h"
 
+#include "runtime/json_lines.h"
 #include "runtime/options.h"
 
 #include <heddle/sim/accept.h>
@@ -71,8 +72,12 @@ Error order_host_work(State& card, const void* written, std::size_t written_byte
         if (!found) continue;
         const std::string place = before.places.empty() ? "" : before.places[found->touched.place];
         const std::string text = report_of(card, *found, way);
-        if (is_accepted(card, place)) {
-          say("accepted: " + text);
+        const bool passes = is_accepted(card, place);
+        const std::vector<std::string> places(place.empty() ? 0 : 1, place);
+        write_finding({.code = sim::FaultCode::kGlobalRace, .text = text, .places = places}, !passes, 0,
+                      card.call);
+        if (passes) {
+          say_finding("accepted: " + text);
           continue;
         }
         show_printed(card);

@@ -2,6 +2,7 @@
 #include "runtime/launch.h"
 
 #include "runtime/device.h"
+#include "runtime/json_lines.h"
 #include "runtime/options.h"
 #include "runtime/report_code.h"
 #include "runtime/trace.h"
@@ -120,7 +121,7 @@ std::vector<std::byte> gather(const sim::PtxEntry& entry, const LaunchRequest& r
 }
 
 // What did not stop the launch: each pair of places once in the life of the program.
-void tell(State& card, const sim::Report& report) {
+void tell(State& card, const sim::Report& report, std::uint64_t launch, const std::string& kernel) {
   for (const auto* list : {&report.formal, &report.accepted}) {
     for (const sim::Diagnosis& one : *list) {
       const bool is_formal = list == &report.formal;
@@ -128,7 +129,8 @@ void tell(State& card, const sim::Report& report) {
       told.times += one.times;
       if (!is_formal) card.used_rules.insert(one.accepted_by);
       if (!told.places.emplace(one.code, fmt::format("{}", fmt::join(one.places, " "))).second) continue;
-      if (!card.keeps_reports()) say((is_formal ? "" : "accepted: ") + one.text);
+      write_finding(one, false, launch, kernel);
+      if (!card.keeps_reports()) say_finding((is_formal ? "" : "accepted: ") + one.text);
     }
   }
 }
@@ -290,7 +292,8 @@ Error run(State& card, const LaunchWork& work, const void* stream) {
     const std::uint64_t actors = volume(request.grid) * ((volume(request.block) + 31) / 32) + 1;
     card.pct.add(actors, report.stats.steps, asked.depth);
   }
-  tell(card, report);
+  tell(card, report, number, name);
+  for (const sim::Diagnosis& one : report.diagnoses) write_finding(one, true, number, name);
   if (card.keeps_reports() && !(report.ok() && report.formal.empty() && report.accepted.empty())) {
     card.reports.push_back(std::make_unique<heddle_report>(name, report));
   }

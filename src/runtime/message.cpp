@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/message.h"
 
+#include "runtime/json_lines.h"
+
 #include <cxxabi.h>
 
 #include <cstdio>
@@ -17,20 +19,36 @@ namespace {
 constexpr std::size_t kMaxText = 4000;
 constexpr std::size_t kMaxTexts = 10000;
 
-}  // namespace
-
-void say(std::string_view text) noexcept {
-  text = text.substr(0, kMaxText);
+// Whether it has not been said before.
+bool is_new(std::string_view text) noexcept {
   try {
     static std::mutex& mutex = *new std::mutex;
     static std::set<std::string, std::less<>>& said = *new std::set<std::string, std::less<>>;
     const std::lock_guard lock(mutex);
-    if (said.find(text) != said.end()) return;
+    if (said.find(text) != said.end()) return false;
     if (said.size() < kMaxTexts) said.emplace(text);
   } catch (...) {
     // There is no memory to remember it: it is told again.
   }
+  return true;
+}
+
+void print(std::string_view text) noexcept {
   std::fprintf(stderr, "heddle exec: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+}  // namespace
+
+void say(std::string_view text) noexcept {
+  text = text.substr(0, kMaxText);
+  if (!is_new(text)) return;
+  print(text);
+  write_message(text);
+}
+
+void say_finding(std::string_view text) noexcept {
+  text = text.substr(0, kMaxText);
+  if (is_new(text)) print(text);
 }
 
 void say(const char* call, const char* what) noexcept {

@@ -9,6 +9,8 @@
 namespace heddle::runtime {
 
 void say(std::string_view text) noexcept;
+// The same for what --json has as a finding, which is no message there.
+void say_finding(std::string_view text) noexcept;
 void say(const char* call, const char* what) noexcept;
 
 // A mangled name as a reader wants it: demangled, its arguments and long template arguments left out.

@@ -60,6 +60,7 @@ Options read() {
   result.stats = variable(kStatsVariable) == "1";
   result.says_calls = variable(kCallsVariable) == "1";
   result.again = variable(kAgainVariable);
+  result.json = variable(kJsonVariable);
   result.trace = variable(kTraceVariable);
   read_number(kTraceEventsVariable, result.trace_events);
   return result;

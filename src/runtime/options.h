@@ -31,6 +31,7 @@ struct Options {
   bool stats = false;       // print what was executed when the program ends
   bool says_calls = false;  // that a program looks up and that are not there
   std::string again;        // the command that shows a run again, {} in it for the token
+  std::string json;         // the file that findings go to, a line each; empty: none
   std::string trace;        // the file that the launches are drawn in; empty: none
   std::uint64_t trace_events = 500'000;
 
@@ -53,6 +54,7 @@ inline constexpr const char* kSuppressVariable = "HEDDLE_EXEC_SUPPRESS";
 inline constexpr const char* kStatsVariable = "HEDDLE_EXEC_STATS";
 inline constexpr const char* kCallsVariable = "HEDDLE_EXEC_CALLS";
 inline constexpr const char* kAgainVariable = "HEDDLE_EXEC_AGAIN";
+inline constexpr const char* kJsonVariable = "HEDDLE_EXEC_JSON";
 inline constexpr const char* kTraceVariable = "HEDDLE_EXEC_TRACE";
 inline constexpr const char* kTraceEventsVariable = "HEDDLE_EXEC_TRACE_EVENTS";
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/state.h"
 
+#include "runtime/json_lines.h"
 #include "runtime/options.h"
 #include "runtime/trace.h"
 
@@ -119,7 +120,8 @@ void at_exit(int status, void* /*unused*/) {
   summarise(card.formal, "formal", "; --strict makes them stop");
   summarise(card.accepted, "accepted", "");
   if (options().stats) show_stats(card);
-  if (!finish_trace()) {
+  write_end(card.launches, card.failed != Error::kSuccess);
+  if (!finish_trace() || !is_json_written()) {
     std::fflush(nullptr);
     std::_Exit(2);
   }

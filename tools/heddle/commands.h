@@ -159,6 +159,7 @@ struct ExecOptions : ScheduleOptions {
   std::vector<std::string> accept;        // mistakes that do not end a launch, as sim::AcceptRule has them
   std::vector<std::string> suppressions;  // files of them
   bool stats = false;
+  std::string json;   // a file for what is found; empty: none
   std::string trace;  // a file for the timeline; empty: none
   std::uint64_t trace_events = 500'000;
   std::vector<std::string> command;  // the program and its arguments

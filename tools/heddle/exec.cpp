@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string_view>
 
@@ -153,6 +155,7 @@ void set_options(const ExecOptions& options) {
   }
   if (options.exhaust) set_number(runtime::kExhaustVariable, options.limit);
   setenv(runtime::kStatsVariable, options.stats ? "1" : "0", 1);
+  if (!options.json.empty()) setenv(runtime::kJsonVariable, fs::absolute(options.json).c_str(), 1);
   if (!options.trace.empty()) {
     if ((options.schedules != 0 && options.schedule.empty()) || options.exhaust) {
       throw InputError("exec: --trace draws one run; give --schedule SEED instead of --schedules or --exhaust");
@@ -217,16 +220,23 @@ CLI::App* add_exec(CLI::App& app, ExecOptions& options) {
   command->add_option("--trace-events", options.trace_events, "How many spans of it to keep")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{100'000'000}))
       ->capture_default_str();
+  command
+      ->add_option("--json", options.json,
+                   "Write what is found to a file too, a line of JSON for each finding, message and error")
+      ->type_name("FILE");
   command->add_flag("--stats", options.stats, "Say at the end how much was executed, and how fast");
   command->footer(
       "Examples:\n"
       "  heddle exec ./program --its --own=arguments\n"
       "  heddle exec --arch sm100 python kernels.py\n"
-      "  heddle exec --trace program.html --schedule 7f3a ./program");
+      "  heddle exec --trace program.html --schedule 7f3a ./program\n"
+      "  heddle exec --json findings.jsonl ./program");
   return command;
 }
 
-int exec(const ExecOptions& options) {
+namespace {
+
+int start(const ExecOptions& options) {
   if (options.command.empty()) {
     throw InputError("exec: which program? heddle exec [--arch sm90|sm100] PROGRAM ARGS...");
   }
@@ -238,6 +248,26 @@ int exec(const ExecOptions& options) {
   use_runtime(path);
   set_options(options);
   become(path, options.command);
+}
+
+// The file is there from the beginning, and holds nothing of a run before.
+void write_json(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::trunc);
+  file << text << std::flush;
+  if (!file) throw InputError(fmt::format("exec: --json '{}' cannot be written: {}", path, std::strerror(errno)));
+}
+
+}  // namespace
+
+int exec(const ExecOptions& options) {
+  if (options.json.empty()) return start(options);
+  write_json(options.json, "");
+  try {
+    return start(options);
+  } catch (const InputError& error) {
+    write_json(options.json, nlohmann::json{{"error", error.what()}, {"status", kBadUsage}}.dump() + "\n");
+    throw;
+  }
 }
 
 }  // namespace heddle::tool
