@@ -161,6 +161,9 @@ typedef struct {
 int heddle_matmul(const heddle_matmul_call* call, const char* device);
 /* In the memory of the current GPU: starts it in the stream (a cudaStream_t) and does not wait. */
 int heddle_matmul_in_stream(const heddle_matmul_call* call, void* stream);
+/* The same with other addresses than the call's, for one that is made once and then only read. */
+int heddle_matmul_of_addresses(const heddle_matmul_call* call, const void* a, const void* b, void* out,
+                               const void* bias, void* stream);
 
 /* Matmuls of groups of rows, and of FP8 with scales, for Hopper: kernels/matmul/api/matmul_grouped_problem.h. */
 typedef struct {

@@ -15,6 +15,7 @@ from ctypes import POINTER, c_char_p, c_int, c_void_p
 import torch
 
 from . import _library
+from .torch_ops import _device, _is_plain
 
 _TYPES = {torch.bfloat16: b"bf16", torch.float16: b"fp16"}
 _ROW_BYTES = 16  # a row begins at a multiple of it
@@ -108,8 +109,6 @@ def _attend(q, k, v, is_causal=False, window=0, soft_cap=0.0, scale=None, sinks=
         sinks=None if sinks is None else sinks.data_ptr(),
     )
     if q.device.type == "cpu":
-        from .torch_ops import _device
-
         failed = _calls().heddle_attention(call, _device.get().encode())
     else:
         with torch.cuda.device(q.device):
@@ -124,6 +123,8 @@ def _without_gradients(q, k, v, **options):
     tensors = [tensor for tensor in (q, k, v, options.get("sinks")) if tensor is not None]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         _refuse("there is no gradient; call it under torch.no_grad()")
+    if _is_plain(*tensors):
+        return _attend(q, k, v, **options)
     with torch._C._AutoDispatchBelowAutograd():
         return torch.ops.heddle.attention.default(q, k, v, **options)
 

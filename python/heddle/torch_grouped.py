@@ -16,7 +16,7 @@ import functools
 import torch
 
 from . import _library
-from .torch_ops import _OUTPUTS, _ROW_BYTES, _operators, _pitch
+from .torch_ops import _OUTPUTS, _ROW_BYTES, _is_plain, _operators, _pitch
 
 _FP8 = {torch.float8_e4m3fn: b"e4m3", torch.float8_e5m2: b"e5m2"}
 _BLOCK = 128
@@ -157,6 +157,8 @@ def _register(schema, function, shape_of):
         tensors = [one for one in (*arguments, *named.values()) if isinstance(one, torch.Tensor)]
         _require(not (torch.is_grad_enabled() and any(one.requires_grad for one in tensors)), name,
                  "it has no gradients; call it under torch.no_grad(), or with tensors that require none")
+        if _is_plain(*tensors):
+            return function(*arguments, **named)
         with torch._C._AutoDispatchBelowAutograd():
             return getattr(torch.ops.heddle, name).default(*arguments, **named)
 

@@ -13,7 +13,7 @@ float16, bfloat16, and float32, whose elements the tensor cores take as tf32. Su
 import contextlib
 import contextvars
 import functools
-from ctypes import POINTER, c_char_p, c_int, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_void_p
 
 import torch
 
@@ -49,7 +49,7 @@ def _calls():
         library,
         {
             "heddle_matmul": (c_int, [POINTER(_library.MatmulCall), c_char_p]),
-            "heddle_matmul_in_stream": (c_int, [POINTER(_library.MatmulCall), c_void_p]),
+            "heddle_matmul_of_addresses": (c_int, [POINTER(_library.MatmulCall)] + 5 * [c_void_p]),
         },
     )
 
@@ -116,7 +116,7 @@ def _by_k(tensor, k_dim):
 class _Prepared:
     """What does not change from one call to the next with operands of the same shapes, strides and types."""
 
-    __slots__ = ("m", "n", "pitch", "call", "copies_a", "copies_b")
+    __slots__ = ("m", "n", "pitch", "call", "by_reference", "shape", "stride", "copies_a", "copies_b")
 
     def __init__(self, a, b, bias, out_dtype, is_hopper):
         _check(a, b, bias, out_dtype)
@@ -128,23 +128,23 @@ class _Prepared:
         # What is copied is prepared again.
         a_place, b_place = a_place or (0, 0), b_place or (0, 0)
         self.pitch = _pitch(self.n, out_dtype)
-        self.call = bytes(
-            _library.MatmulCall(
-                m=self.m,
-                n=self.n,
-                k=a.shape[1],
-                batches=1,
-                a_type=_TYPES[a.dtype],
-                b_type=_TYPES[a.dtype],
-                out_type=_OUTPUTS[out_dtype],
-                a_is_mn_major=a_place[0],
-                b_is_mn_major=b_place[0],
-                a_pitch=a_place[1],
-                b_pitch=b_place[1],
-                out_pitch=self.pitch,
-                alpha=1,
-            )
+        self.shape, self.stride = (self.m, self.pitch), (self.pitch, 1)
+        self.call = _library.MatmulCall(
+            m=self.m,
+            n=self.n,
+            k=a.shape[1],
+            batches=1,
+            a_type=_TYPES[a.dtype],
+            b_type=_TYPES[a.dtype],
+            out_type=_OUTPUTS[out_dtype],
+            a_is_mn_major=a_place[0],
+            b_is_mn_major=b_place[0],
+            a_pitch=a_place[1],
+            b_pitch=b_place[1],
+            out_pitch=self.pitch,
+            alpha=1,
         )
+        self.by_reference = byref(self.call)
 
 
 _prepared = {}
@@ -171,34 +171,48 @@ def _is_hopper(device):
     return _device.get() == "sim:sm90"
 
 
+# Shape, stride and type of an output on the CPU, or on the current GPU: what the code that torch.compile writes calls, in a
+# third of torch.empty's time.
+_guards = getattr(torch._C._dynamo, "guards", None)
+_empty_on_cpu = getattr(_guards, "_empty_strided_cpu", None) or (
+    lambda shape, stride, dtype: torch.empty_strided(shape, stride, dtype=dtype)
+)
+_empty_on_gpu = getattr(_guards, "_empty_strided_cuda", None) or (
+    lambda shape, stride, dtype: torch.empty_strided(shape, stride, dtype=dtype, device="cuda")
+)
+_current_gpu = getattr(torch._C, "_cuda_getDevice", None)  # neither is there in a PyTorch without CUDA
+_current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+
+
 def _multiply(a, b, bias=None, out_dtype=None):
+    is_cuda = a.is_cuda
+    if is_cuda and a.get_device() != _current_gpu():
+        with torch.cuda.device(a.device):
+            return _multiply(a, b, bias, out_dtype)
     out_dtype = out_dtype or a.dtype
     prepared = _prepare(a, b, bias, out_dtype)
-    if prepared.copies_a or a.data_ptr() % _ROW_BYTES != 0:
-        a = _by_k(a, 1)
-        prepared = _prepare(a, b, bias, out_dtype)
-    if prepared.copies_b or b.data_ptr() % _ROW_BYTES != 0:
-        # It is read by rows of K, which are its columns.
-        b = _by_k(b, 0).t()
-        prepared = _prepare(a, b, bias, out_dtype)
-    # Without a type and a device to read, it is made in three quarters of the time.
-    shape = (prepared.m, prepared.pitch)
-    made = a.new_empty(shape) if out_dtype == a.dtype else a.new_empty(shape, dtype=out_dtype)
-    call = _library.MatmulCall.from_buffer_copy(prepared.call)
-    call.a, call.b, call.out = a.data_ptr(), b.data_ptr(), made.data_ptr()
+    a_address, b_address = a.data_ptr(), b.data_ptr()
+    if prepared.copies_a or prepared.copies_b or (a_address | b_address) % _ROW_BYTES != 0:
+        if prepared.copies_a or a_address % _ROW_BYTES != 0:
+            a = _by_k(a, 1)
+        if prepared.copies_b or b_address % _ROW_BYTES != 0:
+            b = _by_k(b, 0).t()  # it is read by rows of K, which are its columns
+        return _multiply(a, b, bias, out_dtype)
     if bias is not None:
         bias = bias.contiguous()
-        call.bias = bias.data_ptr()
-    if not a.is_cuda:
-        failed = _calls().heddle_matmul(call, _device.get().encode())
-    elif (index := a.get_device()) == torch._C._cuda_getDevice():
-        failed = _calls().heddle_matmul_in_stream(call, torch._C._cuda_getCurrentRawStream(index))
+    out = (_empty_on_gpu if is_cuda else _empty_on_cpu)(prepared.shape, prepared.stride, out_dtype)
+    addresses = a_address, b_address, out.data_ptr(), None if bias is None else bias.data_ptr()
+    if is_cuda:
+        failed = _calls().heddle_matmul_of_addresses(
+            prepared.by_reference, *addresses, _current_stream(a.get_device())
+        )
     else:
-        with torch.cuda.device(index):
-            failed = _calls().heddle_matmul_in_stream(call, torch._C._cuda_getCurrentRawStream(index))
+        call = _library.MatmulCall.from_buffer_copy(prepared.call)
+        call.a, call.b, call.out, call.bias = addresses
+        failed = _calls().heddle_matmul(call, _device.get().encode())
     if failed:
         raise RuntimeError(_library.error())
-    return made if prepared.pitch == prepared.n else made[:, : prepared.n].contiguous()
+    return out if prepared.pitch == prepared.n else out[:, : prepared.n].contiguous()
 
 
 # By hand and not by torch.library.custom_op, whose wrappers take longer than all the rest of a call.
@@ -239,11 +253,19 @@ class _Gradients(torch.autograd.Function):
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
+def _is_plain(*tensors):
+    """Whether nothing, such as torch.compile, watches them: then they need not go through the dispatcher again."""
+    if torch._C._len_torch_dispatch_stack() != 0:
+        return False
+    for tensor in tensors:
+        if type(tensor) not in _PLAIN or tensor.layout != torch.strided or not (tensor.is_cuda or tensor.is_cpu):
+            return False
+    return True
+
+
 def _below_autograd(a, b, bias, out_dtype):
-    # Tensors that nothing watches, such as torch.compile, need not go through the dispatcher again.
-    if type(a) in _PLAIN and type(b) in _PLAIN and torch._C._len_torch_dispatch_stack() == 0:
-        if a.layout == b.layout == torch.strided and (a.is_cuda or a.is_cpu):
-            return _multiply(a, b, bias, out_dtype)
+    if _is_plain(a, b):
+        return _multiply(a, b, bias, out_dtype)
     with torch._C._AutoDispatchBelowAutograd():
         return _matmul(a, b, bias, out_dtype)
 

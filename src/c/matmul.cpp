@@ -123,8 +123,13 @@ HEDDLE_C_CALL int heddle_matmul(const heddle_matmul_call* call, const char* devi
 }
 
 HEDDLE_C_CALL int heddle_matmul_in_stream(const heddle_matmul_call* call, void* stream) {
+  return heddle_matmul_of_addresses(call, call->a, call->b, call->out, call->bias, stream);
+}
+
+HEDDLE_C_CALL int heddle_matmul_of_addresses(const heddle_matmul_call* call, const void* a, const void* b,
+                                             void* out, const void* bias, void* stream) {
   return guarded(1, [&] {
-    heddle::matmul(problem_of(*call), tensors_of(*call), stream);
+    heddle::matmul(problem_of(*call), {.a = a, .b = b, .out = out, .bias = bias}, stream);
     return 0;
   });
 }
