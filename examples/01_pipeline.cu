@@ -18,7 +18,6 @@
 
 using namespace heddle;
 
-// [kernel]
 struct Sum {
   struct Params {
     isa::TensorMap source;  // tiles of 32 x 32 words
@@ -45,6 +44,7 @@ struct Sum {
     }
   }
 
+  // [roles]
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, ProducerConsumerPipeline<4>& pipeline) {
     for (std::int32_t tile = 0; tile < params.tiles; ++tile) {
       auto stage = pipeline.acquire_producer();
@@ -64,8 +64,8 @@ struct Sum {
     }
     isa::st_global(&params.sums[isa::laneid()], sum);
   }
+  // [roles]
 };
-// [kernel]
 
 int main() {
   if (!kIsSimulated && find_gpus().gpus.empty()) {

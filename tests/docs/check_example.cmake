@@ -19,7 +19,7 @@ function(expect_same document source marker)
   endif()
 endfunction()
 
-expect_same(README.md examples/01_pipeline.cu kernel)
+expect_same(README.md examples/01_pipeline.cu roles)
 expect_same(docs/guide.md examples/own_payload.h payload)
 expect_same(docs/python.md examples/python/add.py add)
 expect_same(docs/guide.md tests/package/consumer/multiply.cpp multiply)
