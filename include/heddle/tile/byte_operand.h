@@ -7,6 +7,7 @@
 //   auto next = more_sums.multiply(p, v.operand());
 #pragma once
 
+#include <heddle/isa/permute.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/warp.h>
 #include <heddle/isa/wgmma.h>
@@ -44,7 +45,9 @@ template <Element T, WgmmaShape shape>
 HEDDLE_DEVICE ByteOperand<T, shape.n> to_byte_operand(const WgmmaValues<shape>& values) {
   const std::uint32_t lane = isa::laneid();
   const std::uint32_t from = lane / 4 * 4 + lane % 2 * 2;
-  const bool takes_upper = lane % 4 >= 2;
+  // Halves of two lanes. Not by a condition: nvcc makes a branch of it, and shuffles in both of its ways, where
+  // lanes have to meet again for each.
+  const std::uint32_t halves = lane % 4 >= 2 ? 0x7632 : 0x5410;
   ByteOperand<T, shape.n> operand;
   HEDDLE_UNROLL
   for (std::uint32_t i = 0; i < values.count; i += 8) {
@@ -56,8 +59,7 @@ HEDDLE_DEVICE ByteOperand<T, shape.n> to_byte_operand(const WgmmaValues<shape>& 
           pack_pair<T>(values[at], values[at + 1]) | pack_pair<T>(values[at + 4], values[at + 5]) << 16;
       const std::uint32_t first = isa::shfl_sync_idx(own, from);
       const std::uint32_t second = isa::shfl_sync_idx(own, from + 1);
-      operand.fragment(i / 16 * 32)[i / 8 % 2 * 2 + row] =
-          takes_upper ? first >> 16 | (second & 0xFFFF0000) : (first & 0xFFFF) | second << 16;
+      operand.fragment(i / 16 * 32)[i / 8 % 2 * 2 + row] = isa::prmt_b32(first, second, halves);
     }
   }
   return operand;
