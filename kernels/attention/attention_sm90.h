@@ -122,6 +122,7 @@ struct AttentionSm90 {
         of_stream.v.init_mbars(1, 4 * config.warpgroups);
       }
     });
+    if constexpr (config.has_offsets) isa::griddepcontrol_wait();  // everyone reads them
     const Steps steps(params.extents, number);
     if (Roles::template enter<Load>()) {
       isa::setmaxnreg_dec<kLoadRegisters>();
