@@ -16,6 +16,7 @@
 #include <heddle/isa/grid_dependency.h>
 #include <heddle/isa/memory.h>
 #include <heddle/kernel/barriers.h>
+#include <heddle/kernel/cta_life.h>
 #include <heddle/kernel/named_barriers.h>
 #include <heddle/kernel/roles.h>
 #include <heddle/kernel/shared_memory.h>
@@ -69,28 +70,38 @@ struct AttentionDecodeSm90 {
   using Load = Role<"load", config.workers>;                 // K and V
   using LoadQueries = Role<"load_queries", config.workers>;  // apart, so that K and V never wait for them
   using Roles = WarpRoles<Math, Load, LoadQueries>;
+  using Life = CtaLife<LifeConfig{}, Roles>;
   static constexpr std::uint32_t kThreads = Roles::kThreads;
 
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
-    const KernelScope<ClusterConfig{}> scope([&] {
+    const auto init = [&] {
       for (Worker& worker : shared.workers) {
         Rings rings(worker);
         rings.q.init_mbars(1, 4);
         rings.k.init_mbars(1, 4);
         rings.v.init_mbars(1, 4);
       }
-    });
-    isa::griddepcontrol_launch_dependents();
-    isa::griddepcontrol_wait();
+    };
+    const auto prefetch = [&] {
+      Life::template prefetch<Load>(params.k, params.v);
+      Life::template prefetch<LoadQueries>(params.q);
+    };
+    const KernelScope<ClusterConfig{}> scope(init, prefetch);
+    const std::uint32_t worker = worker_of_warp();
+    Worker& own = shared.workers[worker];
+    // Lengths are memory, which the kernel ahead may have written; without them this goes before the wait.
+    if (params.extents.lengths != nullptr) isa::griddepcontrol_wait();
+    Pieces pieces(params.extents, number_of(worker), isa::nctaid().x * config.workers);
+    Piece piece;
+    const bool has_any = pieces.next(piece);
+    scope.wait_for_kernel_ahead();
+    if (!has_any) return;
     if (Roles::template enter<Load>()) {
-      const std::uint32_t worker = Roles::template warp_in_role<Load>();
-      if (isa::elect_sync()) load(params, shared.workers[worker], worker);
+      if (isa::elect_sync()) load(params, own, pieces, piece);
     } else if (Roles::template enter<LoadQueries>()) {
-      const std::uint32_t worker = Roles::template warp_in_role<LoadQueries>();
-      if (isa::elect_sync()) load_queries(params, shared.workers[worker], worker);
+      if (isa::elect_sync()) load_queries(params, own, pieces, piece);
     } else if (Roles::template enter<Math>()) {
-      const std::uint32_t worker = Roles::template warp_in_role<Math>() / 4;
-      attend(params, shared.workers[worker], worker);
+      attend(params, own, worker, pieces, piece);
     }
   }
 
@@ -117,28 +128,29 @@ struct AttentionDecodeSm90 {
   HEDDLE_DEVICE static std::uint32_t number_of(std::uint32_t worker) {
     return worker * isa::nctaid().x + isa::ctaid().x;
   }
-  HEDDLE_DEVICE static Pieces pieces_of(const Params& params, std::uint32_t worker) {
-    return Pieces(params.extents, number_of(worker), isa::nctaid().x * config.workers);
+  // Of every role there are as many warps for each worker.
+  HEDDLE_DEVICE static std::uint32_t worker_of_warp() {
+    const std::uint32_t warp = isa::warp_idx();
+    return warp < Math::warps ? warp / 4 : (warp - Math::warps) % config.workers;
   }
 
-  HEDDLE_DEVICE static void load_queries(const Params& params, Worker& shared, std::uint32_t worker) {
+  // All roles walk the pieces of their worker, from the first one on.
+  HEDDLE_DEVICE static void load_queries(const Params& params, Worker& shared, Pieces& pieces, Piece piece) {
     Rings rings(shared);
-    Pieces pieces = pieces_of(params, worker);
-    for (Piece piece; pieces.next(piece);) {
+    do {
       load_stage(rings.q, shared.q, params.q, {0, 0, piece.head, piece.batch});
-    }
+    } while (pieces.next(piece));
   }
 
-  HEDDLE_DEVICE static void load(const Params& params, Worker& shared, std::uint32_t worker) {
+  HEDDLE_DEVICE static void load(const Params& params, Worker& shared, Pieces& pieces, Piece piece) {
     Rings rings(shared);
-    Pieces pieces = pieces_of(params, worker);
-    for (Piece piece; pieces.next(piece);) {
+    do {
       for (std::int32_t tile = 0; tile < piece.tiles; ++tile) {
         const std::int32_t first_key = piece.first_key + tile * static_cast<std::int32_t>(config.keys);
         load_pages<KPage>(params, params.k, rings.k, shared.k, piece, first_key);
         load_pages<VPage>(params, params.v, rings.v, shared.v, piece, first_key);
       }
-    }
+    } while (pieces.next(piece));
   }
 
   template <class Page, class Ring, class Tiles>
@@ -165,12 +177,12 @@ struct AttentionDecodeSm90 {
     }
   }
 
-  HEDDLE_DEVICE static void attend(const Params& params, Worker& shared, std::uint32_t worker) {
+  HEDDLE_DEVICE static void attend(const Params& params, Worker& shared, std::uint32_t worker, Pieces& pieces,
+                                   Piece piece) {
     Rings rings(shared);
-    Pieces pieces = pieces_of(params, worker);
     WgmmaSums<kScoreShape> scores;
     WgmmaSums<kOutputShape> output;
-    for (Piece piece; pieces.next(piece);) {
+    do {
       OnlineSoftmax softmax;
       Output* sums = &output.fill(0.0f);
       auto q = rings.q.acquire_consumer();
@@ -191,7 +203,7 @@ struct AttentionDecodeSm90 {
       }
       std::move(q).release_elected();
       finish(params, piece, *sums, softmax, worker);
-    }
+    } while (pieces.next(piece));
   }
 
   // Values after the last key may be anything, and a weight of zero does not make zero of it.

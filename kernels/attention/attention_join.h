@@ -25,12 +25,14 @@ struct AttentionJoin {
 
   HEDDLE_DEVICE static void run(const Params& params, Shared&) {
     isa::griddepcontrol_launch_dependents();
-    isa::griddepcontrol_wait();
+    // Lengths are memory, which a kernel ahead may have written; without them this goes before the wait.
+    if (params.extents.lengths != nullptr) isa::griddepcontrol_wait();
     const std::uint32_t worker = isa::ctaid().x;
     AttentionPieces::Of<keys> pieces(params.extents, worker, isa::nctaid().x);
     AttentionPieces::Piece piece;
-    if (!pieces.last(piece)) return;
-    if (piece.is_whole() || piece.first_worker != static_cast<std::int32_t>(worker)) return;
+    const bool has_any = pieces.last(piece);
+    isa::griddepcontrol_wait();
+    if (!has_any || piece.is_whole() || piece.first_worker != static_cast<std::int32_t>(worker)) return;
     for (auto row = static_cast<std::int32_t>(isa::warp_idx()); row < params.rows;
          row += static_cast<std::int32_t>(kThreads / isa::kWarpThreads)) {
       join(params, piece, row);
@@ -59,18 +61,22 @@ struct AttentionJoin {
         parts[j] =
             isa::ld_global(reinterpret_cast<const isa::Bytes16*>(&params.parts[at * params.value_dim + col]));
       }
+      // The largest first: rescaling for each part would be a chain of powers, one after another.
+      float now = largest;
+      HEDDLE_UNROLL
+      for (std::int32_t j = 0; j < kAtATime; ++j) now = __builtin_fmaxf(now, sums[j]);
+      const float rescaling = largest > -__builtin_huge_valf() ? isa::ex2_approx_ftz_f32(largest - now) : 0.0f;
+      largest = now;
+      sum *= rescaling;
+      HEDDLE_UNROLL
+      for (std::uint32_t d = 0; d < 4; ++d) values[d] *= rescaling;
       HEDDLE_UNROLL
       for (std::int32_t j = 0; j < kAtATime; ++j) {
         if (sums[j] == -__builtin_huge_valf()) continue;  // without a score; with a NaN it is NaN
-        const float now = __builtin_fmaxf(largest, sums[j]);
-        const float rescaling = isa::ex2_approx_ftz_f32(largest - now);
         const float weight = isa::ex2_approx_ftz_f32(sums[j] - now);
-        largest = now;
-        sum = sum * rescaling + weight;
+        sum += weight;
         HEDDLE_UNROLL
-        for (std::uint32_t d = 0; d < 4; ++d) {
-          values[d] = values[d] * rescaling + weight * __builtin_bit_cast(float, parts[j].word[d]);
-        }
+        for (std::uint32_t d = 0; d < 4; ++d) values[d] += weight * __builtin_bit_cast(float, parts[j].word[d]);
       }
     }
     const float inverse = sum > 0.0f ? isa::rcp_approx_f32(sum) : 0.0f;

@@ -46,18 +46,19 @@ struct AttentionPieces {
   class Of {
    public:
     HEDDLE_DEVICE Of(const Extents& extents, std::uint32_t worker, std::uint32_t workers) : extents_(extents) {
+      std::int32_t all_tiles = 0;
       if (extents.lengths == nullptr) {
-        all_tiles_ = extents.batches * tiles_of_batch(extents.keys);
+        all_tiles = extents.batches * tiles_of_batch(extents.keys);
       } else {
         for (std::int32_t batch = 0; batch < extents.batches; ++batch)
-          all_tiles_ += tiles_of_batch(length_of(batch));
+          all_tiles += tiles_of_batch(length_of(batch));
       }
       const auto number = static_cast<std::int32_t>(worker);
       const auto most = static_cast<std::int32_t>(workers);
-      const std::int32_t sharing = all_tiles_ < most ? all_tiles_ : most;
+      const std::int32_t sharing = all_tiles < most ? all_tiles : most;
       if (number >= sharing) return;
-      least_ = all_tiles_ / sharing;
-      longer_ = all_tiles_ - least_ * sharing;
+      least_ = all_tiles / sharing;
+      longer_ = all_tiles - least_ * sharing;
       at_ = begin_of(number);
       end_ = begin_of(number + 1);
       if (extents.lengths == nullptr) {
@@ -133,7 +134,6 @@ struct AttentionPieces {
     }
 
     const Extents& extents_;
-    std::int32_t all_tiles_ = 0;
     std::int32_t least_ = 0;   // tiles of a worker
     std::int32_t longer_ = 0;  // so many workers have one more
     std::int32_t at_ = 0;

@@ -20,6 +20,7 @@
 #include <heddle/isa/memory.h>
 #include <heddle/isa/registers.h>
 #include <heddle/kernel/barriers.h>
+#include <heddle/kernel/cta_life.h>
 #include <heddle/kernel/named_barriers.h>
 #include <heddle/kernel/roles.h>
 #include <heddle/kernel/shared_memory.h>
@@ -102,6 +103,7 @@ struct AttentionSm90 {
   using Math = Role<"math", 4 * kWarpgroups>;
   using Load = Role<"load", 4>;  // a thread for each stream loads; setmaxnreg wants a whole warpgroup
   using Roles = WarpRoles<Math, Load>;
+  using Life = CtaLife<LifeConfig{}, Roles>;
   static constexpr std::uint32_t kThreads = Roles::kThreads;
   static constexpr std::uint32_t kRegisters = isa::entry_registers(kThreads);
   static constexpr std::uint32_t kLoadRegisters = kWarpgroups == 3 ? 32 : config.has_offsets ? 40 : 24;
@@ -114,14 +116,16 @@ struct AttentionSm90 {
     const std::uint32_t number = stream_number();
     Stream& shared = all.streams[number];
     Rings rings(shared);
-    const KernelScope<ClusterConfig{}> scope([&] {
+    const auto init = [&] {
       for (Stream& stream : all.streams) {
         const Rings of_stream(stream);
         of_stream.q.init_mbars(1, 4 * config.warpgroups);
         of_stream.k.init_mbars(1, 4 * config.warpgroups);
         of_stream.v.init_mbars(1, 4 * config.warpgroups);
       }
-    });
+    };
+    const KernelScope<ClusterConfig{}> scope(
+        init, [&] { Life::template prefetch<Load>(params.k, params.q, params.v); });
     if constexpr (config.has_offsets) isa::griddepcontrol_wait();  // everyone reads them
     const Steps steps(params.extents, number);
     if (Roles::template enter<Load>()) {
