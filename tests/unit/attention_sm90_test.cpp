@@ -2,10 +2,10 @@
 //
 // Attention for Hopper in the simulated SM against a reference in double: heads, masks, edges and schedules; and
 // mistakes planted in each of its rings.
-#include "attention/attention_sm90.h"
 #include "attention/attention_plan.h"
 #include "attention/attention_reference.h"
 #include "attention/attention_sm90_host.h"
+#include "attention/attention_sm90_launch.h"
 
 #include <heddle/host/error.h>
 #include <heddle/host/tensor_map.h>
@@ -415,7 +415,7 @@ TEST(AttentionRefusals, AddressesOnADeviceAreAligned) {
 constexpr AttentionConfig kSmall{.head_dim = 64, .value_dim = 64, .keys = 64, .q_stages = 1};
 
 template <class Kernel>
-sim::Report run_small(Case& c, decltype(Kernel::Params::score) score = {}) {
+sim::Report run_small(Case& c) {
   const auto keys = static_cast<std::uint32_t>(c.problem.keys);
   sim::GlobalMemory memory;
   memory.add("q", c.q.data(), c.q.size() * 2);
@@ -457,7 +457,7 @@ sim::Report run_small(Case& c, decltype(Kernel::Params::score) score = {}) {
                                        .lse = nullptr,
                                        .sinks = nullptr,
                                        .factor = 0.18f,
-                                       .score = score};
+                                       .score = {}};
   return sim::launch<Kernel>({.memory = &memory, .kernel = "attention"}, {.grid = {1}}, params);
 }
 
@@ -497,26 +497,35 @@ struct Distance {
 };
 // [policy]
 
-// The policy turns the scores of a row by a number that differs from key to key: as if K had one more column.
+// [scored]
+// Queries see keys by their distance, under a causal mask, with heads of 64.
+RunOutcome attend_near(const AttentionProblem& problem, const AttentionTensors& tensors, float slope) {
+  constexpr AttentionConfig config = attention_sm90_config({64, 64}, {.is_causal = true});
+  return attention_scored<bf16, config, Distance>(problem, tensors, {.slope = slope},
+                                                  {.kernel = "near", .sms = 2});
+}
+// [scored]
+
 TEST(AttentionSm90, ScoresAreWhatAPolicyMakesOfThem) {
   constexpr float kSlope = 0.25f;
-  Case c = small_case(192);
-  const sim::Report report = run_small<AttentionSm90<bf16, kSmall, Distance>>(c, {.slope = kSlope});
-  ASSERT_TRUE(report.ok()) << report.text();
+  Case c({.heads = 2, .queries = 150, .keys = 192, .head_dim = 64, .is_causal = true});
+  const RunOutcome outcome = attend_near(c.problem, c.tensors(), kSlope);
+  ASSERT_TRUE(outcome.ok()) << outcome.report;
   double worst = 0;
-  for (std::size_t row = 0; row < 2 * 256; ++row) {
-    const std::size_t head = row / 256;
+  for (std::size_t row = 0; row < 2 * 150; ++row) {
+    const std::size_t head = row / 150;
+    const std::size_t query = row % 150;
     double sum = 0;
     std::vector<double> expected(64);
-    for (std::size_t key = 0; key < 192; ++key) {
+    for (std::size_t key = 0; key <= query + 42; ++key) {
       double score = 0;
       for (std::size_t d = 0; d < 64; ++d) {
         score += double{bf16{c.q[row * 64 + d]}.to_float()} *
                  double{bf16{c.k[(head * 192 + key) * 64 + d]}.to_float()};
       }
       score -= double{kSlope} *
-               (static_cast<double>(row % 256) - static_cast<double>(key) + 7.0 * static_cast<double>(head));
-      const double weight = std::exp2(score * double{0.18f});
+               (static_cast<double>(query) - static_cast<double>(key) + 7.0 * static_cast<double>(head));
+      const double weight = std::exp(score / 8);
       sum += weight;
       for (std::size_t d = 0; d < 64; ++d) {
         expected[d] += weight * double{bf16{c.v[(head * 192 + key) * 64 + d]}.to_float()};
@@ -527,6 +536,38 @@ TEST(AttentionSm90, ScoresAreWhatAPolicyMakesOfThem) {
     }
   }
   EXPECT_LE(worst, 8.0 / 512 * 9 / 8);  // numbers of V are below 4: as expect_right has it
+}
+
+// A kernel with a policy has one configuration, which may not fit the problem.
+TEST(AttentionRefusals, OfAKernelWithAPolicy) {
+  const auto message = [](const AttentionProblem& problem) {
+    Case c(problem);
+    try {
+      attend_near(problem, c.tensors(), 1);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("it ran");
+  };
+  const AttentionProblem right{.queries = 8, .keys = 8, .head_dim = 64, .is_causal = true};
+  EXPECT_EQ(message(right), "it ran");
+  AttentionProblem wrong = right;
+  wrong.head_dim = 128;
+  EXPECT_EQ(message(wrong),
+            "attention: head_dim is 128 and value_dim 128; the kernel is for heads up to 64 and 64");
+  wrong = right;
+  wrong.is_causal = false;
+  EXPECT_EQ(message(wrong), "attention: the kernel is for a causal mask; one that is_general takes both");
+  wrong = right;
+  wrong.window = 3;
+  EXPECT_EQ(message(wrong), "attention: window is 3; only a kernel that is_general has windows");
+  wrong = right;
+  wrong.soft_cap = 2;
+  EXPECT_EQ(message(wrong),
+            "attention: soft_cap is 2.000000; 0 would pass: scores are what the policy makes of them");
+  wrong = right;
+  wrong.type = AttentionElement::kFp16;
+  EXPECT_EQ(message(wrong), "attention: the kernel is for bf16, and the problem's type is another");
 }
 
 TEST(AttentionSm90Mistakes, NoneIsSilent) {
