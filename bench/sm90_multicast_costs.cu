@@ -7,6 +7,7 @@
 #include <heddle/host/tensor_map.h>
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/tma.h>
+#include <heddle/isa/warp.h>
 
 #include <algorithm>
 
@@ -36,7 +37,24 @@ __device__ void load(unsigned char* to, const isa::TensorMap* map, std::uint32_t
   }
 }
 
-// Warp 0 loads and warp 1 gives every stage back to all CTAs as soon as it is full.
+// A stage, and the parity of the phase that it is in, of a ring.
+struct Place {
+  std::uint32_t stage = 0;
+  std::uint32_t parity = 0;
+
+  __device__ void advance(std::uint32_t steps, std::uint32_t stages) {
+    stage += steps;
+    if (stage < stages) return;
+    stage -= stages;
+    parity ^= 1;
+  }
+};
+
+constexpr std::uint32_t kConsumers = 4;
+
+// One thread of warp 0 loads; the warps behind it take the tiles in turn, and give every stage back to all CTAs
+// as soon as it is full, a lane to each. The other lanes of warp 0 leave: an elected thread is slower while they
+// wait.
 __global__ void multicast_rate(const __grid_constant__ isa::TensorMap map, Ring ring, std::uint64_t* cycles) {
   Shared& shared = shared_memory();
   SharedMemBarrier* const full = shared.barriers;
@@ -49,30 +67,43 @@ __global__ void multicast_rate(const __grid_constant__ isa::TensorMap map, Ring 
     isa::fence_mbarrier_init();
   }
   isa::cluster_sync();
-  const std::uint32_t rank = blockIdx.x % ring.cluster;
-  const std::uint32_t share = ring.bytes / ring.cluster;
-  const std::uint32_t first = blockIdx.x / ring.cluster % ring.parts * ring.part_rows;
+  const std::uint32_t warp = threadIdx.x / 32;
+  const std::uint32_t lane = threadIdx.x % 32;
+  if (warp == 0 && lane != 0) return;
   const std::uint64_t begin = now();
-  if (threadIdx.x == 0) {
+  if (warp == 0) {
+    const std::uint32_t rank = blockIdx.x % ring.cluster;
+    const std::uint32_t share = ring.bytes / ring.cluster;
+    const std::uint32_t first = blockIdx.x / ring.cluster % ring.parts * ring.part_rows;
+    const std::uint32_t rows = ring.bytes / kRowBytes;
+    std::uint32_t row = 0;
+    Place place{.parity = 1};  // stages begin empty
     for (std::uint32_t i = 0; i < ring.steps; ++i) {
-      const std::uint32_t s = i % ring.stages;
-      while (!isa::mbarrier_try_wait_parity_cluster(&empty[s], 1 ^ (i / ring.stages & 1))) {
+      while (!isa::mbarrier_try_wait_parity_cluster(&empty[place.stage], place.parity)) {
       }
-      isa::mbarrier_arrive_expect_tx(&full[s], ring.bytes);
-      const std::uint32_t row = first + i * (ring.bytes / kRowBytes) % ring.part_rows;
-      load(shared.data + s * ring.bytes + rank * share, &map, row + rank * (share / kRowBytes), &full[s],
-           ring.cluster);
+      isa::mbarrier_arrive_expect_tx(&full[place.stage], ring.bytes);
+      load(shared.data + place.stage * ring.bytes + rank * share, &map, first + row + rank * (share / kRowBytes),
+           &full[place.stage], ring.cluster);
+      row += rows;
+      if (row == ring.part_rows) row = 0;
+      place.advance(1, ring.stages);
     }
-  } else if (threadIdx.x == 32) {
-    for (std::uint32_t i = 0; i < ring.steps; ++i) {
-      const std::uint32_t s = i % ring.stages;
-      while (!isa::mbarrier_try_wait_parity(&full[s], i / ring.stages & 1)) {
+  } else {
+    Place place{.stage = warp - 1};
+    for (std::uint32_t i = warp - 1; i < ring.steps; i += kConsumers) {
+      while (!isa::mbarrier_try_wait_parity(&full[place.stage], place.parity)) {
       }
-      for (std::uint32_t to = 0; to < ring.cluster; ++to) {
-        isa::mbarrier_arrive_cluster(isa::mapa(&empty[s], to));
+      if (lane < ring.cluster) {
+        if (ring.cluster == 1) {
+          isa::mbarrier_arrive(&empty[place.stage]);
+        } else {
+          isa::mbarrier_arrive_cluster(isa::mapa(&empty[place.stage], lane));
+        }
       }
+      isa::syncwarp(isa::kFullMask);
+      place.advance(kConsumers, ring.stages);
     }
-    cycles[blockIdx.x] = now() - begin;
+    if (warp == kConsumers && lane == 0) cycles[blockIdx.x] = now() - begin;
   }
   isa::cluster_sync();
 }
@@ -111,7 +142,8 @@ isa::TensorMap map_of(const Device& device, std::uint32_t rows, std::uint32_t bo
 void print_rate(const Device& device, std::uint32_t ctas, const Ring& ring, bool is_last) {
   const isa::TensorMap map = map_of(device, ring.parts * ring.part_rows, ring.bytes / ring.cluster / kRowBytes);
   // The second run finds everything in L2.
-  for (int i = 0; i < 2; ++i) start_clusters(multicast_rate, ctas, 64, ring.cluster, map, ring, device.cycles);
+  for (int i = 0; i < 2; ++i)
+    start_clusters(multicast_rate, ctas, 32 + 32 * kConsumers, ring.cluster, map, ring, device.cycles);
   std::uint64_t most = 0;
   for (std::uint32_t c = 0; c < ctas; ++c) most = std::max(most, device.get(c));
   std::printf(

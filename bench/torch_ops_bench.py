@@ -10,6 +10,7 @@ operator stands one that is registered in the same way and does nothing but make
 import statistics
 import time
 
+import heddle.torch_call
 import heddle.torch_ops
 import torch
 
@@ -138,6 +139,8 @@ def print_parts():
     ops = heddle.torch_ops
     a, b = whole(256, 256), whole(256, 256).t()
     prepared = ops._prepare(a, b, None, BF16)
+    no_rows = type(prepared.call).from_buffer_copy(prepared.call)
+    no_rows.m = 0
     out = torch.empty(256, 256, dtype=BF16, device="cuda")
     addresses = a.data_ptr(), b.data_ptr(), out.data_ptr(), None
     stream = torch.cuda.current_stream().cuda_stream
@@ -150,7 +153,9 @@ def print_parts():
         "heddle's function, called directly": lambda: ops._multiply(a, b),
         "looking up what was prepared": lambda: ops._prepare(a, b, None, BF16),
         "a.new_empty()": lambda: a.new_empty((256, 256)),
-        "the output as heddle makes it": lambda: ops._empty_on_gpu((256, 256), (256, 1), BF16),
+        "the output as heddle makes it": lambda: heddle.torch_call.empty(a, (256, 256), (256, 1), BF16),
+        "a call of C that does nothing": lambda: ops._library.library().heddle_version(),
+        "the C call, of no rows": lambda: ops._calls().heddle_matmul_of_addresses(byref(no_rows), *addresses, stream),
         "the C call": lambda: ops._calls().heddle_matmul_of_addresses(byref(prepared.call), *addresses, stream),
     }
     print("\n| a call of | us |\n| --- | --- |")

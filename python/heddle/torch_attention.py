@@ -14,11 +14,10 @@ from ctypes import POINTER, c_char_p, c_int, c_void_p
 
 import torch
 
-from . import _library
-from .torch_ops import _device, _is_plain
+from . import _library, torch_call
+from .torch_call import ROW_BYTES
 
 _TYPES = {torch.bfloat16: b"bf16", torch.float16: b"fp16"}
-_ROW_BYTES = 16  # a row begins at a multiple of it
 
 
 @functools.cache
@@ -61,12 +60,16 @@ def _check(q, k, v, scale, sinks):
         _refuse(f"sinks are {tuple(sinks.shape)} of {sinks.dtype} on {sinks.device}; one float32 for each head of q, beside it")
 
 
-def _readable(tensor):
-    """As it lies, where the copy engine can read its rows; otherwise a copy."""
-    row = _ROW_BYTES // tensor.element_size()
+def _is_readable(tensor):
+    """Whether the copy engine can read its rows, but for where they begin."""
+    row = ROW_BYTES // tensor.element_size()
     strides = [stride for stride, size in zip(tensor.stride()[:3], tensor.shape[:3]) if size > 1]
-    fits = tensor.stride(3) == 1 and all(stride >= tensor.shape[3] and stride % row == 0 for stride in strides)
-    return tensor if fits and tensor.data_ptr() % _ROW_BYTES == 0 else tensor.contiguous()
+    return tensor.stride(3) == 1 and all(stride >= tensor.shape[3] and stride % row == 0 for stride in strides)
+
+
+def _readable(tensor):
+    """As it lies, or a copy."""
+    return tensor if _is_readable(tensor) and tensor.data_ptr() % ROW_BYTES == 0 else tensor.contiguous()
 
 
 def _strides(tensor):
@@ -75,47 +78,65 @@ def _strides(tensor):
     return _library.AttentionStrides(row=row, head=head, batch=batch)
 
 
+class _Prepared:
+    """What does not change from one call to the next with operands of the same shapes, strides and types."""
+
+    __slots__ = ("call", "copies", "o", "lse")
+
+    def __init__(self, q, k, v, is_causal, window, soft_cap, scale, sinks):
+        _check(q, k, v, scale, sinks)
+        batches, heads, queries, head_dim = q.shape
+        o, lse = (batches, heads, queries, v.shape[3]), (batches, heads, queries)
+        self.o, self.lse = (o, torch_call.packed(o), q.dtype), (lse, torch_call.packed(lse), torch.float32)
+        self.copies = not (_is_readable(q) and _is_readable(k) and _is_readable(v))
+        self.call = _library.AttentionCall(
+            batches=batches,
+            heads=heads,
+            key_heads=k.shape[1],
+            queries=queries,
+            keys=k.shape[2],
+            head_dim=head_dim,
+            value_dim=v.shape[3],
+            type=_TYPES[q.dtype],
+            is_causal=int(is_causal),
+            window=window,
+            soft_cap=soft_cap,
+            scale=0.0 if scale is None else scale,
+            q_strides=_strides(q),
+            k_strides=_strides(k),
+            v_strides=_strides(v),
+        )
+
+
+_prepared = torch_call.Prepared()
+
+
+def _prepare(q, k, v, *options):
+    sinks = options[-1]
+    key = (q.shape, q.stride(), q.dtype, q.device, k.shape, k.stride(), k.dtype, k.device, v.shape, v.stride(), v.dtype, v.device,
+           *options[:-1], None if sinks is None else (sinks.shape, sinks.dtype, sinks.device))
+    return _prepared.get(key) or _prepared.put(key, _Prepared(q, k, v, *options))
+
+
+@torch_call.on_current_gpu
 def _attend(q, k, v, is_causal=False, window=0, soft_cap=0.0, scale=None, sinks=None):
-    _check(q, k, v, scale, sinks)
-    batches, heads, queries, head_dim = q.shape
-    o = q.new_empty((batches, heads, queries, v.shape[3]))
-    lse = q.new_empty((batches, heads, queries), dtype=torch.float32)
+    prepared = _prepare(q, k, v, is_causal, window, soft_cap, scale, sinks)
+    if prepared.copies or (q.data_ptr() | k.data_ptr() | v.data_ptr()) % ROW_BYTES != 0:
+        q, k, v = _readable(q), _readable(k), _readable(v)
+        prepared = _prepare(q, k, v, is_causal, window, soft_cap, scale, sinks)
+    o, lse = torch_call.empty(q, *prepared.o), torch_call.empty(q, *prepared.lse)
     if o.numel() == 0:
         return o, lse
-    q, k, v = _readable(q), _readable(k), _readable(v)
+    call = _library.AttentionCall.from_buffer_copy(prepared.call)
+    call.q, call.k, call.v = q.data_ptr(), k.data_ptr(), v.data_ptr()
+    call.o, call.lse = o.data_ptr(), lse.data_ptr()
     if sinks is not None:
         sinks = sinks.contiguous()
-    call = _library.AttentionCall(
-        batches=batches,
-        heads=heads,
-        key_heads=k.shape[1],
-        queries=queries,
-        keys=k.shape[2],
-        head_dim=head_dim,
-        value_dim=v.shape[3],
-        type=_TYPES[q.dtype],
-        is_causal=int(is_causal),
-        window=window,
-        soft_cap=soft_cap,
-        scale=0.0 if scale is None else scale,
-        q_strides=_strides(q),
-        k_strides=_strides(k),
-        v_strides=_strides(v),
-        q=q.data_ptr(),
-        k=k.data_ptr(),
-        v=v.data_ptr(),
-        o=o.data_ptr(),
-        lse=lse.data_ptr(),
-        sinks=None if sinks is None else sinks.data_ptr(),
-    )
-    if q.device.type == "cpu":
-        failed = _calls().heddle_attention(call, _device.get().encode())
+        call.sinks = sinks.data_ptr()
+    if q.is_cuda:
+        torch_call.check(_calls().heddle_attention_in_stream(call, torch_call.stream_of(q)))
     else:
-        with torch.cuda.device(q.device):
-            stream = torch._C._cuda_getCurrentRawStream(q.device.index)
-            failed = _calls().heddle_attention_in_stream(call, stream)
-    if failed:
-        raise RuntimeError(_library.error())
+        torch_call.check(_calls().heddle_attention(call, torch_call.card.get().encode()))
     return o, lse
 
 
@@ -123,7 +144,7 @@ def _without_gradients(q, k, v, **options):
     tensors = [tensor for tensor in (q, k, v, options.get("sinks")) if tensor is not None]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         _refuse("there is no gradient; call it under torch.no_grad()")
-    if _is_plain(*tensors):
+    if torch_call.is_plain(*tensors):
         return _attend(q, k, v, **options)
     with torch._C._AutoDispatchBelowAutograd():
         return torch.ops.heddle.attention.default(q, k, v, **options)

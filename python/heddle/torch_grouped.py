@@ -15,8 +15,9 @@ import functools
 
 import torch
 
-from . import _library
-from .torch_ops import _OUTPUTS, _ROW_BYTES, _is_plain, _operators, _pitch
+from . import _library, torch_call
+from .torch_call import OUTPUTS, ROW_BYTES
+from .torch_ops import _operators
 
 _FP8 = {torch.float8_e4m3fn: b"e4m3", torch.float8_e5m2: b"e5m2"}
 _BLOCK = 128
@@ -50,30 +51,38 @@ def _check_operands(operator, a, b, dims, others):
     _require(b.shape[-1] % 8 == 0, operator, f"b has {b.shape[-1]} columns; they come in eights")
 
 
-def _by_rows(tensor):
-    """With K contiguous, rows where the copy engine wants them, and groups one after another; a copy where they are not."""
+def _is_readable(tensor):
+    """Whether K is contiguous, rows are where the copy engine wants them, and groups follow one another."""
     item = tensor.element_size()
     stride, shape = tensor.stride(), tensor.shape
-    is_readable = (stride[-1] == 1 and stride[-2] >= shape[-1] and stride[-2] * item % _ROW_BYTES == 0
-                   and tensor.data_ptr() % _ROW_BYTES == 0
-                   and (tensor.dim() == 2 or shape[0] == 1
-                        or (stride[0] >= stride[1] * shape[1] and stride[0] * item % _ROW_BYTES == 0)))
-    if is_readable:
+    return (stride[-1] == 1 and stride[-2] >= shape[-1] and stride[-2] * item % ROW_BYTES == 0
+            and (tensor.dim() == 2 or shape[0] == 1
+                 or (stride[0] >= stride[1] * shape[1] and stride[0] * item % ROW_BYTES == 0)))
+
+
+def _by_rows(tensor):
+    """As it lies, or a copy that is readable."""
+    if _is_readable(tensor) and tensor.data_ptr() % ROW_BYTES == 0:
         return tensor
-    made = tensor.new_empty(*tensor.shape[:-1], _pitch(tensor.shape[-1], tensor.dtype))
+    made = tensor.new_empty(*tensor.shape[:-1], torch_call.pitch_of(tensor.shape[-1], tensor.dtype))
     return made[..., : tensor.shape[-1]].copy_(tensor)
 
 
 def _run(call, tensor):
-    calls = _calls()
-    if tensor.device.type == "cpu":
-        failed = calls.heddle_matmul_grouped(call, b"sim:sm90")
+    if tensor.is_cuda:
+        torch_call.check(_calls().heddle_matmul_grouped_in_stream(call, torch_call.stream_of(tensor)))
     else:
-        with torch.cuda.device(tensor.device):
-            stream = torch._C._cuda_getCurrentRawStream(tensor.device.index)
-            failed = calls.heddle_matmul_grouped_in_stream(call, stream)
-    if failed:
-        raise RuntimeError(_library.error())
+        torch_call.check(_calls().heddle_matmul_grouped(call, b"sim:sm90"))
+
+
+def _key(*tensors):
+    parts = []
+    for one in tensors:
+        parts += one.shape, one.stride(), one.dtype, one.device
+    return tuple(parts)
+
+
+_prepared = torch_call.Prepared()  # calls without their addresses; None: an operand has to be copied
 
 
 def _grouped_shape(a, b, ends, out_dtype):
@@ -81,21 +90,32 @@ def _grouped_shape(a, b, ends, out_dtype):
     _require(a.dtype == b.dtype == torch.bfloat16, "matmul_grouped", f"a is {a.dtype} and b {b.dtype}; torch.bfloat16")
     _require(ends.dtype == torch.int32 and ends.shape[0] == b.shape[0], "matmul_grouped",
              f"ends has {ends.shape[0]} numbers of {ends.dtype}; {b.shape[0]} of torch.int32, one for each group")
-    _require(out_dtype in _OUTPUTS, "matmul_grouped", f"out_dtype is {out_dtype}; {', '.join(map(str, _OUTPUTS))}")
+    _require(out_dtype in OUTPUTS, "matmul_grouped", f"out_dtype is {out_dtype}; {', '.join(map(str, OUTPUTS))}")
 
 
+def _prepare_grouped(a, b, ends, out_dtype):
+    _grouped_shape(a, b, ends, out_dtype)
+    by_rows = b.transpose(1, 2)
+    if not (_is_readable(a) and _is_readable(by_rows) and ends.is_contiguous()):
+        return None
+    return _library.MatmulGroupedCall(
+        groups=b.shape[0], m=a.shape[0], n=by_rows.shape[1], k=a.shape[1], rows=b"ends", scaling=b"none", a_type=b"bf16",
+        b_type=b"bf16", out_type=OUTPUTS[out_dtype], a_pitch=a.stride(0), b_pitch=by_rows.stride(1),
+        b_group_stride=by_rows.stride(0) if b.shape[0] > 1 else 0)
+
+
+@torch_call.on_current_gpu
 def _grouped(a, b, ends, out_dtype=None):
     out_dtype = out_dtype or a.dtype
-    _grouped_shape(a, b, ends, out_dtype)
-    a, b, ends = _by_rows(a), _by_rows(b.transpose(1, 2)), ends.contiguous()
-    out = a.new_zeros(a.shape[0], b.shape[1], dtype=out_dtype)
+    key = ("grouped", out_dtype, *_key(a, b, ends))
+    found = _prepared[key] if key in _prepared else _prepared.put(key, _prepare_grouped(a, b, ends, out_dtype))
+    if found is None or (a.data_ptr() | b.data_ptr()) % ROW_BYTES != 0:
+        return _grouped(_by_rows(a), _by_rows(b.transpose(1, 2)).transpose(1, 2), ends.contiguous(), out_dtype)
+    out = a.new_zeros((a.shape[0], b.shape[2]), dtype=out_dtype)
     if out.numel() == 0:
         return out
-    call = _library.MatmulGroupedCall(
-        groups=b.shape[0], m=a.shape[0], n=b.shape[1], k=a.shape[1], rows=b"ends", scaling=b"none", a_type=b"bf16",
-        b_type=b"bf16", out_type=_OUTPUTS[out_dtype], a_pitch=a.stride(0), b_pitch=b.stride(1),
-        b_group_stride=b.stride(0) if b.shape[0] > 1 else 0, a=a.data_ptr(), b=b.data_ptr(), group_rows=ends.data_ptr(),
-        out=out.data_ptr())
+    call = _library.MatmulGroupedCall.from_buffer_copy(found)
+    call.a, call.b, call.group_rows, call.out = a.data_ptr(), b.data_ptr(), ends.data_ptr(), out.data_ptr()
     _run(call, out)
     return out
 
@@ -119,30 +139,52 @@ def _scaled_shape(a, b, a_scales, b_scales, out_dtype):
              f"a is {a.dtype} and b {b.dtype}; torch.float8_e4m3fn, and a may be torch.float8_e5m2")
     _require(a_scales.dtype == b_scales.dtype == torch.float32, "matmul_scaled",
              f"scales are {a_scales.dtype} and {b_scales.dtype}; torch.float32")
-    _require(out_dtype in _OUTPUTS, "matmul_scaled", f"out_dtype is {out_dtype}; {', '.join(map(str, _OUTPUTS))}")
+    _require(out_dtype in OUTPUTS, "matmul_scaled", f"out_dtype is {out_dtype}; {', '.join(map(str, OUTPUTS))}")
     return _scaling(a, b, a_scales, b_scales)
 
 
+def _prepare_scaled(a, b, a_scales, b_scales, out_dtype, exact):
+    scaling = _scaled_shape(a, b, a_scales, b_scales, out_dtype)
+    by_rows = b.t()
+    if not (_is_readable(a) and _is_readable(by_rows)):
+        return None
+    return _library.MatmulGroupedCall(
+        groups=1, m=a.shape[0], n=by_rows.shape[0], k=a.shape[1], rows=b"all", scaling=scaling, a_type=_FP8[a.dtype],
+        b_type=b"e4m3", out_type=OUTPUTS[out_dtype], is_exact=int(exact or scaling == b"blocks"), a_pitch=a.stride(0),
+        b_pitch=by_rows.stride(0), a_scales_pitch=_scales_pitch(a) if scaling == b"blocks" else 0)
+
+
+def _scales_pitch(a):
+    """Rows of [K / 128, M] begin at multiples of 16 bytes."""
+    return -(-a.shape[0] // 4) * 4
+
+
+def _scales_by_k(a, a_scales):
+    by_k = a_scales.new_zeros(a_scales.shape[1], _scales_pitch(a))
+    by_k[:, : a.shape[0]] = a_scales.t()
+    return by_k
+
+
+@torch_call.on_current_gpu
 def _scaled(a, b, a_scales, b_scales, out_dtype=None, exact=False):
     out_dtype = out_dtype or torch.bfloat16
-    scaling = _scaled_shape(a, b, a_scales, b_scales, out_dtype)
-    a, b = _by_rows(a), _by_rows(b.t())
-    out = torch.empty(a.shape[0], b.shape[0], dtype=out_dtype, device=a.device)
+    key = ("scaled", out_dtype, exact, *_key(a, b, a_scales, b_scales))
+    if key in _prepared:
+        found = _prepared[key]
+    else:
+        found = _prepared.put(key, _prepare_scaled(a, b, a_scales, b_scales, out_dtype, exact))
+    if found is None or (a.data_ptr() | b.data_ptr()) % ROW_BYTES != 0:
+        return _scaled(_by_rows(a), _by_rows(b.t()).t(), a_scales, b_scales, out_dtype, exact)
+    shape = a.shape[0], b.shape[1]
+    out = torch_call.empty(a, shape, (shape[1], 1), out_dtype)
     if out.numel() == 0:
         return out
-    pitch = 0
-    if scaling == b"blocks":
-        # Rows of [K / 128, M] begin at multiples of 16 bytes.
-        pitch = -(-a.shape[0] // 4) * 4
-        by_k = a_scales.new_zeros(a_scales.shape[1], pitch)
-        by_k[:, : a.shape[0]] = a_scales.t()
-        a_scales, b_scales = by_k, b_scales.t()
+    if found.a_scales_pitch != 0:
+        a_scales, b_scales = _scales_by_k(a, a_scales), b_scales.t()
     a_scales, b_scales = a_scales.contiguous(), b_scales.contiguous()
-    call = _library.MatmulGroupedCall(
-        groups=1, m=a.shape[0], n=b.shape[0], k=a.shape[1], rows=b"all", scaling=scaling, a_type=_FP8[a.dtype],
-        b_type=b"e4m3", out_type=_OUTPUTS[out_dtype], is_exact=int(exact or scaling == b"blocks"), a_pitch=a.stride(0),
-        b_pitch=b.stride(0), a_scales_pitch=pitch, a=a.data_ptr(), b=b.data_ptr(), out=out.data_ptr(),
-        a_scales=a_scales.data_ptr(), b_scales=b_scales.data_ptr())
+    call = _library.MatmulGroupedCall.from_buffer_copy(found)
+    call.a, call.b, call.out = a.data_ptr(), b.data_ptr(), out.data_ptr()
+    call.a_scales, call.b_scales = a_scales.data_ptr(), b_scales.data_ptr()
     _run(call, out)
     return out
 
@@ -157,7 +199,7 @@ def _register(schema, function, shape_of):
         tensors = [one for one in (*arguments, *named.values()) if isinstance(one, torch.Tensor)]
         _require(not (torch.is_grad_enabled() and any(one.requires_grad for one in tensors)), name,
                  "it has no gradients; call it under torch.no_grad(), or with tensors that require none")
-        if _is_plain(*tensors):
+        if torch_call.is_plain(*tensors):
             return function(*arguments, **named)
         with torch._C._AutoDispatchBelowAutograd():
             return getattr(torch.ops.heddle, name).default(*arguments, **named)

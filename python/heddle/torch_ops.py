@@ -11,21 +11,18 @@ float16, bfloat16, and float32, whose elements the tensor cores take as tf32. Su
 """
 
 import contextlib
-import contextvars
 import functools
 from ctypes import POINTER, byref, c_char_p, c_int, c_void_p
 
 import torch
 
-from . import _library
+from . import _library, torch_call
+from .torch_call import OUTPUTS, ROW_BYTES
 
 __all__ = ["device"]
 
 _TYPES = {torch.bfloat16: b"bf16", torch.float16: b"fp16", torch.float32: b"tf32"}
-_OUTPUTS = {torch.bfloat16: b"bf16", torch.float16: b"fp16", torch.float32: b"fp32"}
 _DEVICES = ("sim:sm90", "sim:sm100")
-_ROW_BYTES = 16  # a row begins at a multiple of it
-_device = contextvars.ContextVar("heddle_device", default="sim:sm100")
 
 
 @contextlib.contextmanager
@@ -33,11 +30,11 @@ def device(name):
     """The simulated SM that multiplies CPU tensors: sim:sm90 or sim:sm100."""
     if name not in _DEVICES:
         raise ValueError(f"device '{name}'; {' or '.join(_DEVICES)}. CUDA tensors are multiplied where they are")
-    token = _device.set(name)
+    token = torch_call.card.set(name)
     try:
         yield
     finally:
-        _device.reset(token)
+        torch_call.card.reset(token)
 
 
 @functools.cache
@@ -71,8 +68,8 @@ def _check(a, b, bias, out_dtype):
         raise RuntimeError(
             f"heddle::matmul: expected a and b to have the same dtype, but got {a.dtype} and {b.dtype}"
         )
-    if out_dtype not in _OUTPUTS:
-        raise RuntimeError(f"heddle::matmul: out_dtype is {out_dtype}; {', '.join(map(str, _OUTPUTS))}")
+    if out_dtype not in OUTPUTS:
+        raise RuntimeError(f"heddle::matmul: out_dtype is {out_dtype}; {', '.join(map(str, OUTPUTS))}")
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(
             f"heddle::matmul: a and b shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
@@ -87,13 +84,7 @@ def _check(a, b, bias, out_dtype):
 def _is_readable(shape, stride, inner, item):
     """Whether rows along dimension `inner` are what the copy engine takes."""
     outer = stride[1 - inner]
-    return stride[inner] == 1 and outer >= shape[inner] and outer * item % _ROW_BYTES == 0
-
-
-def _pitch(cols, dtype):
-    """Of a matrix whose rows begin where the copy engine wants them."""
-    step = _ROW_BYTES // dtype.itemsize
-    return max(step, (cols + step - 1) // step * step)
+    return stride[inner] == 1 and outer >= shape[inner] and outer * item % ROW_BYTES == 0
 
 
 def _operand(tensor, k_dim, takes_mn_major):
@@ -109,7 +100,7 @@ def _operand(tensor, k_dim, takes_mn_major):
 def _by_k(tensor, k_dim):
     """A copy with rows along K."""
     rows = tensor if k_dim == 1 else tensor.t()
-    made = torch.empty(rows.shape[0], _pitch(rows.shape[1], rows.dtype), dtype=rows.dtype, device=rows.device)
+    made = torch.empty(rows.shape[0], torch_call.pitch_of(rows.shape[1], rows.dtype), dtype=rows.dtype, device=rows.device)
     return made[:, : rows.shape[1]].copy_(rows)
 
 
@@ -127,7 +118,7 @@ class _Prepared:
         self.copies_a, self.copies_b = a_place is None, b_place is None
         # What is copied is prepared again.
         a_place, b_place = a_place or (0, 0), b_place or (0, 0)
-        self.pitch = _pitch(self.n, out_dtype)
+        self.pitch = torch_call.pitch_of(self.n, out_dtype)
         self.shape, self.stride = (self.m, self.pitch), (self.pitch, 1)
         self.call = _library.MatmulCall(
             m=self.m,
@@ -136,7 +127,7 @@ class _Prepared:
             batches=1,
             a_type=_TYPES[a.dtype],
             b_type=_TYPES[a.dtype],
-            out_type=_OUTPUTS[out_dtype],
+            out_type=OUTPUTS[out_dtype],
             a_is_mn_major=a_place[0],
             b_is_mn_major=b_place[0],
             a_pitch=a_place[1],
@@ -147,71 +138,47 @@ class _Prepared:
         self.by_reference = byref(self.call)
 
 
-_prepared = {}
-_MOST_PREPARED = 4096
+_prepared = torch_call.Prepared()
 
 
 def _prepare(a, b, bias, out_dtype):
     # A name of a simulated card stands for what a GPU's own number says.
-    card = None if a.is_cuda else _device.get()
+    card = None if a.is_cuda else torch_call.card.get()
     key = (a.shape, a.stride(), a.dtype, a.device, b.shape, b.stride(), b.dtype, b.device, out_dtype, card)
     if bias is not None:
         key += (bias.shape, bias.dtype, bias.device)
-    found = _prepared.get(key)
-    if found is None:
-        if len(_prepared) >= _MOST_PREPARED:
-            _prepared.clear()
-        found = _prepared[key] = _Prepared(a, b, bias, out_dtype, _is_hopper(a.device))
-    return found
+    return _prepared.get(key) or _prepared.put(key, _Prepared(a, b, bias, out_dtype, _is_hopper(a.device)))
 
 
 def _is_hopper(device):
     if device.type == "cuda":
         return torch.cuda.get_device_capability(device)[0] == 9
-    return _device.get() == "sim:sm90"
+    return torch_call.card.get() == "sim:sm90"
 
 
-# Shape, stride and type of an output on the CPU, or on the current GPU: what the code that torch.compile writes calls, in a
-# third of torch.empty's time.
-_guards = getattr(torch._C._dynamo, "guards", None)
-_empty_on_cpu = getattr(_guards, "_empty_strided_cpu", None) or (
-    lambda shape, stride, dtype: torch.empty_strided(shape, stride, dtype=dtype)
-)
-_empty_on_gpu = getattr(_guards, "_empty_strided_cuda", None) or (
-    lambda shape, stride, dtype: torch.empty_strided(shape, stride, dtype=dtype, device="cuda")
-)
-_current_gpu = getattr(torch._C, "_cuda_getDevice", None)  # neither is there in a PyTorch without CUDA
-_current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-
-
+@torch_call.on_current_gpu
 def _multiply(a, b, bias=None, out_dtype=None):
-    is_cuda = a.is_cuda
-    if is_cuda and a.get_device() != _current_gpu():
-        with torch.cuda.device(a.device):
-            return _multiply(a, b, bias, out_dtype)
     out_dtype = out_dtype or a.dtype
     prepared = _prepare(a, b, bias, out_dtype)
     a_address, b_address = a.data_ptr(), b.data_ptr()
-    if prepared.copies_a or prepared.copies_b or (a_address | b_address) % _ROW_BYTES != 0:
-        if prepared.copies_a or a_address % _ROW_BYTES != 0:
+    if prepared.copies_a or prepared.copies_b or (a_address | b_address) % ROW_BYTES != 0:
+        if prepared.copies_a or a_address % ROW_BYTES != 0:
             a = _by_k(a, 1)
-        if prepared.copies_b or b_address % _ROW_BYTES != 0:
+        if prepared.copies_b or b_address % ROW_BYTES != 0:
             b = _by_k(b, 0).t()  # it is read by rows of K, which are its columns
         return _multiply(a, b, bias, out_dtype)
     if bias is not None:
         bias = bias.contiguous()
-    out = (_empty_on_gpu if is_cuda else _empty_on_cpu)(prepared.shape, prepared.stride, out_dtype)
+    out = torch_call.empty(a, prepared.shape, prepared.stride, out_dtype)
     addresses = a_address, b_address, out.data_ptr(), None if bias is None else bias.data_ptr()
-    if is_cuda:
-        failed = _calls().heddle_matmul_of_addresses(
-            prepared.by_reference, *addresses, _current_stream(a.get_device())
+    if a.is_cuda:
+        torch_call.check(
+            _calls().heddle_matmul_of_addresses(prepared.by_reference, *addresses, torch_call.stream_of(a))
         )
     else:
         call = _library.MatmulCall.from_buffer_copy(prepared.call)
         call.a, call.b, call.out, call.bias = addresses
-        failed = _calls().heddle_matmul(call, _device.get().encode())
-    if failed:
-        raise RuntimeError(_library.error())
+        torch_call.check(_calls().heddle_matmul(call, torch_call.card.get().encode()))
     return out if prepared.pitch == prepared.n else out[:, : prepared.n].contiguous()
 
 
@@ -250,21 +217,8 @@ class _Gradients(torch.autograd.Function):
         return grad_a, grad_b, gradient.sum(0).to(ctx.bias_dtype) if has_bias else None, None
 
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
-
-
-def _is_plain(*tensors):
-    """Whether nothing, such as torch.compile, watches them: then they need not go through the dispatcher again."""
-    if torch._C._len_torch_dispatch_stack() != 0:
-        return False
-    for tensor in tensors:
-        if type(tensor) not in _PLAIN or tensor.layout != torch.strided or not (tensor.is_cuda or tensor.is_cpu):
-            return False
-    return True
-
-
 def _below_autograd(a, b, bias, out_dtype):
-    if _is_plain(a, b):
+    if torch_call.is_plain(a, b):
         return _multiply(a, b, bias, out_dtype)
     with torch._C._AutoDispatchBelowAutograd():
         return _matmul(a, b, bias, out_dtype)
