@@ -65,7 +65,20 @@ struct CheckOptions : ScheduleOptions {
 void add_check_options(CLI::App& command, CheckOptions& options);
 int check(const CheckOptions& options);
 
-struct MatmulOptions {
+// Of a kernel that is run on random data: see trial.h.
+struct TrialOptions {
+  std::string device = "auto";
+  std::uint64_t seed = 1;
+  std::uint32_t schedules = 0;  // random ones, after round robin
+  std::string schedule;         // one only
+  std::uint32_t sms = 8;
+  bool no_races = false;
+  bool strict = false;
+  std::vector<std::string> accept;
+  bool json = false;
+};
+
+struct MatmulOptions : TrialOptions {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
@@ -87,18 +100,9 @@ struct MatmulOptions {
   bool bias = false;
   std::string activation = "none";
   bool residual = false;
-  std::string device = "auto";
   std::string config;  // empty: chosen
   bool list_configs = false;
   bool integers = false;
-  std::uint64_t seed = 1;
-  std::uint32_t schedules = 0;  // random ones, after round robin
-  std::string schedule;         // one only
-  std::uint32_t sms = 8;
-  bool no_races = false;
-  bool strict = false;
-  std::vector<std::string> accept;
-  bool json = false;
   // On a GPU: run a build that records, and add what it did. Null: do not.
   std::vector<TracedLaunch>* traced = nullptr;
 };
@@ -106,7 +110,7 @@ CLI::App* add_matmul(CLI::App& app, MatmulOptions& options);
 void add_matmul_options(CLI::App& command, MatmulOptions& options);
 int matmul(const MatmulOptions& options);
 
-struct AttentionOptions {
+struct AttentionOptions : TrialOptions {
   std::int64_t batches = 1;
   std::int64_t heads = 1;
   std::int64_t key_heads = 0;  // 0: as heads
@@ -123,15 +127,6 @@ struct AttentionOptions {
   bool ragged = false;
   bool decode = false;
   std::int64_t page_size = 0;
-  std::string device = "auto";
-  std::uint64_t seed = 1;
-  std::uint32_t schedules = 0;  // random ones, after round robin
-  std::string schedule;         // one only
-  std::uint32_t sms = 8;
-  bool no_races = false;
-  bool strict = false;
-  std::vector<std::string> accept;
-  bool json = false;
 };
 CLI::App* add_attention(CLI::App& app, AttentionOptions& options);
 int attention(const AttentionOptions& options);

@@ -7,19 +7,14 @@
 #include "matmul/reference/matmul_scaled_reference.h"
 #include "matmul_grouped.h"
 #include "matmul_traced.h"
-#include "progress.h"
+#include "trial.h"
 
 #include <heddle/host/error.h>
-#include <heddle/sim/schedule.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
-#include <chrono>
 #include <map>
 
 namespace heddle::tool {
@@ -206,147 +201,66 @@ DeviceId device_for(Kind& kind, const std::string& name) {
   return device;
 }
 
-// Before the data are made, and the machine starts to swap.
-void check_memory(double bytes) {
-  const double have = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (bytes > have) {
-    throw InputError(
-        fmt::format("the matrices and their reference take {:.3g} bytes; this machine has {:.3g}", bytes, have));
-  }
-}
-
-std::vector<std::string> schedules_of(const MatmulOptions& options, const DeviceId& device) {
-  if (!options.schedule.empty()) return {sim::Schedule::parse(options.schedule).name()};
-  std::vector<std::string> schedules = {"rr"};
-  for (std::uint32_t s = 0; !device.is_gpu() && s < options.schedules; ++s) {
-    schedules.push_back(sim::Schedule::random(options.seed + s).name());
-  }
-  return schedules;
-}
-
-// The command without what says which schedules it runs.
 std::string again_of(const MatmulOptions& o, const DeviceId& device) {
   const MatmulOptions plain;
-  std::string text = fmt::format("heddle matmul --m {} --n {} --k {} --device {}", o.m, o.n, o.k, device.name());
-  const auto add = [&](const char* option, const auto& value, const auto& usual) {
-    if (value != usual) text += fmt::format(" {} {}", option, value);
-  };
-  const auto flag = [&](const char* option, bool is_set) {
-    if (is_set) text += fmt::format(" {}", option);
-  };
-  add("--scaled", o.scaled, plain.scaled);
-  add("--group-rows", fmt::format("{}", fmt::join(o.group_rows, ",")), std::string());
-  flag("--places", o.places);
-  add("--scales", o.scales, plain.scales);
-  flag("--exact", o.exact);
-  flag("--packed", o.packed);
-  add("--a-type", o.a_type, plain.a_type);
-  add("--b-type", o.b_type, plain.b_type);
-  add("--out-type", o.out_type, plain.out_type);
-  add("--a-layout", o.a_layout, plain.a_layout);
-  add("--b-layout", o.b_layout, plain.b_layout);
-  add("--batches", o.batches, plain.batches);
-  add("--splits", o.splits, plain.splits);
-  add("--alpha", o.alpha, plain.alpha);
-  add("--beta", o.beta, plain.beta);
-  add("--activation", o.activation, plain.activation);
-  flag("--bias", o.bias);
-  flag("--residual", o.residual);
-  flag("--integers", o.integers);
-  add("--config", o.config, plain.config);
-  add("--seed", o.seed, plain.seed);
-  add("--sms", o.sms, plain.sms);
-  flag("--no-races", o.no_races);
-  flag("--strict", o.strict);
-  for (const std::string& rule : o.accept) text += " --accept " + rule;
-  return text;
+  Again again(fmt::format("heddle matmul --m {} --n {} --k {} --device {}", o.m, o.n, o.k, device.name()));
+  again.add("--scaled", o.scaled, plain.scaled);
+  again.add("--group-rows", fmt::format("{}", fmt::join(o.group_rows, ",")), std::string());
+  again.flag("--places", o.places);
+  again.add("--scales", o.scales, plain.scales);
+  again.flag("--exact", o.exact);
+  again.flag("--packed", o.packed);
+  again.add("--a-type", o.a_type, plain.a_type);
+  again.add("--b-type", o.b_type, plain.b_type);
+  again.add("--out-type", o.out_type, plain.out_type);
+  again.add("--a-layout", o.a_layout, plain.a_layout);
+  again.add("--b-layout", o.b_layout, plain.b_layout);
+  again.add("--batches", o.batches, plain.batches);
+  again.add("--splits", o.splits, plain.splits);
+  again.add("--alpha", o.alpha, plain.alpha);
+  again.add("--beta", o.beta, plain.beta);
+  again.add("--activation", o.activation, plain.activation);
+  again.flag("--bias", o.bias);
+  again.flag("--residual", o.residual);
+  again.flag("--integers", o.integers);
+  again.add("--config", o.config, plain.config);
+  return again.with(o);
 }
 
-struct Tally {
-  std::uint32_t runs = 0;
-  std::uint32_t reports = 0;
-  std::uint32_t wrong = 0;
-  std::string first;    // the first report, or what was wrong
-  std::string remarks;  // of the first run
-  double seconds = 0;   // of the first run: of the kernel on a GPU, otherwise by the clock on the wall
-  MatmulVerdict verdict;
+// A kind of matmul, as run_all() takes it.
+template <class Kind>
+struct Trial {
+  Kind& kind;
+
+  void reset_output() { kind.matmul.reset_output(); }
+  RunOutcome run(const DeviceId& device, const RunOptions& options) { return kind.run(device, options); }
+  MatmulVerdict verify() {
+    Progress progress("rows compared");
+    return kind.matmul.verify(kMostMacs, [&](std::int64_t done, std::int64_t all) { progress.show(done, all); });
+  }
 };
 
-template <class Kind>
-Tally run_all(Kind& kind, const DeviceId& device, const MatmulOptions& options) {
-  const std::vector<std::string> schedules = schedules_of(options, device);
-  RunOptions run{.kernel = "matmul",
-                 .again = again_of(options, device),
-                 .sms = options.sms,
-                 .check_races = !options.no_races,
-                 .strict = options.strict,
-                 .accepted = options.accept};
-  Tally tally;
-  for (const std::string& schedule : schedules) {
-    run.schedule = schedule;
-    kind.matmul.reset_output();
-    const auto start = std::chrono::steady_clock::now();
-    RunOutcome outcome;
-    {
-      const Ticker ticker(fmt::format("schedule {} of {}", tally.runs + 1, schedules.size()));
-      outcome = kind.run(device, run);
-    }
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    if (tally.runs++ == 0) tally.seconds = device.is_gpu() ? outcome.kernel_ms / 1e3 : took.count();
-    if (tally.runs == 1) tally.remarks = outcome.remarks;
-    if (!outcome.ok()) {
-      if (tally.reports++ == 0) tally.first = outcome.report;
-      continue;
-    }
-    Progress progress("rows compared");
-    const MatmulVerdict verdict =
-        kind.matmul.verify(kMostMacs, [&](std::int64_t done, std::int64_t all) { progress.show(done, all); });
-    if (!verdict.ok() && tally.wrong++ == 0) {
-      tally.verdict = verdict;
-      if (tally.first.empty()) tally.first = fmt::format("with schedule {}, {}\n", schedule, verdict.wrong);
-    } else if (tally.wrong == 0 && (tally.verdict.checked == 0 ||
-                                    verdict.error * tally.verdict.bound > tally.verdict.error * verdict.bound)) {
-      tally.verdict = verdict;
-    }
-  }
-  return tally;
-}
-
-void print(const Tally& tally, const MatmulOptions& o, const std::string& types, const std::string& config,
-           const DeviceId& device, bool is_exact) {
+void print(const Tally<MatmulVerdict>& tally, const MatmulOptions& o, const std::string& types,
+           const std::string& config, const DeviceId& device, bool is_exact) {
   const std::int64_t elements = o.m * o.n * o.batches;
-  const double flops = 2.0 * static_cast<double>(elements) * static_cast<double>(o.k);
   if (o.json) {
-    const nlohmann::json json{{"m", o.m},
-                              {"n", o.n},
-                              {"k", o.k},
-                              {"batches", o.batches},
-                              {"types", types},
-                              {"device", device.name()},
-                              {"config", config},
-                              {"seed", o.seed},
-                              {"schedules", tally.runs},
-                              {"reports", tally.reports},
-                              {"wrong_outputs", tally.wrong},
-                              {"elements", elements},
-                              {"elements_checked", tally.verdict.checked},
-                              {"largest_error", tally.verdict.error},
-                              {"error_bound", tally.verdict.bound},
-                              {"is_exact", is_exact},
-                              {"seconds", tally.seconds},
-                              {"seconds_are", device.is_gpu() ? "kernel" : "wall"},
-                              {"first", tally.first},
-                              {"remarks", tally.remarks}};
+    nlohmann::json json = json_of(tally, o, device);
+    json.update({{"m", o.m},
+                 {"n", o.n},
+                 {"k", o.k},
+                 {"batches", o.batches},
+                 {"types", types},
+                 {"config", config},
+                 {"elements", elements},
+                 {"is_exact", is_exact}});
     fmt::print("{}\n", json.dump(2));
     return;
   }
-  if (!tally.first.empty()) fmt::print("{}\n", tally.first);
-  if (!tally.remarks.empty()) fmt::print("{}\n", tally.remarks);
+  print_first(tally);
   fmt::print("matmul {} x {} x {}{}, {}, on {}\n", o.m, o.n, o.k,
              o.batches == 1 ? "" : fmt::format(", {} batches", o.batches), types, device.name());
   fmt::print("  configuration   {}{}\n", config, o.config.empty() ? " (chosen)" : "");
-  fmt::print("  runs            {}, {} with a report, {} with a wrong output\n", tally.runs, tally.reports,
-             tally.wrong);
+  print_runs(tally);
   if (tally.verdict.checked > 0 || elements == 0) {
     fmt::print("  compared        {} of {} elements with sums in double\n", tally.verdict.checked, elements);
     if (is_exact) {
@@ -356,12 +270,7 @@ void print(const Tally& tally, const MatmulOptions& o, const std::string& types,
                  tally.verdict.bound);
     }
   }
-  if (device.is_gpu()) {
-    fmt::print("  time            {:.2f} us in the kernel, {:.1f} TFLOP/s, one cold launch\n",
-               tally.seconds * 1e6, tally.seconds > 0 ? flops / tally.seconds / 1e12 : 0.0);
-  } else {
-    fmt::print("  time            {:.2f} s in the simulated SM\n", tally.seconds);
-  }
+  print_time(tally, device, 2.0 * static_cast<double>(elements) * static_cast<double>(o.k));
 }
 
 template <class Kind>
@@ -377,13 +286,14 @@ int run(Kind kind, const MatmulOptions& options) {
     return kWell;
   }
   const std::string config = kind.choice(device);
-  check_memory(kind.host_bytes());
+  check_memory("matrices", kind.host_bytes());
   kind.matmul.data = options.integers ? MatmulData::kIntegers : MatmulData::kRandom;
   kind.matmul.seed = options.seed;
   kind.matmul.prepare();
-  const Tally tally = run_all(kind, device, options);
+  Trial<Kind> trial{kind};
+  const auto tally = run_all(trial, device, options, {.kernel = "matmul", .again = again_of(options, device)});
   print(tally, options, kind.types(), config, device, kind.is_exact());
-  return tally.reports == 0 && tally.wrong == 0 ? kWell : kFailed;
+  return tally.status();
 }
 
 }  // namespace
@@ -440,23 +350,10 @@ void add_matmul_options(CLI::App& app, MatmulOptions& o) {
   command->add_flag("--bias", o.bias, "Add a row to all rows");
   command->add_option("--activation", o.activation, "none, relu, gelu or silu")->capture_default_str();
   command->add_flag("--residual", o.residual, "Add a matrix after the activation");
-  command->add_option("--device", o.device, "auto, cuda:N, sim:sm90 or sim:sm100")->capture_default_str();
   command->add_option("--config", o.config, "One of --list-configs, instead of the library's choice");
   command->add_flag("--list-configs", o.list_configs, "Print the configurations that can run this, and stop");
   command->add_flag("--integers", o.integers, "Small integers, for which the output must be exact");
-  command->add_option("--seed", o.seed, "Of the data and of the first random schedule")->capture_default_str();
-  command->add_option("--schedules", o.schedules, "Simulated SM: so many random schedules after round robin")
-      ->capture_default_str();
-  command->add_option("--schedule", o.schedule, "Simulated SM: one schedule only, rr or a seed in hexadecimal");
-  command->add_option("--sms", o.sms, "Simulated SM: how many, 1 to 1024")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command->add_flag("--no-races", o.no_races, "Simulated SM: do not look for races, which is faster");
-  command->add_flag("--strict", o.strict, "Simulated SM: formal findings end the run, too");
-  command->add_option("--accept", o.accept, "Simulated SM: a mistake that does not end the run, as for exec")
-      ->allow_extra_args(false)
-      ->type_name("CODE");
-  command->add_flag("--json", o.json, "Print JSON");
+  add_trial_options(*command, o);
 }
 
 int matmul(const MatmulOptions& options) {
