@@ -2,13 +2,14 @@
 """How well the timing model predicts the Hopper matmul: every configuration of a sweep, predicted and measured.
 
     matmul_timing > pieces.json
-    matmul_bench --sweep --all --alone --shapes bench/predicted_shapes.txt --json sweep.json
-    matmul_predicted.py pieces.json sweep.json docs/results/matmul_h200_sweep.json.gz > docs/results/matmul_h200_predicted.md
+    matmul_bench --sweep --all --alone --shapes bench/timing_shapes.txt --json judged.json
+    matmul_bench --sweep --all --alone --shapes bench/predicted_shapes.txt --json made_with.json
+    matmul_predicted.py pieces.json judged.json made_with.json docs/results/matmul_h200_sweep.json.gz
 
 pieces.json is what one cluster of each instance takes in the simulated SM, in cycles. Here that becomes a whole card: rounds
 of tiles, each block along K as slow as the SM, its share of L2 or its share of memory. The last file, times of other shapes,
-gives the one number that is fitted: what the limit of power lets through. The form of that term and which of three measured
-rates of L2 is taken were chosen with the judged shapes in view, so these are not held out. docs/timing.md tells more.
+gives the one number that is fitted: what the limit of power lets through. The form of that term and which measured rate of L2
+is taken were chosen with the shapes of made_with.json in view; those of judged.json are held out. docs/timing.md tells more.
 """
 import gzip
 import json
@@ -104,44 +105,58 @@ def median(values):
     return values[len(values) // 2]
 
 
+class Judgement:
+    """Predictions beside times, shape by shape."""
+
+    def __init__(self, shapes, pieces, card):
+        self.rows, self.kept, self.correlations, self.errors = [], [], [], []
+        for shape, configs in shapes:
+            predicted = {name: prediction(shape, name, pieces, card) for name in configs}
+            best = min(configs, key=configs.get)
+            first = min(configs, key=predicted.get)
+            misses = [predicted[name] / us for name, us in configs.items()]
+            self.kept.append(configs[best] / configs[first])
+            self.correlations.append(correlation(list(predicted.values()), list(configs.values())))
+            self.errors += misses
+            self.rows.append(
+                f"| {', '.join(map(str, shape))} | {len(configs)} | {self.correlations[-1]:.3f} | {median(misses):.2f} | {best} | "
+                f"{configs[best]:.2f} | {predicted[best]:.2f} | {first} | {configs[first]:.2f} | {self.kept[-1]:.3f} |")
+
+    def text(self):
+        mean = math.exp(sum(map(math.log, self.kept)) / len(self.kept))
+        return (f"{sum(k >= 1 / 1.05 for k in self.kept)} of {len(self.kept)} within 5 % of the fastest, mean {mean:.3f}, least "
+                f"{min(self.kept):.3f}. Rank correlation {sum(self.correlations) / len(self.correlations):.3f} in the mean, least "
+                f"{min(self.correlations):.3f}. Of all {len(self.errors)} times half are predicted within "
+                f"{100 * median([abs(math.log(e)) for e in self.errors]):.0f} %.")
+
+
 def main():
-    if len(sys.argv) != 4:
-        sys.exit("usage: matmul_predicted.py PIECES.json SWEEP.json OTHER_SHAPES.json.gz")
-    pieces_file, sweep, others = (read(path) for path in sys.argv[1:])
+    if len(sys.argv) != 5:
+        sys.exit("usage: matmul_predicted.py PIECES.json JUDGED.json MADE_WITH.json OTHER_SHAPES.json.gz")
+    pieces_file, judged, made_with, others = (read(path) for path in sys.argv[1:])
     pieces = {piece["instance"]: piece for piece in pieces_file["instances"]}
 
     def of(report):
         return [((s["m"], s["n"], s["k"]), {name: us for name, us in s["configs"].items() if name.split("@")[0] in pieces})
                 for s in report["shapes"]]
 
-    judged = of(sweep)
-    names = {shape for shape, _ in judged}
+    names = {shape for report in (judged, made_with) for shape, _ in of(report)}
     card, fitted, miss = fit([one for one in of(others) if one[0] not in names], pieces, pieces_file)
     print("# Predicted and measured: the Hopper matmul\n")
-    print(f"Made by `bench/matmul_predicted.py` from times of one {sweep['gpu']} ({sweep['date']}, CUDA {sweep['runtime_cuda'] // 1000}"
-          f".{sweep['runtime_cuda'] % 1000 // 10}). bf16, A [M, K], B [N, K]. *Kept* is what the configuration that the model")
+    print(f"Made by `bench/matmul_predicted.py` from times of one {judged['gpu']} ({judged['date']}, CUDA {judged['runtime_cuda'] // 1000}"
+          f".{judged['runtime_cuda'] % 1000 // 10}). bf16, A [M, K], B [N, K]. *Kept* is what the configuration that the model")
     print("puts first reaches of the fastest one's speed; *error* is the median of predicted over measured.\n")
-    print(f"Power lets {card.flops_per_us / 1e6:.0f} TFLOP/s through, fitted to {fitted} times over {LONG_US} us of other shapes (mean error there "
-          f"{100 * miss:.0f} %); no other number is fitted.\n")
-    print("**Not held out**: these shapes were looked at while the form of the power term (the fourth root of a sum of fourth powers) and")
-    print("L2's constant (6220 of three that were measured: 4478, 6220 and 12364) were chosen. Other shapes may do worse.\n")
-    print(f"The sweep has the {len(pieces)} instances of its time.\n")
+    print(f"{len(pieces)} instances. Power lets {card.flops_per_us / 1e6:.0f} TFLOP/s through, fitted to {fitted} times over {LONG_US} us of other "
+          f"shapes (mean error there {100 * miss:.0f} %); no other number is fitted.\n")
+    print("**Held out**: these shapes were drawn by `bench/matmul_shapes.py timing`, rule and seed fixed, before any was measured, and")
+    print("the constants and the form of the model were fixed before their times were looked at.\n")
     print("| M, N, K | configurations | rank correlation | error | fastest | us | predicted | put first | us | kept |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    kept, correlations, errors = [], [], []
-    for shape, configs in judged:
-        predicted = {name: prediction(shape, name, pieces, card) for name in configs}
-        best = min(configs, key=configs.get)
-        first = min(configs, key=predicted.get)
-        correlations.append(correlation(list(predicted.values()), list(configs.values())))
-        misses = [predicted[name] / us for name, us in configs.items()]
-        errors += misses
-        kept.append(configs[best] / configs[first])
-        print(f"| {', '.join(map(str, shape))} | {len(configs)} | {correlations[-1]:.3f} | {median(misses):.2f} | {best} | {configs[best]:.2f} | "
-              f"{predicted[best]:.2f} | {first} | {configs[first]:.2f} | {kept[-1]:.3f} |")
-    print(f"\n{sum(k >= 1 / 1.05 for k in kept)} of {len(kept)} (not held out) within 5 % of the fastest, mean {math.exp(sum(map(math.log, kept)) / len(kept)):.3f}, "
-          f"least {min(kept):.3f}. Rank correlation {sum(correlations) / len(correlations):.3f} in the mean, least {min(correlations):.3f}. "
-          f"Of all {len(errors)} times half are predicted within {100 * median([abs(math.log(e)) for e in errors]):.0f} %.")
+    result = Judgement(of(judged), pieces, card)
+    print("\n".join(result.rows))
+    print(f"\n{result.text()}\n")
+    print("The twenty shapes that the model was made with (`bench/predicted_shapes.txt`), measured in the same run: "
+          + Judgement(of(made_with), pieces, card).text())
 
 
 if __name__ == "__main__":

@@ -153,13 +153,13 @@ int run() {
         from, ctas, parts, bytes, static_cast<double>(part) * laps / static_cast<double>(most),
         static_cast<double>(part) * laps * ctas / static_cast<double>(most), is_last ? "" : ",");
   };
-  for (const std::uint32_t bytes : {2048u, 8192u, 16384u}) {
+  for (const std::uint32_t bytes : {2048u, 8192u, 16384u, 32768u}) {
     rate("l2", 1, 1, bytes, 1 << 20, 8);
     rate("l2", sms, sms, bytes, 1 << 17, 64);
     rate("l2", sms, 12, bytes, 1 << 20, 8);  // as tiles of a matmul share theirs
     rate("l2", sms, 4, bytes, 1 << 20, 8);
     rate("memory", 1, 1, bytes, 16 << 20, 1);
-    rate("memory", sms, sms, bytes, 32 << 20, 1, bytes == 16384);
+    rate("memory", sms, sms, bytes, 32 << 20, 1, bytes == 32768);
   }
   std::printf("  ],\n");
   print_multicast_costs(device, sms);
