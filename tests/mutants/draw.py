@@ -6,11 +6,13 @@
 
 BUILD is a configured build with the simulated SM built. Each mutant is one change in one line of a header
 under include/heddle: a comparison, an operator or a constant that is off, or a statement left out. It is compiled
-into the unit tests that include the header, the quickest first, with the simulated SM as it is; it is killed by the
-first that fails, crashes or runs over its time. What does not compile is drawn again. Runs with the same seed draw
-the same mutants: those that are in --out already are not run again, and the last line says what came of all.
+into the unit tests that include the header, the quickest first, and after them into those of the library's kernels, with
+the simulated SM as it is; it is killed by the first that fails, crashes or runs over its time. What does not compile is
+drawn again. Runs with the same seed draw the same mutants: those that are in --out already are not run again, and the
+last line says what came of all.
 """
 import argparse
+import collections
 import concurrent.futures
 import itertools
 import json
@@ -21,6 +23,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -85,16 +88,52 @@ def headers_of(path, seen):
     return seen
 
 
+KERNEL_TEST = re.compile(r"(matmul_(?!epilogue)|attention|tile_copy)")
+
+
+class Test:
+    """A unit test: its program, the commands that compile what it is made of, and the headers that these read."""
+
+    def __init__(self, name, entry, kernels):
+        self.name = name
+        self.source = entry["file"]
+        self.program = os.path.join("tests", "unit_" + name)
+        self.parts = [entry, *kernels]
+        self.has_kernels = bool(kernels)
+
+    def headers(self):
+        return set().union(*(headers_of_part(part) for part in self.parts))
+
+
+def headers_of_part(part):
+    """Those of the library that an object is compiled from."""
+    if "headers" not in part:
+        base = os.path.join(ROOT, "include", "heddle") + os.sep
+        # A kernel for the simulated SM is a file that includes the kernel's own.
+        kernel = re.search(r'#include "(/[^"]+\.cu)"', open(part["file"], encoding="utf-8").read())
+        source = kernel.group(1) if kernel else part["file"]
+        part["headers"] = {h[len(base):] for h in headers_of(source, set()) if h.startswith(base)}
+    return part["headers"]
+
+
+def output_of(entry):
+    words = shlex.split(entry["command"])
+    return words[words.index("-o") + 1]
+
+
 def unit_tests(build):
-    """The unit tests that need no kernels of the library: name, compiler's command, program, headers of each."""
-    base = os.path.join(ROOT, "include", "heddle") + os.sep
+    entries = json.load(open(os.path.join(build, "compile_commands.json"), encoding="utf-8"))
+    kernels = {output_of(e): e for e in entries if re.search(r"/kernels/\w+_sim\.cpp$", e["file"])}
     tests = []
-    for entry in json.load(open(os.path.join(build, "compile_commands.json"), encoding="utf-8")):
+    for entry in entries:
         found = re.search(r"/tests/unit/(\w+_test)\.cpp$", entry["file"])
-        if not found or re.match(r"(matmul_(?!epilogue)|attention|tile_copy)", found.group(1)):
+        if not found:
             continue
-        headers = {h[len(base):] for h in headers_of(entry["file"], set()) if h.startswith(base)}
-        tests.append((found.group(1), entry, os.path.join("tests", "unit_" + found.group(1)), headers))
+        linked = []
+        if KERNEL_TEST.match(found.group(1)):
+            words = set(shlex.split(link_of(entry["directory"], os.path.join("tests", "unit_" + found.group(1)))))
+            linked = [e for output, e in kernels.items() if output in words]
+        tests.append(Test(found.group(1), entry, linked))
     return tests
 
 
@@ -116,36 +155,54 @@ def names_around(header, number):
 
 def mentions(test, names):
     """How many of the names stand in a test."""
-    text = open(test[1]["file"], encoding="utf-8").read()
+    text = open(test.source, encoding="utf-8").read()
     return sum(re.search(rf"\b{name}\b", text) is not None for name in names)
 
 
-def compile_and_run(entry, program, include, folder, limit):
-    """What a test says of a mutant: "killed", "survived" or "no build"."""
+def compile_part(entry, include, obj):
+    """Whether an object compiles with the headers of another folder."""
     words = [w for w in shlex.split(entry["command"]) if not w.endswith("ccache")]
     words = [w.replace(os.path.join(ROOT, "include"), include) if w.startswith("-I") else w for w in words]
     kept = []
     skip = False
-    for i, word in enumerate(words):  # neither a precompiled header nor warnings nor a file of dependencies
+    for word in words:  # neither a precompiled header nor warnings nor a file of dependencies
         if skip:
             skip = False
         elif word in ("-include", "-MT", "-MF"):
             skip = True
         elif word not in ("-Winvalid-pch", "-MD", "-Werror", "-fpch-preprocess") and not word.startswith("-O"):
             kept.append(word)
-    obj = os.path.join(folder, "test.o")
-    built_as = kept[kept.index("-o") + 1]
     kept[kept.index("-o") + 1] = obj
     kept.append("-O0")
-    if subprocess.run(kept, cwd=entry["directory"], capture_output=True).returncode != 0:
-        return "no build"
-    commands = subprocess.run(["ninja", "-t", "commands", program], cwd=entry["directory"], capture_output=True, text=True)
+    return subprocess.run(kept, cwd=entry["directory"], capture_output=True).returncode == 0
+
+
+def link_of(build, program):
+    """The command that links a program."""
+    commands = subprocess.run(["ninja", "-t", "commands", program], cwd=build, capture_output=True, text=True)
     link = commands.stdout.strip().splitlines()[-1]
-    link = link[link.index(" && ") + 4:link.rindex(" && ")] if link.startswith(": && ") else link
-    args = [obj if a == built_as else a for a in shlex.split(link) if "precompiled" not in a]
+    return link[link.index(" && ") + 4:link.rindex(" && ")] if link.startswith(": && ") else link
+
+
+building = threading.Lock()
+
+
+def compile_and_run(test, header, include, folder, limit):
+    """What a test says of a mutant: "killed", "survived" or "no build"."""
+    build = test.parts[0]["directory"]
+    if test.has_kernels:  # those that do not read the header are linked as they are
+        with building:
+            subprocess.run(["ninja", test.program], cwd=build, capture_output=True)
+    objects = {}
+    for number, part in enumerate(test.parts):
+        if header in headers_of_part(part) or number == 0:
+            objects[output_of(part)] = os.path.join(folder, f"part{number}.o")
+            if not compile_part(part, include, objects[output_of(part)]):
+                return "no build"
+    args = [objects.get(a, a) for a in shlex.split(link_of(build, test.program)) if "precompiled" not in a]
     binary = os.path.join(folder, "test")
     args[args.index("-o") + 1] = binary
-    if subprocess.run(args, cwd=entry["directory"], capture_output=True).returncode != 0:
+    if subprocess.run(args, cwd=build, capture_output=True).returncode != 0:
         return "no build"
     try:
         run = subprocess.run([binary], capture_output=True, timeout=limit)
@@ -157,10 +214,11 @@ def compile_and_run(entry, program, include, folder, limit):
 def judge(mutant, tests, most):
     header, number, _, after = mutant
     own = os.path.basename(header)[:-2]
-    readers = [t for t in tests if header in t[3]]
-    # Its own test first, then those that name what is changed, then those that read least.
+    readers = [t for t in tests if header in t.headers()]
+    # Its own test first, then those that name what is changed, then those that read least; kernels take longest.
     names = names_around(header, number)
-    readers.sort(key=lambda t: (not t[0].startswith(own), -mentions(t, names), len(t[3])))
+    readers.sort(key=lambda t: (not t.name.startswith(own), -mentions(t, names), len(t.parts), len(t.headers())))
+    asked = [t for t in readers if not t.has_kernels][:most] + [t for t in readers if t.has_kernels][:2]
     with tempfile.TemporaryDirectory() as folder:
         include = os.path.join(folder, "include")
         shutil.copytree(os.path.join(ROOT, "include"), include)
@@ -168,11 +226,11 @@ def judge(mutant, tests, most):
         lines = open(path, encoding="utf-8").read().split("\n")
         lines[number - 1] = after
         open(path, "w", encoding="utf-8").write("\n".join(lines))
-        for name, entry, program, _ in readers[:most]:
-            said = compile_and_run(entry, program, include, folder, 60)
+        for test in asked:
+            said = compile_and_run(test, header, include, folder, 180 if test.has_kernels else 60)
             if said != "survived":
-                return said, name
-    return ("survived" if readers else "no test"), ", ".join(t[0] for t in readers[:most])
+                return said, test.name
+    return ("survived" if asked else "no test"), ", ".join(t.name for t in asked)
 
 
 def key_of(mutant):
@@ -186,7 +244,7 @@ def main():
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long; run again to go on")
     parser.add_argument("--out", default="mutants.tsv")
-    parser.add_argument("--tests", type=int, default=5, help="that a mutant meets, at most")
+    parser.add_argument("--tests", type=int, default=5, help="that a mutant meets, at most, beside two of kernels")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print the mutants that would be drawn first")
     args = parser.parse_args()
@@ -204,19 +262,22 @@ def main():
     counts = {"killed": 0, "survived": 0, "no test": 0}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         queue = iter(mutants)
+        ahead = collections.deque()  # so that one that takes long keeps nobody waiting
         while sum(counts.values()) < args.count:
-            batch = [m for m in itertools.islice(queue, args.jobs)]
-            fresh = [m for m in batch if key_of(m) not in done]
-            if not batch or (fresh and time.time() > end):
+            for mutant in itertools.islice(queue, 3 * args.jobs - len(ahead)):
+                is_new = key_of(mutant) not in done and time.time() < end
+                ahead.append((mutant, pool.submit(judge, mutant, tests, args.tests) if is_new else None))
+            mutant, judged = ahead.popleft() if ahead else (None, None)
+            if mutant is None or (judged is None and key_of(mutant) not in done):
                 break
-            for mutant, (said, by) in zip(fresh, pool.map(lambda m: judge(m, tests, args.tests), fresh)):
-                done[key_of(mutant)] = [*key_of(mutant), said, by, mutant[2].strip()]
+            if judged is not None:
+                done[key_of(mutant)] = [*key_of(mutant), *judged.result(), mutant[2].strip()]
                 with open(args.out, "a", encoding="utf-8") as out:
                     print("\t".join(done[key_of(mutant)]), file=out)
-            for mutant in batch:
-                said = done[key_of(mutant)][2]
-                if said in counts and sum(counts.values()) < args.count:
-                    counts[said] += 1
+            said = done[key_of(mutant)][2]
+            if said in counts:
+                counts[said] += 1
+        pool.shutdown(cancel_futures=True)
     drawn = sum(counts.values())
     print(f"{len(mutants)} mutants fit; of {drawn} drawn with seed {args.seed}, {counts['killed']} were killed, "
           f"{counts['survived']} survived, {counts['no test']} have no test that reads their header")
