@@ -333,6 +333,34 @@ TEST(Trace, AHangLeavesItsWaitsOpenAndMarksWhoTheReportNames) {
   EXPECT_EQ(open["use"], 2u);
 }
 
+// Warp 2 leaves, and the others wait for it; warp 3 comes last.
+struct Unmet {
+  struct Params {};
+  struct Shared {};
+  static constexpr std::uint32_t kThreads = 128;
+
+  static void run(const Params&, Shared&) {
+    if (isa::warp_idx() == 2) return;
+    if (isa::warp_idx() == 3) isa::bar_sync(2, 32);
+    isa::bar_sync(1, 128);
+  }
+};
+
+TEST(Trace, AHangMarksAllWarpsOfAListAndShowsTheWaitThatBeganLast) {
+  sim::Trace trace;
+  const sim::Report report = sim::launch<Unmet>({.kernel = "unmet", .trace = &trace}, {}, {});
+  ASSERT_NE(report.text().find("warps 0-1, 3: waits on named barrier 1"), std::string::npos) << report.text();
+  std::size_t involved = 0;
+  for (const Span& span : only(trace).spans) {
+    const Lane& lane = only(trace).lanes[span.lane];
+    if (!span.is_open || lane.kind != LaneKind::kWarp) continue;
+    EXPECT_TRUE(lane.is_involved) << lane.warp;
+    EXPECT_GE((span.end - span.begin) * 20, only(trace).end) << lane.warp;
+    ++involved;
+  }
+  EXPECT_EQ(involved, 3u);
+}
+
 TEST(Trace, ARunWithoutAFindingMarksNobody) {
   sim::Trace trace;
   ASSERT_TRUE(run_ring(trace).ok());

@@ -89,6 +89,7 @@ void Recorder::end_waits() {
   for (const AsyncRecord& operation : records_.operations) {
     if (operation.finished == operation.count) end = std::max(end, operation.done);
   }
+  const Time open_end = end + 1 + end / 16;  // a wait that began last is to be seen, too
   struct Blocked {
     std::optional<WaitRecord> best;
     bool runs = false;
@@ -106,7 +107,7 @@ void Recorder::end_waits() {
     const bool has_better = of_warp.best && of_warp.best->on.kind != Awaited::Kind::kWarp;
     if (of_warp.best && (is_of_warp || (has_better && !is_leader))) continue;
     of_warp.best =
-        WaitRecord{on, records_.warps[index].now[thread->lane()], end + 1, {}, thread->wait.site, true};
+        WaitRecord{on, records_.warps[index].now[thread->lane()], open_end, {}, thread->wait.site, true};
     if (on.kind == Awaited::Kind::kBarrier && records_.barriers[on.id].name.empty()) {
       name(records_.barriers[on.id], *thread->wait.barrier);
     }
@@ -467,7 +468,7 @@ void Drawing::resolve_causes() {
   for (std::size_t s = 0; s < launch_.spans.size(); ++s) launch_.spans[s].cause = span_at(causes_[s]);
 }
 
-// A finding names warps as reports do: "block 2, mma, warps 4-7", "load, warp 0, lane 0"; where it names no
+// A finding names warps as reports do: "block 2, mma, warps 4-5, 7", "load, warp 0, lane 0"; where it names no
 // block, that of the last one named is meant.
 void Drawing::mark_involved() {
   const std::string_view text = launch_.finding;
@@ -483,12 +484,12 @@ void Drawing::mark_involved() {
     } else if (words.takes("block ")) {
       if (const auto number = words.number()) block = number;
     } else if (words.takes("warps ") || words.takes("warp ")) {
-      const auto first = words.number();
-      if (!first) continue;
-      const std::uint64_t last = words.takes("-") ? words.number().value_or(*first) : *first;
-      for (Lane& lane : launch_.lanes) {
-        if (lane.kind != LaneKind::kWarp || (block && lane.cta != *block)) continue;
-        if (lane.warp >= *first && lane.warp <= last) lane.is_involved = true;
+      for (auto first = words.number(); first; first = words.takes(", ") ? words.number() : std::nullopt) {
+        const std::uint64_t last = words.takes("-") ? words.number().value_or(*first) : *first;
+        for (Lane& lane : launch_.lanes) {
+          if (lane.kind != LaneKind::kWarp || (block && lane.cta != *block)) continue;
+          if (lane.warp >= *first && lane.warp <= last) lane.is_involved = true;
+        }
       }
     }
   }
