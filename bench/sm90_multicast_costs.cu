@@ -108,25 +108,24 @@ __global__ void multicast_rate(const __grid_constant__ isa::TensorMap map, Ring 
   isa::cluster_sync();
 }
 
-// One copy at a time by the first CTA: from its issue there to the wait that passes there.
+// One copy at a time by the first CTA, one thread in each: from its issue there to the wait that passes there.
 __global__ void multicast_latency(const __grid_constant__ isa::TensorMap map, std::uint32_t cluster,
                                   std::uint32_t bytes, std::uint32_t times, std::uint64_t* cycles) {
   Shared& shared = shared_memory();
   init_barriers(1);
+  if (threadIdx.x != 0) return;
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < times; ++i) {
-    if (threadIdx.x == 0) isa::mbarrier_arrive_expect_tx(&shared.barriers[0], bytes);
+    isa::mbarrier_arrive_expect_tx(&shared.barriers[0], bytes);
     isa::cluster_sync();
-    if (threadIdx.x == 0) {
-      const std::uint64_t begin = now();
-      if (blockIdx.x == 0) load(shared.data, &map, i % 16 * (bytes / kRowBytes), &shared.barriers[0], cluster);
-      while (!isa::mbarrier_try_wait_parity(&shared.barriers[0], i & 1)) {
-      }
-      sum += now() - begin;
+    const std::uint64_t begin = now();
+    if (blockIdx.x == 0) load(shared.data, &map, i % 16 * (bytes / kRowBytes), &shared.barriers[0], cluster);
+    while (!isa::mbarrier_try_wait_parity(&shared.barriers[0], i & 1)) {
     }
+    sum += now() - begin;
   }
   isa::cluster_sync();
-  if (threadIdx.x == 0) cycles[blockIdx.x] = sum / times;
+  cycles[blockIdx.x] = sum / times;
 }
 
 isa::TensorMap map_of(const Device& device, std::uint32_t rows, std::uint32_t box_rows) {
