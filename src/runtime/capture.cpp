@@ -118,12 +118,13 @@ Error Captures::admit(const void* stream, bool& is_captured) {
 Error Captures::add(Graphs& graphs, const void* stream, GraphWork work, bool is_programmatic) {
   Sequence& sequence = *find(stream);
   std::vector<GraphEdge>& next = sequence.streams[stream].next;
-  std::vector<GraphEdge> dependencies = std::move(next);
+  std::vector<GraphEdge> following(1);  // what needs memory comes first: without it nothing has changed
+  std::vector<GraphEdge> dependencies = next;
   const bool follows_kernel =
       dependencies.size() == 1 && std::holds_alternative<LaunchWork>(dependencies[0].from->work);
   if (is_programmatic && follows_kernel) dependencies[0].data = {1, 0, EdgeData::kProgrammatic, {}};
-  GraphNode& node = graphs.add(*sequence.graph, std::move(work), std::move(dependencies));
-  next = {{&node}};
+  following[0].from = &graphs.add(*sequence.graph, std::move(work), std::move(dependencies));
+  next = std::move(following);
   return Error::kSuccess;
 }
 

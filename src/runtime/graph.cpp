@@ -161,16 +161,23 @@ void Graphs::copy_nodes(const Graph& from, Graph& to) {
 
 Graph& Graphs::clone(const Graph& graph) {
   Graph& copy = create();
-  copy_nodes(graph, copy);
+  try {
+    copy_nodes(graph, copy);
+  } catch (...) {
+    destroy(copy.handle());  // nobody has its handle
+    throw;
+  }
   return copy;
 }
 
 std::shared_ptr<Graph> Graphs::clone_child(const Graph& graph) { return share(clone(graph)); }
 
 GraphNode& Graphs::add(Graph& graph, GraphWork work, std::vector<GraphEdge> dependencies) {
-  GraphNode& node = graph.add(next_handle(), std::move(work), std::move(dependencies));
-  nodes_.emplace(node.handle, &node);
-  return node;
+  // The place first: without memory for it the graph stays as it is.
+  void* handle = next_handle();
+  GraphNode*& place = nodes_[handle];
+  place = &graph.add(handle, std::move(work), std::move(dependencies));
+  return *place;
 }
 
 GraphNode* Graphs::find_node(const void* handle) {
