@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A program that compiles its kernels while it runs, and loads machine code: with NVRTC, which it is linked
-// against, and with nvJitLink, which it opens itself.
+// against, and with nvJitLink, which it is linked against and opens, too.
 #include "expect.h"
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <nvJitLink.h>
 #include <nvrtc.h>
 
 #include <string>
@@ -48,37 +49,45 @@ std::string ptx(const char* source) {
   return text;
 }
 
-// As nvJitLink.h has it, whose functions carry a version in their names.
-std::string link(const std::vector<std::string>& units) {
+struct JitLink {
+  decltype(&nvJitLinkCreate) create = nvJitLinkCreate;
+  decltype(&nvJitLinkAddData) add = nvJitLinkAddData;
+  decltype(&nvJitLinkComplete) complete = nvJitLinkComplete;
+  decltype(&nvJitLinkGetLinkedCubinSize) size = nvJitLinkGetLinkedCubinSize;
+  decltype(&nvJitLinkGetLinkedCubin) get = nvJitLinkGetLinkedCubin;
+  decltype(&nvJitLinkDestroy) destroy = nvJitLinkDestroy;
+};
+
+// As a program finds them that opens the library: with or without a version in their names.
+JitLink opened() {
   void* library = dlopen("libnvJitLink.so.13", RTLD_NOW);
   EXPECT(library != nullptr);
+  JitLink link;
   const auto find = [&]<class Function>(Function*& function, const char* name) {
     function = reinterpret_cast<Function*>(dlsym(library, name));
     EXPECT(function != nullptr);
   };
-  int (*create)(void**, unsigned, const char**);
-  int (*add)(void*, int, const void*, std::size_t, const char*);
-  int (*complete)(void*);
-  int (*size)(void*, std::size_t*);
-  int (*get)(void*, void*);
-  int (*destroy)(void**);
-  find(create, "__nvJitLinkCreate_13_0");
-  find(add, "__nvJitLinkAddData_13_0");
-  find(complete, "nvJitLinkComplete");
-  find(size, "nvJitLinkGetLinkedCubinSize");
-  find(get, "__nvJitLinkGetLinkedCubin_13_0");
-  find(destroy, "nvJitLinkDestroy");
-  void* linker = nullptr;
+  find(link.create, "__nvJitLinkCreate_13_0");
+  find(link.add, "__nvJitLinkAddData_13_0");
+  find(link.complete, "nvJitLinkComplete");
+  find(link.size, "nvJitLinkGetLinkedCubinSize");
+  find(link.get, "__nvJitLinkGetLinkedCubin_13_0");
+  find(link.destroy, "nvJitLinkDestroy");
+  return link;
+}
+
+std::string linked(const JitLink& with, const std::vector<std::string>& units) {
+  nvJitLinkHandle linker = nullptr;
   const char* options[] = {"-arch=sm_90"};
-  EXPECT(create(&linker, 1, options) == 0);
-  constexpr int kPtx = 2;
-  for (const std::string& unit : units) EXPECT(add(linker, kPtx, unit.c_str(), unit.size(), "unit") == 0);
-  EXPECT(complete(linker) == 0);
+  EXPECT(with.create(&linker, 1, options) == NVJITLINK_SUCCESS);
+  for (const std::string& unit : units)
+    EXPECT(with.add(linker, NVJITLINK_INPUT_PTX, unit.c_str(), unit.size(), "unit") == NVJITLINK_SUCCESS);
+  EXPECT(with.complete(linker) == NVJITLINK_SUCCESS);
   std::size_t bytes = 0;
-  EXPECT(size(linker, &bytes) == 0 && bytes != 0);
+  EXPECT(with.size(linker, &bytes) == NVJITLINK_SUCCESS && bytes != 0);
   std::string image(bytes, '\0');
-  EXPECT(get(linker, image.data()) == 0);
-  EXPECT(destroy(&linker) == 0);
+  EXPECT(with.get(linker, image.data()) == NVJITLINK_SUCCESS);
+  EXPECT(with.destroy(&linker) == NVJITLINK_SUCCESS);
   return image;
 }
 
@@ -104,7 +113,8 @@ void run(const std::string& image, const char* name, std::vector<int> values, in
 int main() {
   EXPECT(cudaFree(nullptr) == cudaSuccess);  // makes the context
   run(machine_code(kScale), "scale", {1, 2, 3}, 7, {7, 14, 21});
-  run(link({ptx(kCaller), ptx(kCallee)}), "apply", {4, 5, 6}, 0, {8, 10, 12});
+  for (const JitLink& with : {opened(), JitLink()})
+    run(linked(with, {ptx(kCaller), ptx(kCallee)}), "apply", {4, 5, 6}, 0, {8, 10, 12});
   // A name that no library has is still not there.
   EXPECT(dlsym(RTLD_DEFAULT, "nvrtcNoSuchFunction") == nullptr);
   return result();

@@ -159,3 +159,31 @@ const Replacement* heddle::runtime::nvjitlink_replacement(std::string_view name)
   }
   return nullptr;
 }
+
+// For programs that were linked against the library: nvJitLink.h names the version of each function.
+#define HEDDLE_LINKED_VERSION(version)                                                                           \
+  HEDDLE_CUDA_CALL int __nvJitLinkCreate_##version(void** linker, std::uint32_t count, const char** options) {   \
+    return create<kLinkedLibrary>(linker, count, options);                                                       \
+  }                                                                                                              \
+  HEDDLE_CUDA_CALL int __nvJitLinkAddData_##version(void* linker, int type, const void* data, std::size_t bytes, \
+                                                    const char* name) {                                          \
+    return add_data<kLinkedLibrary>(linker, type, data, bytes, name);                                            \
+  }                                                                                                              \
+  HEDDLE_CUDA_CALL int __nvJitLinkAddFile_##version(void* linker, int type, const char* path) {                  \
+    return add_file<kLinkedLibrary>(linker, type, path);                                                         \
+  }                                                                                                              \
+  HEDDLE_CUDA_CALL int __nvJitLinkGetLinkedCubinSize_##version(void* linker, std::size_t* bytes) {               \
+    return cubin_size<kLinkedLibrary>(linker, bytes);                                                            \
+  }                                                                                                              \
+  HEDDLE_CUDA_CALL int __nvJitLinkGetLinkedCubin_##version(void* linker, void* bytes) {                          \
+    return cubin<kLinkedLibrary>(linker, static_cast<char*>(bytes));                                             \
+  }                                                                                                              \
+  HEDDLE_CUDA_CALL int __nvJitLinkDestroy_##version(void** linker) { return destroy<kLinkedLibrary>(linker); }
+HEDDLE_LINKED_VERSION(12_8)
+HEDDLE_LINKED_VERSION(12_9)
+HEDDLE_LINKED_VERSION(13_0)
+HEDDLE_LINKED_VERSION(13_1)
+HEDDLE_LINKED_VERSION(13_2)
+HEDDLE_LINKED_VERSION(13_3)
+HEDDLE_LINKED_VERSION(13_4)
+#undef HEDDLE_LINKED_VERSION
