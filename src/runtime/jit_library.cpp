@@ -95,39 +95,10 @@ const JitLibrary& jit_library(int which) {
 
 }  // namespace heddle::runtime
 
-#if defined(__x86_64__)
-
-// For the code below, which a compiler cannot be told to make.
+// For cudart/dlsym.cpp.
 extern "C" __attribute__((visibility("hidden"), used)) void* heddle_replacement(void* handle, const char* name) {
   return heddle::runtime::replacement(handle, name);
 }
 extern "C" __attribute__((visibility("hidden"), used)) void* heddle_real_dlsym() {
   return reinterpret_cast<void*>(heddle::runtime::real_dlsym());
 }
-
-// The C library's dlsym takes its return address for who asks (RTLD_NEXT means "after me"), so it is jumped to.
-extern "C" __attribute__((visibility("default"), naked)) void* dlsym(void*, const char*) noexcept {
-  asm(R"(
-    endbr64
-    push %rdi
-    push %rsi
-    sub $8, %rsp
-    call heddle_replacement
-    cmp $1, %rax
-    je 2f
-    test %rax, %rax
-    jne 1f
-    call heddle_real_dlsym
-    add $8, %rsp
-    pop %rsi
-    pop %rdi
-    jmp *%rax
-  2:
-    xor %eax, %eax
-  1:
-    add $24, %rsp
-    ret
-  )");
-}
-
-#endif
