@@ -2,9 +2,10 @@
 //
 // exec_load [LAUNCHES]: what calls of CUDA cost over a long life of a program, to be run with `heddle exec`. Each
 // line has the time of a call in the first and in the last quarter of a run, and the memory of the process at
-// both: what grows shows there. Ends with status 1 if a call fails.
+// both: what grows shows there. Ends with status 1 if a call fails, or if memory grows where nothing is kept.
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +15,7 @@
 
 namespace {
 
-int failures = 0;
+std::atomic<int> failures = 0;
 
 void check(cudaError_t error) {
   if (error == cudaSuccess) return;
@@ -32,7 +33,9 @@ double resident_megabytes() {
   return static_cast<double>(resident) * 4096 / 1e6;
 }
 
-void measure(const char* what, long count, const std::function<void(long)>& call) {
+enum class Keeps { kNothing, kSomething };
+
+void measure(const char* what, long count, const std::function<void(long)>& call, Keeps keeps = Keeps::kNothing) {
   double micros[4] = {};
   double megabytes[4] = {};
   for (int quarter = 0; quarter < 4; ++quarter) {
@@ -45,6 +48,16 @@ void measure(const char* what, long count, const std::function<void(long)>& call
   std::printf("%-44s %9ld times, %8.2f us and %6.0f MB, at the end %8.2f us and %6.0f MB\n", what, count,
               micros[0], megabytes[0], micros[3], megabytes[3]);
   std::fflush(stdout);
+  if (keeps == Keeps::kSomething || megabytes[3] <= 1.05 * megabytes[0] + 4) return;
+  std::printf("failed: memory grows\n");
+  ++failures;
+}
+
+// 64 threads that do the same.
+void in_threads(const std::function<void()>& body) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 64; ++t) threads.emplace_back(body);
+  for (std::thread& one : threads) one.join();
 }
 
 }  // namespace
@@ -64,8 +77,9 @@ int main(int argc, char** argv) {
     check(cudaGetLastError());
   });
   std::vector<void*> live(100'000);
-  measure("allocate and keep", static_cast<long>(live.size()),
-          [&](long i) { check(cudaMalloc(&live[static_cast<std::size_t>(i)], 256)); });
+  measure(
+      "allocate and keep", static_cast<long>(live.size()),
+      [&](long i) { check(cudaMalloc(&live[static_cast<std::size_t>(i)], 256)); }, Keeps::kSomething);
   measure("launch among 100,000 allocations", launches, [&](long) {
     add_one<<<1, 1>>>(data);
     check(cudaGetLastError());
@@ -73,28 +87,53 @@ int main(int argc, char** argv) {
   for (void* one : live) check(cudaFree(one));
   std::vector<cudaStream_t> streams(10'000);
   std::vector<cudaEvent_t> events(10'000);
-  measure("create a stream and an event, and record", static_cast<long>(streams.size()), [&](long i) {
-    const auto at = static_cast<std::size_t>(i);
-    check(cudaStreamCreate(&streams[at]));
-    check(cudaEventCreate(&events[at]));
+  measure(
+      "create a stream and an event, and record", static_cast<long>(streams.size()),
+      [&](long i) {
+        const auto at = static_cast<std::size_t>(i);
+        check(cudaStreamCreateWithFlags(&streams[at], cudaStreamNonBlocking));
+        check(cudaEventCreate(&events[at]));
+        check(cudaEventRecord(events[at], streams[at]));
+      },
+      Keeps::kSomething);
+  // Each waits for the one before, so that there is an order of all.
+  measure("launch among 10,000 streams, with events", launches / 100, [&](long i) {
+    const auto at = static_cast<std::size_t>(i) % streams.size();
+    const std::size_t before = (at + streams.size() - 1) % streams.size();
+    check(cudaStreamWaitEvent(streams[at], events[before]));
+    add_one<<<1, 1, 0, streams[at]>>>(data);
+    check(cudaGetLastError());
     check(cudaEventRecord(events[at], streams[at]));
   });
   for (const cudaStream_t one : streams) check(cudaStreamDestroy(one));
   for (const cudaEvent_t one : events) check(cudaEventDestroy(one));
   measure("64 threads that allocate, copy and free", 16, [](long) {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 64; ++t) {
-      threads.emplace_back([] {
-        for (int i = 0; i < 100; ++i) {
-          int value = i;
-          void* made;
-          check(cudaMalloc(&made, sizeof(value)));
-          check(cudaMemcpy(made, &value, sizeof(value), cudaMemcpyHostToDevice));
-          check(cudaFree(made));
-        }
-      });
-    }
-    for (std::thread& one : threads) one.join();
+    in_threads([] {
+      for (int i = 0; i < 100; ++i) {
+        int value = i;
+        void* made;
+        check(cudaMalloc(&made, sizeof(value)));
+        check(cudaMemcpy(made, &value, sizeof(value), cudaMemcpyHostToDevice));
+        check(cudaFree(made));
+      }
+    });
+  });
+  measure("64 threads that launch, each in its stream", 16, [&](long) {
+    in_threads([&] {
+      int* own;
+      int value = 0;
+      cudaStream_t stream;
+      check(cudaMalloc(&own, sizeof(int)));
+      check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+      check(cudaMemsetAsync(own, 0, sizeof(int), stream));
+      const long share = launches / 16 / 64;
+      for (long i = 0; i < share; ++i) add_one<<<1, 1, 0, stream>>>(own);
+      check(cudaMemcpyAsync(&value, own, sizeof(int), cudaMemcpyDeviceToHost, stream));
+      check(cudaStreamSynchronize(stream));
+      if (value != share) ++failures;
+      check(cudaStreamDestroy(stream));
+      check(cudaFree(own));
+    });
   });
   check(cudaDeviceSynchronize());
   return failures == 0 ? 0 : 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/copy.h"
 
+#include "runtime/host_pages.h"
 #include "runtime/host_work.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,10 @@
 namespace heddle::runtime {
 
 namespace {
+
+// The host's side of a copy is the program's own, and believed. A size from here on is more often a mistake, and
+// looking at what the program has takes no time beside such a copy.
+constexpr std::size_t kLarge = std::size_t{1} << 30;
 
 // From the first byte to the last one; false if that cannot be.
 bool span_of(const Box& box, const Extent& extent, std::size_t& bytes) {
@@ -52,7 +57,12 @@ std::byte* reach(const State& card, const Box& box, const Extent& extent, bool m
   }
   const Allocation* found = card.memory.find(begin);
   const bool is_ours = found != nullptr && found->kind != MemoryKind::kRegistered;
-  if (!must_be_on_card && !is_ours && !card.memory.is_card_address(begin)) return begin;
+  if (!must_be_on_card && !is_ours && !card.memory.is_card_address(begin)) {
+    if (bytes < kLarge || readable_bytes(begin) >= bytes) return begin;
+    say(fmt::format("a copy of {} bytes at {}: the program has {} there", bytes, box.begin,
+                    readable_bytes(begin)));
+    return nullptr;
+  }
   if (found == nullptr) {
     const char* where = card.memory.is_card_address(begin) ? "lies at" : "is no memory of the card: it lies at";
     say(fmt::format("a copy or fill of {} bytes: {} {} {}", bytes, box.begin, where,

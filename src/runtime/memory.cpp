@@ -92,6 +92,7 @@ Memory::Place Memory::give_back(Place gone, const char* how) {
   const Allocation& one = gone->second;
   global_.remove(gone->first, how);
   if (counts(one.kind)) used_ -= one.bytes;
+  if (one.kind == MemoryKind::kManaged) advice.forget(gone->first, gone->first + one.bytes);
   if (is_guarded(one)) --guarded_;
   if (is_card_address(one.begin)) addresses_.give_back(gone->first);
   return allocations_.erase(gone);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/address_space.h"
+#include "runtime/memory_advice.h"
 
 #include <heddle/sim/global_memory.h>
 
@@ -75,6 +76,8 @@ class Memory {
 
   // Where the CTAs of a cooperative launch count one another; zero when it begins. Throws std::bad_alloc.
   std::uint64_t clear_grid_workspace();
+
+  AdviceMap advice;  // about managed memory
 
   std::size_t total_bytes() const;  // of the card
   std::size_t free_bytes() const;

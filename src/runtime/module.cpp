@@ -74,12 +74,14 @@ Error Module::decode(std::string text, Memory& memory) {
     variable.address = made.begin;
     variable.host = made.host.get();
   };
+  // Without this the driver does not take it for PTX.
+  const bool is_ptx = text.find(".version") != std::string::npos;
   try {
     ptx_ = sim::PtxModule::load(std::move(text), name_, place);
     return Error::kSuccess;
   } catch (const InputError& error) {
     say(error.what());
-    return Error::kInvalidPtx;
+    return is_ptx ? Error::kInvalidPtx : Error::kInvalidKernelImage;
   }
 }
 

@@ -43,6 +43,12 @@ bool Streams::destroy_event(void* handle) {
   return events_.erase(handle) != 0;
 }
 
+void Streams::clear() {
+  streams_.clear();
+  events_.clear();
+  order = {};
+}
+
 Event* Streams::find_event(const void* handle) {
   const auto found = events_.find(handle);
   return found == events_.end() ? nullptr : &found->second;

@@ -41,6 +41,9 @@ class Streams {
   bool destroy_event(void* handle);
   Event* find_event(const void* handle);
 
+  // Destroys all of them, with what orders them.
+  void clear();
+
   // A handle is a number that is never given again, so one that was destroyed is never taken for another.
   void* next_handle();
 

@@ -52,7 +52,7 @@ HEDDLE_CUDA_CALL int cudaDeviceReset() {
     card.heap.clear();
     card.captures.clear();
     card.graphs = {};
-    card.streams.order = {};  // what has run is over
+    card.streams.clear();
     card.failed = Error::kSuccess;
   });
   take_last_error();

@@ -71,14 +71,6 @@ HEDDLE_CUDA_CALL int cuMemHostGetFlags(unsigned* flags, void* host) {
   return translated(cudaHostGetFlags(flags, host));
 }
 
-HEDDLE_CUDA_CALL int cuMemPrefetchAsync_v2() { return 0; }
-
-HEDDLE_CUDA_CALL int cuMemPrefetchAsync() { return 0; }
-
-HEDDLE_CUDA_CALL int cuMemAdvise_v2() { return 0; }
-
-HEDDLE_CUDA_CALL int cuMemAdvise() { return 0; }
-
 HEDDLE_CUDA_CALL int cuMemAllocFromPoolAsync(std::uint64_t* address, std::size_t bytes, void* pool,
                                              void* stream) {
   return translated(cudaMallocFromPoolAsync(as_pointer(address), bytes, pool, stream));

@@ -69,13 +69,13 @@ Error copy_2d(State& card, void* to, std::size_t to_pitch, const void* from, std
                   {.width = width, .height = height}, kind);
 }
 
-// Rows of a pitch that suits the card. A size that overflows is more than there is.
+// Rows of a pitch that suits the card.
 Error allocate_rows(State& card, void** pointer, std::size_t* pitch, std::size_t width, std::size_t rows) {
   std::size_t padded = 0;
   std::size_t bytes = 0;
-  if (!add(width, kPitchAlignment - 1, padded)) return Error::kMemoryAllocation;
+  if (!add(width, kPitchAlignment - 1, padded)) return Error::kInvalidValue;
   padded = padded / kPitchAlignment * kPitchAlignment;
-  if (!multiply(padded, rows, bytes)) return Error::kMemoryAllocation;
+  if (!multiply(padded, rows, bytes)) return Error::kInvalidValue;
   *pitch = padded;
   return allocate(card, MemoryKind::kDevice, pointer, bytes);
 }
@@ -108,8 +108,12 @@ HEDDLE_CUDA_CALL int cudaMallocHost(void** pointer, std::size_t bytes) {
   return call("cudaMallocHost", [&](State& card) { return allocate(card, MemoryKind::kHost, pointer, bytes); });
 }
 
-HEDDLE_CUDA_CALL int cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
-  return call("cudaHostAlloc", [&](State& card) { return allocate(card, MemoryKind::kHost, pointer, bytes); });
+HEDDLE_CUDA_CALL int cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
+  constexpr unsigned kAllFlags = 7;  // portable, mapped, write-combined
+  return call("cudaHostAlloc", [&](State& card) {
+    if ((flags & ~kAllFlags) != 0) return Error::kInvalidValue;
+    return allocate(card, MemoryKind::kHost, pointer, bytes);
+  });
 }
 
 HEDDLE_CUDA_CALL int cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
@@ -123,7 +127,7 @@ HEDDLE_CUDA_CALL int cudaMalloc3D(PitchedPointer* pointer, Extent extent) {
       "cudaMalloc3D",
       [&](State& card) {
         std::size_t rows = 0;
-        if (!multiply(extent.height, extent.depth, rows)) return Error::kMemoryAllocation;
+        if (!multiply(extent.height, extent.depth, rows)) return Error::kInvalidValue;
         PitchedPointer made{nullptr, 0, extent.width, extent.height};
         const Error error = allocate_rows(card, &made.begin, &made.pitch, extent.width, rows);
         if (error == Error::kSuccess) *pointer = made;
@@ -277,12 +281,3 @@ HEDDLE_CUDA_CALL int cudaMemset3D(PitchedPointer to, int value, Extent extent) {
 HEDDLE_CUDA_CALL int cudaMemset3DAsync(PitchedPointer to, int value, Extent extent, void* stream) {
   return call_on("cudaMemset3DAsync", stream, [&](State& card) { return fill_3d(card, to, value, extent); });
 }
-
-// Where memory lies makes no difference here.
-HEDDLE_CUDA_CALL int cudaMemPrefetchAsync() { return 0; }
-
-HEDDLE_CUDA_CALL int cudaMemPrefetchAsync_v2() { return 0; }
-
-HEDDLE_CUDA_CALL int cudaMemAdvise() { return 0; }
-
-HEDDLE_CUDA_CALL int cudaMemAdvise_v2() { return 0; }
