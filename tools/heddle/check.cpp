@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
 #include "device.h"
+#include "tell.h"
 
 #include "sim/explore/cores.h"
 #include "sim/explore/exhaust.h"
@@ -52,7 +53,7 @@ struct Tally {
 
 void show_progress(std::uint64_t done, std::uint64_t all) {
   if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r{} of {} schedules{}", done, all, done == all ? "\n" : "");
+  tell("\r{} of {} schedules{}", done, all, done == all ? "\n" : "");
 }
 
 std::string again_of(const CheckOptions& options) {

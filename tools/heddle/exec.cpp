@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
 #include "elf_program.h"
+#include "tell.h"
 
 #include "runtime/options.h"
 
@@ -89,8 +90,7 @@ void use_runtime(const std::string& path) {
   // by the RPATH of a library; and functions of compilers that are linked to a program are replaced.
   prepend("LD_PRELOAD", library.string());
   if (program.has_rpath) {
-    fmt::print(stderr, "heddle exec: '{}' has an RPATH, which comes before LD_LIBRARY_PATH: using LD_PRELOAD\n",
-               path);
+    tell("heddle exec: '{}' has an RPATH, which comes before LD_LIBRARY_PATH: using LD_PRELOAD\n", path);
   }
   // Triton assembles its PTX itself, and looks for the driver in the system's folders first.
   const fs::path assembler = folder / "tools" / "ptxas";
@@ -183,7 +183,7 @@ void set_options(const ExecOptions& options) {
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   execv(path.c_str(), arguments.data());
-  fmt::print(stderr, "heddle: exec: '{}' cannot be run: {}\n", path, std::strerror(errno));
+  tell("heddle: exec: '{}' cannot be run: {}\n", path, std::strerror(errno));
   std::_Exit(kBadUsage);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "progress.h"
 
-#include <fmt/format.h>
+#include "tell.h"
 
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ std::int64_t now_ms() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-void erase_line() { fmt::print(stderr, "\r\033[K"); }
+void erase_line() { tell("\r\033[K"); }
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void Progress::show(std::int64_t done, std::int64_t all) {
   if (now_ms() - last_ms_ < 100 || !is_terminal()) return;
   last_ms_ = now_ms();
   is_shown_ = true;
-  fmt::print(stderr, "\r{} of {} {}", done, all, what_);
+  tell("\r{} of {} {}", done, all, what_);
 }
 
 Ticker::Ticker(std::string what) {
@@ -42,7 +42,7 @@ Ticker::Ticker(std::string what) {
     std::unique_lock lock(mutex_);
     for (int seconds = 1; !ends_.wait_for(lock, std::chrono::seconds(1), [this] { return has_ended_; });
          ++seconds) {
-      fmt::print(stderr, "\r{}, {} s", what, seconds);
+      tell("\r{}, {} s", what, seconds);
     }
     erase_line();
   });

@@ -4,6 +4,7 @@
 #include "commands.h"
 
 #include "matmul_traced.h"
+#include "tell.h"
 
 #include <heddle/host/error.h>
 #include <heddle/sim/trace.h>
@@ -23,7 +24,7 @@ void write(const TraceOptions& options, const sim::Trace& trace) {
   std::FILE* out = is_for_program ? stderr : stdout;
   fmt::print(out, "\nwhere the time of each role went, in cycles:\n{}", trace.shares());
   if (!trace.prediction().empty()) fmt::print(out, "predicted       {}\n", trace.prediction());
-  if (!trace.remark().empty()) fmt::print(stderr, "heddle trace: {}\n", trace.remark());
+  if (!trace.remark().empty()) tell("heddle trace: {}\n", trace.remark());
   fmt::print(out, "trace           {} ({} spans)\n", options.out, trace.spans());
 }
 

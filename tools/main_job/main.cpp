@@ -5,18 +5,17 @@
 
 #include <heddle/host/error.h>
 
-#include <fmt/format.h>
-
+#include <cstdio>
 #include <exception>
 
 int main(int argc, char** argv) {
   try {
     return argc > 1 ? heddle::tool::main_job(argv[1]) : heddle::tool::main_job();
   } catch (const heddle::InputError& error) {
-    fmt::print(stderr, "heddle: {}\n", error.what());
+    std::fprintf(stderr, "heddle: %s\n", error.what());
     return heddle::tool::kBadUsage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "heddle: {}\n", error.what());
+    std::fprintf(stderr, "heddle: %s\n", error.what());
     return heddle::tool::kFailed;
   }
 }
