@@ -12,6 +12,7 @@ _PACKAGE = os.environ.get("HEDDLE_EXEC_PYTHON", "")
 _PLUGIN = "heddle.pytest_plugin"
 _ADDED = {
     "torch": ("torch_fallback", "install"),
+    "triton._C.libtriton": ("triton_cublas", "install"),
     "triton.testing": ("triton_timing", "install_testing"),
     "triton.runtime.autotuner": ("triton_timing", "install_tuning"),
     "warp.config": ("ptx_tools", "install_warp"),
