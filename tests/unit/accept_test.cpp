@@ -96,6 +96,14 @@ TEST(Suppressions, NameTheLineThatIsWrong) {
   EXPECT_THROW((void)sim::read_suppressions(short_one.path), InputError);
   EXPECT_THROW((void)sim::read_suppressions("/no/such/file"), InputError);
   EXPECT_THROW((void)sim::read_suppressions("/"), InputError);
+  EXPECT_THROW((void)sim::read_suppressions("/dev/zero"), InputError);  // it has no end
+  const SuppressionFile long_one(std::string(100'000, 'x'));
+  try {
+    (void)sim::read_suppressions(long_one.path);
+    FAIL() << "a line of x is no suppression";
+  } catch (const InputError& error) {
+    EXPECT_LT(std::string(error.what()).size(), 1000u);
+  }
 }
 
 // Two warps write one word at line 1 and another at line 2.

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <sstream>
 
 namespace heddle::sim {
 
@@ -22,6 +23,28 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
+// As much of a text as a message can quote.
+std::string_view quoted(std::string_view text) { return text.substr(0, 100); }
+
+// More than anybody writes by hand; a file may have no end.
+constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
+
+std::string read_bounded(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  char piece[4096];
+  while (file && text.size() <= kMaxFileBytes) {
+    file.read(piece, sizeof(piece));
+    text.append(piece, static_cast<std::size_t>(file.gcount()));
+  }
+  if (text.size() > kMaxFileBytes) {
+    throw InputError(fmt::format("the suppression file '{}' has more than {} bytes, which no such file has", path,
+                                 kMaxFileBytes));
+  }
+  if (!file.eof()) throw InputError(fmt::format("the suppression file '{}' cannot be read", path));
+  return text;
+}
+
 FaultCode acceptable_code(std::string_view name) {
   const std::optional<FaultCode> code = find_fault_code(name);
   if (code && rule_of(*code).is_acceptable) return *code;
@@ -30,7 +53,7 @@ FaultCode acceptable_code(std::string_view name) {
     if (rule.is_acceptable) names.push_back(rule.name);
   }
   throw InputError(fmt::format("{} '{}' {}; {} can be accepted", code ? "the mistake" : "there is no mistake",
-                               name, code ? "ends a launch whatever is accepted" : "to accept",
+                               quoted(name), code ? "ends a launch whatever is accepted" : "to accept",
                                fmt::join(names, ", ")));
 }
 
@@ -46,13 +69,13 @@ AcceptRule AcceptRule::parse(std::string_view text) {
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), rule.line);
     if (error != std::errc{} || end != line.data() + line.size() || rule.line == 0) {
       throw InputError(fmt::format("'{}': '{}' is no line; {}@FILE, or {}@FILE:LINE with a number from 1 on",
-                                   text, line, name_of(rule.code), name_of(rule.code)));
+                                   quoted(text), quoted(line), name_of(rule.code), name_of(rule.code)));
     }
     file = file.substr(0, colon);
   }
   if (file.empty()) {
     throw InputError(fmt::format("'{}': no file behind the @; {}@FILE or {}@FILE:LINE, or {} for all places",
-                                 text, name_of(rule.code), name_of(rule.code), name_of(rule.code)));
+                                 quoted(text), name_of(rule.code), name_of(rule.code), name_of(rule.code)));
   }
   rule.file = file;
   return rule;
@@ -108,10 +131,10 @@ std::string place_text(CallSite site) {
 }
 
 std::vector<std::string> read_suppressions(const std::string& path) {
-  std::ifstream file(path);
+  std::istringstream lines(read_bounded(path));
   std::vector<std::string> rules;
   std::string text;
-  for (std::uint32_t number = 1; std::getline(file, text); ++number) {
+  for (std::uint32_t number = 1; std::getline(lines, text); ++number) {
     const std::string_view line = trimmed(std::string_view(text).substr(0, text.find('#')));
     if (line.empty()) continue;
     const std::size_t colon = line.find(':');
@@ -120,7 +143,7 @@ std::vector<std::string> read_suppressions(const std::string& path) {
       throw InputError(
           fmt::format("{}:{}: '{}' is no suppression; a line is code:pattern, such as race:copy.cu:87 or "
                       "race:*",
-                      path, number, line));
+                      path, number, quoted(line)));
     }
     try {
       rules.push_back(AcceptRule::parse(fmt::format("{}@{}", trimmed(line.substr(0, colon)), pattern)).text());
@@ -128,7 +151,6 @@ std::vector<std::string> read_suppressions(const std::string& path) {
       throw InputError(fmt::format("{}:{}: {}", path, number, error.what()));
     }
   }
-  if (!file.eof()) throw InputError(fmt::format("the suppression file '{}' cannot be read", path));
   return rules;
 }
 
