@@ -5,6 +5,7 @@
 
 #include <cxxabi.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -22,9 +23,11 @@ constexpr std::size_t kMaxTexts = 10000;
 // Whether it has not been said before.
 bool is_new(std::string_view text) noexcept {
   try {
-    static std::mutex& mutex = *new std::mutex;
+    // A child may be forked while another thread has it, which is not there to give it back.
+    static std::timed_mutex& mutex = *new std::timed_mutex;
     static std::set<std::string, std::less<>>& said = *new std::set<std::string, std::less<>>;
-    const std::lock_guard lock(mutex);
+    const std::unique_lock lock(mutex, std::chrono::seconds(1));
+    if (!lock) return true;
     if (said.find(text) != said.end()) return false;
     if (said.size() < kMaxTexts) said.emplace(text);
   } catch (...) {

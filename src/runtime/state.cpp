@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/state.h"
 
+#include "runtime/fork.h"
 #include "runtime/json_lines.h"
 #include "runtime/options.h"
 #include "runtime/trace.h"
@@ -113,6 +114,7 @@ void check_replay(const State& card, int status) {
 
 void at_exit(int status, void* /*unused*/) {
   State& card = state();
+  if (card.is_lost) return;
   show_printed(card);
   std::fflush(stdout);
   if (options().schedules != 0) show_schedules(card);
@@ -159,6 +161,7 @@ State& state() {
   static State& card = *[] {
     auto* made = new State;
     on_exit(at_exit, nullptr);
+    survive_forks(*made);
     return made;
   }();
   return card;

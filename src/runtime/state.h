@@ -68,6 +68,7 @@ struct State {
   Streams streams;
   Graphs graphs;
   Captures captures;
+  bool is_lost = false;               // of a child that was forked in the middle of a call: see fork.h
   Error failed = Error::kSuccess;     // a kernel broke the context: all that follows returns this
   sim::DeviceHeap heap;               // of malloc in kernels
   std::string printed;                // by kernels, and not yet shown
@@ -117,6 +118,7 @@ template <class Body>
 Error guarded(const char* name, Body&& body) noexcept {
   try {
     State& card = state();
+    if (card.is_lost) return Error::kNotInitialized;
     const std::lock_guard lock(card.mutex);
     if (card.failed != Error::kSuccess) return card.failed;
     card.call = name;
@@ -158,6 +160,7 @@ template <class Body>
 void guard(const char* name, Body&& body) noexcept {
   try {
     State& card = state();
+    if (card.is_lost) return;
     const std::lock_guard lock(card.mutex);
     std::forward<Body>(body)(card);
   } catch (...) {

@@ -3,6 +3,9 @@
 // One card, many host threads: calls, launches, graphs and modules at the same time, each with its own results.
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -158,6 +161,38 @@ TEST(RuntimeThreads, GraphsAreCapturedAndLaunchedSideBySide) {
     EXPECT_EQ(cudaFree(data), 0);
     EXPECT_EQ(cudaStreamDestroy(stream), 0);
   });
+}
+
+// What another thread has begun is never over in a child: its calls say so, and never wait.
+TEST(RuntimeThreads, ChildrenOfABusyProgramGetACode) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "skipped: the thread sanitizer does not follow forks of programs with threads";
+#endif
+  std::atomic<bool> is_over = false;
+  std::thread busy([&] {
+    while (!is_over) work(1, 1);
+  });
+  int refused = 0;
+  for (int i = 0; i < 40; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      void* data = nullptr;
+      const int code = cudaMalloc(&data, 64);
+      _exit(code == 0 ? cudaFree(data) : code);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+    constexpr int kNotInitialised = 3;
+    if (WEXITSTATUS(status) != 0) {
+      EXPECT_EQ(WEXITSTATUS(status), kNotInitialised);
+      ++refused;
+    }
+  }
+  is_over = true;
+  busy.join();
+  EXPECT_GT(refused, 0);
 }
 
 // A callback may wait for another thread that calls CUDA: no lock is held meanwhile.
