@@ -83,9 +83,9 @@ void sizes_that_wrap() {
   char* rows = nullptr;
   std::size_t pitch = 0;
   EXPECT_CODE(cudaMallocPitch(&rows, &pitch, kHuge, 4), cudaErrorMemoryAllocation);
-  EXPECT_CODE(cudaMallocPitch(&rows, &pitch, ~std::size_t{0}, 1), cudaErrorMemoryAllocation);
+  EXPECT_CODE(cudaMallocPitch(&rows, &pitch, ~std::size_t{0}, 1), cudaErrorInvalidValue);
   cudaPitchedPtr cube;
-  EXPECT_CODE(cudaMalloc3D(&cube, make_cudaExtent(16, kHuge, 8)), cudaErrorMemoryAllocation);
+  EXPECT_CODE(cudaMalloc3D(&cube, make_cudaExtent(16, kHuge, 8)), cudaErrorInvalidValue);
   cudaMemcpy3DParms parms = {};
   parms.dstPtr = make_cudaPitchedPtr(device, 64, 64, 8);
   parms.srcPtr = make_cudaPitchedPtr(host, 64, 64, 1);
@@ -182,9 +182,8 @@ void missing_calls_leave_no_error() {
   EXPECT_OK(cudaGetLastError());
   EXPECT_DRIVER(cuStreamWaitValue32(nullptr, 0, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_OK(cudaGetLastError());
-  cudaMemRangeAttribute attribute = cudaMemRangeAttributeReadMostly;
-  int data = 0;
-  EXPECT_CODE(cudaMemRangeGetAttribute(&data, sizeof(data), attribute, &data, 1), cudaErrorNotSupported);
+  cudaTextureDesc texture;
+  EXPECT_CODE(cudaGetTextureObjectTextureDesc(&texture, 0), cudaErrorNotSupported);
   EXPECT_OK(cudaGetLastError());
   cudaGraph_t graph;
   cudaGraphConditionalHandle handle;

@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)is_ready;
   ChosenBytes bytes(data, size);
   choices = &bytes;
-  for (int made = 0; made < 200 && !bytes.is_empty(); ++made) {
+  for (int made = 0; made < 48 && !bytes.is_empty(); ++made) {
     const cudaError_t code = calls[below(calls.size())]();
     if (cudaGetErrorName(code) == nullptr || cudaGetErrorName(code)[0] != 'c') __builtin_trap();
   }

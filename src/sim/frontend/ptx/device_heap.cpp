@@ -46,10 +46,15 @@ std::uint64_t DeviceHeap::allocate(std::uint64_t bytes, std::string name, Global
   const std::uint64_t end = reinterpret_cast<std::uint64_t>(addresses_.get()) + kAddresses;
   if (bytes > limit_ || used_ > limit_ - bytes || bytes + 2 * kAlignment > end - next_) return 0;
   const std::uint64_t address = next_;
-  Block& block = blocks_[address];
-  block.name = std::move(name);
-  block.bytes.assign(bytes, kPoison);
-  memory.add_unwritten(address, block.name, block.bytes.data(), bytes);
+  Block made{.name = std::move(name), .bytes = std::vector<std::byte>(bytes, kPoison)};
+  const auto place = blocks_.emplace(address, std::move(made)).first;
+  Block& block = place->second;
+  try {
+    memory.add_unwritten(address, block.name, block.bytes.data(), bytes);
+  } catch (...) {
+    blocks_.erase(place);  // nobody has its address
+    throw;
+  }
   used_ += bytes;
   // A gap, so that the end of one block is not the beginning of the next.
   next_ += (bytes + 2 * kAlignment - 1) / kAlignment * kAlignment;
