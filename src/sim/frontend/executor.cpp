@@ -8,8 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <optional>
-#include <string>
+#include <new>
 #include <utility>
 
 namespace heddle::sim::frontend {
@@ -47,8 +46,14 @@ bool Executor::has_overflowed(const void* address) {
 }
 
 Report Executor::run() {
+  // Kernels may launch kernels.
+  struct Current {
+    explicit Current(Executor* inner) : outer(std::exchange(current_executor, inner)) {}
+    ~Current() { current_executor = outer; }
+    Executor* outer;
+  };
   watch_stacks();
-  Executor* outer = std::exchange(current_executor, this);
+  const Current current(this);
   caller_.adopt_current();
   running_fiber_ = &caller_;
   // Threads come back here when SMs have become free, and at the end.
@@ -56,9 +61,8 @@ Report Executor::run() {
     start_threads();
     dispatch();
   }
-  Report report = make_report();
-  current_executor = outer;
-  return report;
+  if (lost_) std::rethrow_exception(std::exchange(lost_, nullptr));
+  return make_report();
 }
 
 void Executor::start_threads() {
@@ -71,39 +75,60 @@ void Executor::start_threads() {
   }
 }
 
-void Executor::thread_main(void* argument) {
-  Seat& seat = *static_cast<Seat*>(argument);
-  Executor& executor = *seat.executor;
-  std::byte* shared = seat.thread->cta->shared + machine::kSharedBase;
-  // Nothing may be thrown past the first frame of a stack.
-  std::optional<std::string> thrown;
+void Executor::keep_exception() noexcept {
   try {
-    executor.entry_.run(executor.params_, shared);
-  } catch (const std::exception& error) {
-    thrown = error.what();
-  } catch (...) {
-    thrown = "not a std::exception";
-  }
-  bool found_mistake = false;
-  try {
-    if (thrown) {
-      executor.machine_.fault(seat.thread, {}, FaultCode::kException,
-                              fmt::format("the kernel threw an exception, which no GPU has: {}", *thrown));
-    }
-    executor.machine_.thread_exit(*seat.thread);
+    throw;
   } catch (const Fault& fault) {
-    executor.record(fault);
-    found_mistake = true;
+    try {
+      record(fault);
+    } catch (...) {
+      lost_ = std::current_exception();
+    }
+  } catch (...) {
+    lost_ = std::current_exception();
   }
-  thrown.reset();  // this stack is never unwound
-  if (found_mistake) executor.abandon();
+}
+
+// Nothing may be thrown past the first frame of a stack, nor kept on it: it is never unwound.
+bool Executor::run_thread(const Seat& seat) noexcept {
+  const auto fail = [&](const char* what) {
+    machine_.fault(seat.thread, {}, FaultCode::kException,
+                   fmt::format("the kernel threw an exception, which no GPU has: {}", what));
+  };
+  try {
+    try {
+      entry_.run(params_, seat.thread->cta->shared + machine::kSharedBase);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      fail(error.what());
+    } catch (...) {
+      fail("not a std::exception");
+    }
+    machine_.thread_exit(*seat.thread);
+    return true;
+  } catch (...) {
+    keep_exception();
+    return false;
+  }
+}
+
+void Executor::thread_main(void* argument) {
+  const Seat& seat = *static_cast<Seat*>(argument);
+  Executor& executor = *seat.executor;
+  if (!executor.run_thread(seat)) executor.abandon();
   // The stack of this fiber may be given to a thread of the next cluster, so nobody starts one on it.
-  if (executor.machine_.has_free_sms()) {
-    executor.return_to_caller();
-  } else {
-    executor.dispatch();
+  try {
+    if (executor.machine_.has_free_sms()) {
+      executor.return_to_caller();
+    } else {
+      executor.dispatch();
+    }
+    std::abort();  // an exited thread is never resumed
+  } catch (...) {
+    executor.keep_exception();
   }
-  std::abort();  // an exited thread is never resumed
+  executor.abandon();
 }
 
 void Executor::end_run() {

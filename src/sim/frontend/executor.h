@@ -10,6 +10,7 @@
 #include <heddle/sim/launch.h>
 
 #include <deque>
+#include <exception>
 #include <utility>
 
 namespace heddle::sim::frontend {
@@ -37,7 +38,9 @@ class Executor : private Run {
   void suspend() { dispatch(); }   // the machine has blocked this thread
   void give_way() { dispatch(); }  // let others go on, though this thread is not blocked
   bool wakes_early() { return strategy_->wakes_early(); }
-  using Run::record;
+  // The exception that is being handled: a mistake goes into the report, and anything else, such as memory that
+  // there is none of, is what run() throws.
+  void keep_exception() noexcept;
   [[noreturn]] void abandon() noexcept;  // ends the run; this fiber is never resumed
 
  private:
@@ -49,6 +52,7 @@ class Executor : private Run {
   };
 
   static void thread_main(void* seat);
+  bool run_thread(const Seat& seat) noexcept;  // false: the run is over
   void start_threads();
   bool is_turn_over(bool visible, CallSite site);
   void dispatch();  // leaves the running fiber for whatever goes next
@@ -61,6 +65,7 @@ class Executor : private Run {
   Fiber caller_;
   Fiber* running_fiber_ = nullptr;
   bool ended_ = false;
+  std::exception_ptr lost_;  // what ended the run, if it was no mistake
 };
 
 [[gnu::always_inline]] inline void Executor::dispatch() {
@@ -77,11 +82,11 @@ class Executor : private Run {
 template <class Body>
 [[gnu::always_inline]] inline decltype(auto) instruct(bool visible, CallSite site, Body&& body) {
   Executor& executor = Executor::current();
-  executor.count_instruction(visible, site);
   try {
+    executor.count_instruction(visible, site);
     return body(executor, executor.machine(), executor.thread());
-  } catch (const machine::Fault& fault) {
-    executor.record(fault);
+  } catch (...) {
+    executor.keep_exception();
   }
   executor.abandon();
 }

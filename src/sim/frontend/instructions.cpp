@@ -536,13 +536,14 @@ void annotate_barriers(MbarPtr first, std::uint32_t count, Name pipeline, Barrie
 
 namespace {
 
-// The headline is moved on, so that the stack that is abandoned here holds no memory.
-[[noreturn]] void stop_thread(sim::FaultCode code, std::string headline, CallSite site) noexcept {
+// The headline is made here, so that the stack that is abandoned holds no memory.
+template <class Headline>
+[[noreturn]] void stop_thread(sim::FaultCode code, const Headline& headline, CallSite site) noexcept {
   Executor& executor = Executor::current();
   try {
-    executor.machine().fault(&executor.thread(), site, code, std::move(headline));
-  } catch (const Fault& fault) {
-    executor.record(fault);
+    executor.machine().fault(&executor.thread(), site, code, headline());
+  } catch (...) {
+    executor.keep_exception();
   }
   executor.abandon();
 }
@@ -550,17 +551,18 @@ namespace {
 }  // namespace
 
 void fault_stage_dropped(Name pipeline, std::uint32_t stage, CallSite acquired) noexcept {
-  stop_thread(sim::FaultCode::kStageDropped,
-              fmt::format("the handle of {}[{}], acquired here, went out of scope without release()",
-                          pipeline.text, stage),
-              acquired);
+  const auto headline = [&] {
+    return fmt::format("the handle of {}[{}], acquired here, went out of scope without release()", pipeline.text,
+                       stage);
+  };
+  stop_thread(sim::FaultCode::kStageDropped, headline, acquired);
 }
 
 void fault_stage_used_after_release(Name pipeline, std::uint32_t stage, CallSite site) noexcept {
-  stop_thread(
-      sim::FaultCode::kStageUsedAfterRelease,
-      fmt::format("the handle of {}[{}] was used or released again after its release", pipeline.text, stage),
-      site);
+  const auto headline = [&] {
+    return fmt::format("the handle of {}[{}] was used or released again after its release", pipeline.text, stage);
+  };
+  stop_thread(sim::FaultCode::kStageUsedAfterRelease, headline, site);
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET::isa
