@@ -29,6 +29,23 @@ void StreamOrder::join(Clock& clock, const Clock& other) {
   }
 }
 
+// As join(), for a clock that is kept.
+void StreamOrder::learn(Clock& clock, const Clock& other) const {
+  join(clock, other);
+  trim(clock);
+}
+
+// Only work that is kept is ever compared, so that a clock need not count the streams that have none. Without
+// this, clocks of ten thousand streams that wait for one another would name each of them.
+void StreamOrder::trim(Clock& clock) const {
+  if (clock.of.size() <= 2 * kMaxWorks) return;
+  std::set<Handle> kept;
+  for (const sim::History::Work& work : history_.works) {
+    if (const auto node = nodes_.find(work.number); node != nodes_.end()) kept.insert(node->second.stream);
+  }
+  std::erase_if(clock.of, [&](const auto& one) { return !kept.contains(one.first); });
+}
+
 bool StreamOrder::covers(const Clock& clock, const Node& node) {
   if (node.number <= clock.all) return true;
   const auto found = clock.of.find(node.stream);
@@ -76,11 +93,11 @@ StreamOrder::Clock StreamOrder::clock_for(Handle handle) {
   Clock clock = streams_[handle].known;
   join(clock, host_);
   if (handle != 0) {
-    if (streams_[handle].is_blocking) join(clock, streams_[0].known);
+    if (streams_[handle].is_blocking) learn(clock, streams_[0].known);
     return clock;
   }
   for (const auto& [other, stream] : streams_) {
-    if (stream.is_blocking) join(clock, stream.known);
+    if (stream.is_blocking) learn(clock, stream.known);
   }
   return clock;
 }
@@ -89,17 +106,17 @@ void StreamOrder::record(const void* event, const void* stream) { events_[event]
 
 void StreamOrder::wait_event(const void* stream, const void* event) {
   if (const auto found = events_.find(event); found != events_.end())
-    join(stream_of(stream).known, found->second);
+    learn(stream_of(stream).known, found->second);
   forget();
 }
 
 void StreamOrder::host_waits(const void* stream) {
-  join(host_, clock_for(handle_of(stream)));
+  learn(host_, clock_for(handle_of(stream)));
   forget();
 }
 
 void StreamOrder::host_waits_event(const void* event) {
-  if (const auto found = events_.find(event); found != events_.end()) join(host_, found->second);
+  if (const auto found = events_.find(event); found != events_.end()) learn(host_, found->second);
   forget();
 }
 
@@ -138,6 +155,7 @@ void StreamOrder::end() {
   // Model: a launch that has waited for a dependent one comes after all that was before that in the stream,
   // though the dependent one may not have waited for it.
   Clock known = after_wait_;
+  trim(known);  // this work is not yet kept, so that its count comes after
   known.of[now_.stream] = now_.count;
   now_.number = count_ + 1;
   nodes_[now_.number] = now_;
@@ -177,6 +195,8 @@ bool StreamOrder::is_last(const Node& node) const {
 // of the stream may be one of them.
 void StreamOrder::forget() {
   drop_unfinished();
+  if (++since_ < streams_.size() / kMaxWorks) return forget_nodes();
+  since_ = 0;
   std::erase_if(history_.works, [&](const sim::History::Work& work) {
     const Node& node = nodes_.at(work.number);
     return is_known(node) && !(node.launches_dependents && is_last(node));

@@ -5,8 +5,8 @@
 // of work touch is judged by whether anything orders them.
 //
 // Model: a stream begins with all that was asked for before it was created. Work is forgotten once every stream
-// and the host know that it is complete; of work that stays unordered the newest kMaxWorks are kept. A default
-// stream for each thread counts as the default stream of all.
+// and the host know that it is complete, which is looked at less often the more streams there are; of work that
+// stays the newest kMaxWorks are kept. A default stream for each thread counts as the default stream of all.
 #pragma once
 
 #include <heddle/sim/history.h>
@@ -44,7 +44,7 @@ class StreamOrder {
   Clock when_done(const void* stream) const {
     return streams_.at(handle_of(stream)).known;
   }  // its last work is over
-  void wait_for(const void* stream, const Clock& clock) { join(stream_of(stream).known, clock); }
+  void wait_for(const void* stream, const Clock& clock) { learn(stream_of(stream).known, clock); }
 
   // Whether anything can overlap, so that what work touches must be kept.
   bool can_overlap(bool launches_dependents) const {
@@ -76,6 +76,8 @@ class StreamOrder {
   static Handle handle_of(const void* stream);
   Clock clock_for(Handle handle);
   static void join(Clock& clock, const Clock& other);
+  void learn(Clock& clock, const Clock& other) const;
+  void trim(Clock& clock) const;
   static bool covers(const Clock& clock, const Node& node);
   bool is_known(const Node& node) const;
   bool is_last(const Node& node) const;
@@ -90,9 +92,10 @@ class StreamOrder {
   std::map<std::uint64_t, Node> nodes_;  // by number: those of the history, and the last of each stream
   sim::History history_;
   std::uint64_t count_ = 0;
-  std::size_t gone_ = 0;  // streams that clocks may still name
-  Node now_;              // between begin() and end()
-  Clock after_wait_;      // what is complete for those who wait in it
+  std::size_t gone_ = 0;   // streams that clocks may still name
+  std::size_t since_ = 0;  // so many pieces of work ago all streams were asked what they know
+  Node now_;               // between begin() and end()
+  Clock after_wait_;       // what is complete for those who wait in it
 };
 
 }  // namespace heddle::runtime
