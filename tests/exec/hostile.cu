@@ -82,7 +82,7 @@ void sizes_that_wrap() {
                 CUDA_ERROR_INVALID_VALUE);
   char* rows = nullptr;
   std::size_t pitch = 0;
-  EXPECT_CODE(cudaMallocPitch(&rows, &pitch, kHuge, 4), cudaErrorMemoryAllocation);
+  EXPECT_CODE(cudaMallocPitch(&rows, &pitch, kHuge, 4), cudaErrorInvalidValue);
   EXPECT_CODE(cudaMallocPitch(&rows, &pitch, ~std::size_t{0}, 1), cudaErrorInvalidValue);
   cudaPitchedPtr cube;
   EXPECT_CODE(cudaMalloc3D(&cube, make_cudaExtent(16, kHuge, 8)), cudaErrorInvalidValue);

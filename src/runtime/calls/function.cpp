@@ -13,13 +13,14 @@ namespace isa = heddle::isa;
 
 namespace {
 
-// For a call that writes to `result`.
+// For a call that writes to `result`. A pointer that no kernel has is taken for a handle of one, as CUDA 13 does.
 template <class Body>
 int with_kernel(const char* name, const void* handle, const void* result, Body&& body) {
   return call(name, [&](State& card) {
     if (result == nullptr) return Error::kInvalidValue;
     Kernel* kernel = card.modules.find_kernel(handle);
-    return kernel == nullptr ? Error::kInvalidDeviceFunction : body(card, *kernel);
+    if (kernel == nullptr) return handle == nullptr ? Error::kInvalidDeviceFunction : Error::kInvalidHandle;
+    return body(card, *kernel);
   });
 }
 
