@@ -77,8 +77,8 @@ struct Dot {
       }
       return bytes;
     };
-    const Fp4Operand left(1, false, pack(a).data(), {a_scales.begin(), a_scales.end()});
-    const Fp4Operand right(1, false, pack(b).data(), {b_scales.begin(), b_scales.end()});
+    const Fp4Operand left(1, 64, false, pack(a).data(), {a_scales.begin(), a_scales.end()});
+    const Fp4Operand right(1, 64, false, pack(b).data(), {b_scales.begin(), b_scales.end()});
     std::uint32_t bits = std::bit_cast<std::uint32_t>(d);
     multiply_add(left, right, &bits);
     return std::bit_cast<float>(bits);

@@ -244,10 +244,10 @@ TEST(Tcgen05, RefusesBitsOfTheInstructionDescriptorThatMeanNothing) {
       refused(small(), [](Words& words) { words.instruction |= 1u << 30; }),
       "[bad_descriptor] tcgen05.mma.kind::f16 with the instruction descriptor 0x48080490: bits 30-31 are 1; they "
       "are for tcgen05.mma.ws, and 0 here");
-  EXPECT_EQ(refused(small(), [](Words& words) { words.instruction |= 1u << 2; }),
-            "[unsupported] tcgen05.mma.kind::f16 with the instruction descriptor 0x08080494: sparse operands "
-            "(bit 2) are "
-            "not modelled");
+  EXPECT_EQ(
+      refused(small(), [](Words& words) { words.instruction |= 1u << 2; }),
+      "[bad_descriptor] tcgen05.mma.kind::f16 with the instruction descriptor 0x08080494: bit 2 says that A "
+      "is sparse, and the instruction is tcgen05.mma");
 }
 
 TEST(Tcgen05, RefusesSharedMemoryDescriptorsThatMeanNothing) {

@@ -24,9 +24,9 @@ std::int64_t shifted(std::int64_t value, int distance) {
   return value < 0 ? -(-value >> distance) : value >> distance;
 }
 
-std::int32_t sum_of_products(const std::int16_t* a, const std::int16_t* b) {
+std::int32_t sum_of_products(const std::int16_t* a, const std::int16_t* b, std::uint32_t count) {
   std::int32_t sum = 0;
-  for (std::uint32_t k = 0; k < Fp4Operand::kGroup; ++k) sum += a[k] * b[k];
+  for (std::uint32_t k = 0; k < count; ++k) sum += a[k] * b[k];
   return sum;
 }
 
@@ -52,8 +52,9 @@ Scale scale_of(ScaleType type, std::uint8_t bits) {
   return {field == 0 ? fraction : fraction | 8, std::max(field, 1) - 7, (bits & 0x7F) == 0x7F};
 }
 
-Fp4Operand::Fp4Operand(std::uint32_t rows, bool negate, const std::byte* elements, std::vector<Scale> scales)
-    : halves_(std::size_t{rows} * kDepth), scales_(std::move(scales)) {
+Fp4Operand::Fp4Operand(std::uint32_t rows, std::uint32_t depth, bool negate, const std::byte* elements,
+                       std::vector<Scale> scales)
+    : depth_(depth), halves_(std::size_t{rows} * depth), scales_(std::move(scales)) {
   constexpr std::array<std::int16_t, 8> kHalves = {0, 1, 2, 3, 4, 6, 8, 12};
   for (std::size_t i = 0; i < halves_.size(); ++i) {
     const auto nibble = static_cast<std::uint32_t>(elements[i / 2] >> 4 * (i % 2)) & 0xF;
@@ -73,7 +74,7 @@ void multiply_add(const Fp4Operand& a, const Fp4Operand& b, std::uint32_t* d) {
         const Scale& right = b.scale(column, g);
         is_nan |= left.is_nan || right.is_nan;
         const std::int64_t sum =
-            sum_of_products(a.row(row) + g * Fp4Operand::kGroup, b.row(column) + g * Fp4Operand::kGroup);
+            sum_of_products(a.row(row) + g * a.group(), b.row(column) + g * a.group(), a.group());
         const std::int64_t value = sum * left.significand * right.significand;
         terms[g + 1] = {value * (std::int64_t{1} << (kFractionBits - kTermFraction)),
                         value == 0 ? kZeroExponent : left.exponent + right.exponent};

@@ -5,10 +5,10 @@
 //
 // mxf8f6f4: as there, with the exponents of both scales added to each product's.
 //
-// mxf4 and mxf4nvf4, over 64 numbers: each 16 products are summed exactly and multiplied by the significands of
-// both scales; the exponent of such a term is the sum of the scales' exponents, and is not normalised. The four
-// terms and D are aligned to the largest exponent, truncated toward zero 35 bits below it, added exactly, and the
-// sum is truncated toward zero to f32. A scale that is NaN makes the result NaN.
+// mxf4 and mxf4nvf4, over 64 numbers (128 where A is sparse): each quarter of the products is summed exactly and
+// multiplied by the significands of both scales; the exponent of such a term is the sum of the scales' exponents,
+// and is not normalised. The four terms and D are aligned to the largest exponent, truncated toward zero 35 bits
+// below it, added exactly, and the sum is truncated toward zero to f32. A scale that is NaN makes the result NaN.
 //
 // Unverified: published by one study of Blackwell parts (MMA-Sim).
 #pragma once
@@ -31,21 +31,22 @@ struct Scale {
 
 Scale scale_of(ScaleType type, std::uint8_t bits);
 
-// One side of a product of fp4 numbers: rows x 64, as stored, two to a byte, and four scales for each row, one
-// for each 16 numbers.
+// One side of a product of fp4 numbers: rows x depth, as stored, two to a byte, and four scales for each row, one
+// for each quarter of its numbers.
 class Fp4Operand {
  public:
-  static constexpr std::uint32_t kDepth = 64;
-  static constexpr std::uint32_t kGroup = 16;
-  static constexpr std::uint32_t kGroups = kDepth / kGroup;
+  static constexpr std::uint32_t kGroups = 4;
 
-  Fp4Operand(std::uint32_t rows, bool negate, const std::byte* elements, std::vector<Scale> scales);
+  Fp4Operand(std::uint32_t rows, std::uint32_t depth, bool negate, const std::byte* elements,
+             std::vector<Scale> scales);
 
-  std::uint32_t rows() const { return static_cast<std::uint32_t>(halves_.size()) / kDepth; }
-  const std::int16_t* row(std::uint32_t row) const { return &halves_[std::size_t{row} * kDepth]; }  // in halves
+  std::uint32_t rows() const { return static_cast<std::uint32_t>(halves_.size()) / depth_; }
+  std::uint32_t group() const { return depth_ / kGroups; }
+  const std::int16_t* row(std::uint32_t row) const { return &halves_[std::size_t{row} * depth_]; }  // in halves
   const Scale& scale(std::uint32_t row, std::uint32_t group) const { return scales_[row * kGroups + group]; }
 
  private:
+  std::uint32_t depth_;
   std::vector<std::int16_t> halves_;
   std::vector<Scale> scales_;
 };

@@ -75,6 +75,35 @@ Tcgen05Fault check_shape(const Tcgen05Operands& operands, const Tcgen05Fields& f
   return {};
 }
 
+// PTX: tcgen05.mma.ws.
+Tcgen05Fault check_stationary_shape(const Tcgen05Operands& operands, const Tcgen05Fields& fields) {
+  const std::string what = fmt::format("tcgen05.mma.ws.kind::{}", name_of(operands.kind));
+  if (fields.m != 32 && fields.m != 64 && fields.m != 128) {
+    return {FaultCode::kBadShape, fmt::format("{} with M = {}; M is 32, 64 or 128", what, fields.m), ""};
+  }
+  if (fields.n != 64 && fields.n != 128 && fields.n != 256) {
+    return {FaultCode::kBadShape, fmt::format("{} with N = {}; N is 64, 128 or 256", what, fields.n), ""};
+  }
+  return {};
+}
+
+Tcgen05Fault check_sparsity(const Tcgen05Operands& operands, const Tcgen05Fields& fields) {
+  if (!operands.is_sparse) return {};
+  const std::string what = fmt::format("{} with a sparse A", instruction_of(operands));
+  if (fields.m / static_cast<std::uint32_t>(operands.cta_group) != 128 || operands.is_weight_stationary) {
+    return {FaultCode::kUnsupported,
+            fmt::format("{} and M = {} is not modelled; 128 rows for each CTA are", what, fields.m), ""};
+  }
+  const std::uint32_t most = stored_bytes(fields.a_type) == 1 ? 0 : 1;
+  if (fields.sparsity_selector > most) {
+    return {FaultCode::kUnsupported,
+            fmt::format("{} and the sparsity selector {} is not modelled; 0{} is", what, fields.sparsity_selector,
+                        most == 0 ? "" : " or 1"),
+            ""};
+  }
+  return {};
+}
+
 Tcgen05Fault check_instruction_descriptor(const Tcgen05Operands& operands) {
   const std::uint32_t word = operands.instruction_descriptor;
   const bool is_scaled = is_block_scaled(operands.kind);
@@ -88,10 +117,14 @@ Tcgen05Fault check_instruction_descriptor(const Tcgen05Operands& operands) {
             word == ~0u ? "it was built from a field that does not fit: M is a multiple of 16, N of 8"
                         : "it was built for another kind"};
   }
-  if (is_scaled ? scaled.fields.is_sparse : plain.fields.is_sparse) {
-    return {FaultCode::kUnsupported, fmt::format("{}: sparse operands (bit 2) are not modelled", what), ""};
+  if (const bool says_sparse = is_scaled ? scaled.fields.is_sparse : plain.fields.is_sparse;
+      says_sparse != operands.is_sparse) {
+    return {FaultCode::kBadDescriptor,
+            fmt::format("{}: bit 2 says that A is {}, and the instruction is tcgen05.mma{}", what,
+                        says_sparse ? "sparse" : "dense", operands.is_sparse ? ".sp" : ""),
+            ""};
   }
-  if (!is_scaled && plain.fields.max_b_shift != 0) {
+  if (!is_scaled && plain.fields.max_b_shift != 0 && !operands.is_weight_stationary) {
     return {FaultCode::kBadDescriptor,
             fmt::format("{}: bits 30-31 are {}; they are for tcgen05.mma.ws, and 0 here", what, word >> 30), ""};
   }
@@ -108,7 +141,8 @@ Tcgen05Fault check_instruction_descriptor(const Tcgen05Operands& operands) {
         fmt::format("{}: scale_vec::2X with ue4m3 scales (bit 23 is 0); 2X has ue8m0, and ue4m3 is for 4X", what),
         ""};
   }
-  return check_shape(operands, fields);
+  if (Tcgen05Fault fault = check_sparsity(operands, fields); fault.code) return fault;
+  return operands.is_weight_stationary ? check_stationary_shape(operands, fields) : check_shape(operands, fields);
 }
 
 Tcgen05Fault check_smem_descriptor(const std::string& what, std::uint64_t descriptor,
@@ -185,6 +219,7 @@ Tcgen05Fields fields_of(const Tcgen05Operands& operands) {
     Tcgen05Fields fields = common(plain);
     fields.d_type = plain.d_type;
     fields.saturates = plain.saturates;
+    fields.sparsity_selector = plain.sparsity_selector;
     return fields;
   }
   const auto scaled =
@@ -196,13 +231,17 @@ Tcgen05Fields fields_of(const Tcgen05Operands& operands) {
   return fields;
 }
 
-Tcgen05Layout layout_of(int cta_group, std::uint32_t m, std::uint32_t n) {
-  const auto group = static_cast<std::uint32_t>(cta_group);
-  return {.rows = m / group,
-          .n = n,
-          .halves = cta_group == 2 && m == 128 ? 2u : 1u,
-          .is_spread = cta_group == 1 && m == 64};
+Tcgen05Layout layout_of(const Tcgen05Operands& operands, const Tcgen05Fields& fields) {
+  if (operands.is_weight_stationary) {
+    return {.rows = fields.m, .n = fields.n, .parts = 128 / fields.m, .is_spread = false};
+  }
+  return {.rows = fields.m / static_cast<std::uint32_t>(operands.cta_group),
+          .n = fields.n,
+          .parts = operands.cta_group == 2 && fields.m == 128 ? 2u : 1u,
+          .is_spread = operands.cta_group == 1 && fields.m == 64};
 }
+
+std::uint32_t metadata_cols(const Tcgen05Fields& fields) { return stored_bytes(fields.a_type) == 1 ? 2 : 1; }
 
 std::uint32_t lane_groups(const Tcgen05Layout& layout, std::uint32_t first_lane) {
   return layout.is_spread ? 0x55u << first_lane / 16 : 0xFFu;

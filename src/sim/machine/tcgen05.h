@@ -14,6 +14,7 @@
 #include <heddle/isa/smem_descriptor.h>
 #include <heddle/isa/tcgen05.h>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -37,6 +38,13 @@ struct Tcgen05Operands {
   int scale_vec = 0;  // scales of a row that one instruction reads; 0: the kind has none
   std::uint32_t sfa = 0;
   std::uint32_t sfb = 0;
+  bool is_sparse = false;  // tcgen05.mma.sp: A has half of its elements, and K is twice as long
+  std::uint32_t metadata = 0;
+  bool is_weight_stationary = false;       // tcgen05.mma.ws
+  std::uint32_t d_scale = 0;               // D is multiplied by 2^-d_scale before the sum is added
+  std::array<std::uint32_t, 8> kept = {};  // a bit for each lane of D that is not written, CTA by CTA
+
+  std::uint32_t b_row_bytes() const { return is_sparse ? 64 : 32; }
 };
 
 // What the instruction descriptor says, in either of its forms.
@@ -54,6 +62,7 @@ struct Tcgen05Fields {
   ScaleType scale_type = ScaleType::kUe8m0;
   std::uint32_t sfa_id = 0;
   std::uint32_t sfb_id = 0;
+  std::uint32_t sparsity_selector = 0;
 };
 
 Tcgen05Fields fields_of(const Tcgen05Operands& operands);
@@ -91,14 +100,19 @@ inline constexpr std::uint32_t kTmemACols = 8;
 struct Tcgen05Layout {
   std::uint32_t rows;  // of this CTA
   std::uint32_t n;
-  std::uint32_t halves;  // 2: columns from n / 2 on lie in the lanes 64 further on
-  bool is_spread;        // 16 rows to each 32 lanes
+  std::uint32_t parts;  // of the columns; each lies in the `rows` lanes behind those of the one before
+  bool is_spread;       // 16 rows to each 32 lanes
 
-  std::uint32_t cols() const { return n / halves; }
+  std::uint32_t cols() const { return n / parts; }
   std::uint32_t lane_of(std::uint32_t row) const { return is_spread ? row % 16 + 32 * (row / 16) : row; }
 };
 
-Tcgen05Layout layout_of(int cta_group, std::uint32_t m, std::uint32_t n);
+Tcgen05Layout layout_of(const Tcgen05Operands& operands, const Tcgen05Fields& fields);
+
+// Where the metadata of a sparse A lies: columns from the address on, in the lanes of its rows. The selector
+// names one of two columns for 16- and 32-bit types.
+// Unverified: CUTLASS's layouts of metadata, which its own comparison agrees with.
+std::uint32_t metadata_cols(const Tcgen05Fields& fields);
 
 // Bit i stands for lanes 16 * i to 16 * i + 15.
 std::uint32_t lane_groups(const Tcgen05Layout& layout, std::uint32_t first_lane);

@@ -55,7 +55,8 @@ void Tcgen05Unit::enqueue(Thread& thread, Tcgen05Operation operation) {
 }
 
 void Tcgen05Unit::check_operand(const Thread& thread, char operand, std::uint64_t descriptor, Major major,
-                                OperandType type, std::uint32_t rows, CallSite site) const {
+                                OperandType type, std::uint32_t rows, std::uint32_t row_bytes,
+                                CallSite site) const {
   const SmemDescriptor fields = decode_tcgen05_descriptor(descriptor).fields;
   const Cta& cta = *thread.cta;
   const std::string shared =
@@ -66,7 +67,7 @@ void Tcgen05Unit::check_operand(const Thread& thread, char operand, std::uint64_
                             descriptor, operand, fields.start_address, shared),
                 {"likely: the address is a pointer's and not that of shared_address()"});
   }
-  const SharedRange extent = operand_extent(fields, major, type, rows);
+  const SharedRange extent = operand_extent(fields, major, type, rows, row_bytes);
   if (extent.address < kSharedBase || extent.address + extent.bytes > cta.shared_end) {
     core_.fault(
         &thread, site, FaultCode::kBadDescriptor,
@@ -74,7 +75,7 @@ void Tcgen05Unit::check_operand(const Thread& thread, char operand, std::uint64_
             "{} with the descriptor {:#018x} of {}: with start address {:#x}, leading byte offset {} and stride "
             "byte offset {} its {} x {} elements reach to {:#x}; {}",
             kMma, descriptor, operand, fields.start_address, fields.leading_bytes, fields.stride_bytes, rows,
-            32 / stored_bytes(type), extent.address + extent.bytes, shared));
+            row_bytes / stored_bytes(type), extent.address + extent.bytes, shared));
   }
 }
 
@@ -84,10 +85,11 @@ void Tcgen05Unit::mma(Thread& thread, const Tcgen05Operands& operands, CallSite 
   const Tcgen05Fields fields = fields_of(operands);
   const auto group = static_cast<std::uint32_t>(operands.cta_group);
   if (!operands.a_in_tmem) {
-    check_operand(thread, 'A', operands.a_descriptor, fields.a_major, fields.a_type, fields.m / group, site);
+    check_operand(thread, 'A', operands.a_descriptor, fields.a_major, fields.a_type, fields.m / group, 32, site);
   }
-  check_operand(thread, 'B', operands.b_descriptor, fields.b_major, fields.b_type, fields.n / group, site);
-  const Tcgen05Layout layout = layout_of(operands.cta_group, fields.m, fields.n);
+  check_operand(thread, 'B', operands.b_descriptor, fields.b_major, fields.b_type, fields.n / group,
+                operands.b_row_bytes(), site);
+  const Tcgen05Layout layout = layout_of(operands, fields);
   const std::uint32_t lane = tmem_lane(operands.d);
   if (lane != 0 && !(layout.is_spread && lane == 16)) {
     core_.fault(&thread, site, FaultCode::kTmemLane,
@@ -107,6 +109,9 @@ void Tcgen05Unit::mma(Thread& thread, const Tcgen05Operands& operands, CallSite 
   };
   check_cols("", operands.d, layout.cols());
   if (operands.a_in_tmem) check_cols(", for A,", operands.a, kTmemACols);
+  if (operands.is_sparse) {
+    check_cols(", for the metadata of A,", operands.metadata + fields.sparsity_selector, metadata_cols(fields));
+  }
   const auto check_scales = [&](char side, std::uint32_t taddr, std::uint32_t cols) {
     check_cols(side == 'A' ? ", for the scales of A," : ", for the scales of B,", taddr, cols);
     // The upper two bits may hold the byte that the instruction descriptor names; the hardware does not look.
@@ -133,7 +138,7 @@ void Tcgen05Unit::mma(Thread& thread, const Tcgen05Operands& operands, CallSite 
   event::MmaIssue issue = issue_of(thread, operation.id, kMma, site);
   issue.m = layout.rows;
   issue.n = fields.n;
-  issue.operand_bytes = ((operands.a_in_tmem ? 0 : layout.rows) + fields.n / group) * 32;
+  issue.operand_bytes = (operands.a_in_tmem ? 0 : layout.rows * 32) + fields.n / group * operands.b_row_bytes();
   core_.emit(issue);
   enqueue(thread, std::move(operation));
 }
@@ -238,7 +243,9 @@ bool touches(const Tcgen05Operation& operation, std::uint32_t column, std::uint3
   }
   const Tcgen05Operands& operands = operation.operands;
   const Tcgen05Fields fields = fields_of(operands);
-  const Tcgen05Layout layout = layout_of(operands.cta_group, fields.m, fields.n);
+  const Tcgen05Layout layout = layout_of(operands, fields);
+  if (operands.is_sparse && overlaps(operands.metadata + fields.sparsity_selector, metadata_cols(fields)))
+    return true;
   if (overlaps(operands.d, layout.cols()) || (operands.a_in_tmem && overlaps(operands.a, kTmemACols)))
     return true;
   return operands.scale_vec != 0 &&

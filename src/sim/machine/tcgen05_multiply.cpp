@@ -6,6 +6,7 @@
 #include "sim/machine/tcgen05_unit.h"
 
 #include "sim/machine/scaled_core.h"
+#include "sim/machine/sparse_operand.h"
 #include "sim/machine/tmem_unit.h"
 
 #include "sim/machine/wgmma.h"
@@ -13,13 +14,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 namespace heddle::sim::machine {
 
 namespace {
 
-constexpr std::uint32_t kRowBytes = 32;  // of an operand: the K of one instruction
+constexpr std::uint32_t kRowBytes = 32;  // of A: the K of one instruction, or half of it where A is sparse
 
 // The even CTA of a pair has the first half of everything.
 std::vector<Cta*> ctas_of(const Tcgen05Queue& queue, int cta_group) {
@@ -28,15 +31,40 @@ std::vector<Cta*> ctas_of(const Tcgen05Queue& queue, int cta_group) {
   return {queue.cta->cluster->ctas[even], queue.cta->cluster->ctas[even + 1]};
 }
 
-// The rows of A that one CTA has, from the lanes that start 64 * half further on.
+// The rows of A that one CTA has, from the lanes of one part of D's columns.
 std::vector<std::byte> read_tmem_rows(Tmem& tmem, std::uint32_t taddr, const Tcgen05Layout& layout,
-                                      std::uint32_t half) {
+                                      std::uint32_t part) {
   std::vector<std::byte> rows(std::size_t{layout.rows} * kRowBytes);
   for (std::uint32_t row = 0; row < layout.rows; ++row) {
-    const std::uint32_t lane = tmem_lane(taddr) + layout.lane_of(row) + 64 * half;
+    const std::uint32_t lane = tmem_lane(taddr) + layout.lane_of(row) + layout.rows * part;
     std::memcpy(&rows[std::size_t{row} * kRowBytes], tmem.cell(lane, tmem_column(taddr)), kRowBytes);
   }
   return rows;
+}
+
+// A with its zeros. Metadata of 8- and 4-bit types lies in the lane of its row, that of wider ones in blocks of
+// 16 lanes, half of K in eight of them.
+std::vector<std::byte> expand_rows(Tmem& tmem, const Tcgen05Operands& operands, const Tcgen05Fields& fields,
+                                   std::uint32_t rows, const std::vector<std::byte>& stored) {
+  const std::uint32_t bytes = stored_bytes(fields.a_type);
+  const auto metadata = [&](std::uint32_t row, std::uint32_t chunk) {
+    const MetadataPlace place = bytes == 1 ? word_place(row % 16, chunk) : half_word_place(row % 16, chunk);
+    const std::uint32_t column = tmem_column(operands.metadata) + fields.sparsity_selector + place.column;
+    return *tmem.cell(row / 16 * 16 + place.lane, column) >> place.bit & 15;
+  };
+  return expand({rows, kRowBytes, bytes}, stored.data(), metadata);
+}
+
+// PTX: tcgen05.mma, scale-input-d.
+void scale_down(AccumulatorType type, std::uint32_t exponent, std::vector<std::uint32_t>& d) {
+  for (std::uint32_t& word : d) {
+    if (type == AccumulatorType::kF16) {
+      const float value = fp16{static_cast<std::uint16_t>(word)}.to_float();
+      word = fp16::from_float(std::ldexp(value, -static_cast<int>(exponent))).bits;
+    } else {
+      word = std::bit_cast<std::uint32_t>(std::ldexp(std::bit_cast<float>(word), -static_cast<int>(exponent)));
+    }
+  }
 }
 
 }  // namespace
@@ -145,7 +173,7 @@ void Tcgen05Unit::run_mma(const Tcgen05Queue& queue, const Tcgen05Operation& ope
   const Tcgen05Operands& operands = operation.operands;
   const Tcgen05Fields fields = fields_of(operands);
   const auto group = static_cast<std::uint32_t>(operands.cta_group);
-  const Tcgen05Layout layout = layout_of(operands.cta_group, fields.m, fields.n);
+  const Tcgen05Layout layout = layout_of(operands, fields);
   const SmemDescriptor a_fields = decode_tcgen05_descriptor(operands.a_descriptor).fields;
   const SmemDescriptor b_fields = decode_tcgen05_descriptor(operands.b_descriptor).fields;
   const std::vector<Cta*> ctas = ctas_of(queue, operands.cta_group);
@@ -156,20 +184,26 @@ void Tcgen05Unit::run_mma(const Tcgen05Queue& queue, const Tcgen05Operation& ope
       if (!operands.a_in_tmem) {
         tell_operand(*cta, operation, operand_ranges(a_fields, fields.a_major, fields.a_type, layout.rows));
       }
-      tell_operand(*cta, operation, operand_ranges(b_fields, fields.b_major, fields.b_type, fields.n / group));
+      tell_operand(
+          *cta, operation,
+          operand_ranges(b_fields, fields.b_major, fields.b_type, fields.n / group, operands.b_row_bytes()));
     }
     if (operands.a_in_tmem) {
       touch_tmem(queue, *cta, operation, operands.a, kTmemACols, lanes | TmemTouch::kNeedsOld, "A");
     }
+    if (operands.is_sparse) {
+      touch_tmem(queue, *cta, operation, operands.metadata + fields.sparsity_selector, metadata_cols(fields),
+                 TmemTouch::kLanes | TmemTouch::kNeedsOld, "the metadata of A");
+    }
     touch_tmem(queue, *cta, operation, operands.d, layout.cols(),
                lanes | TmemTouch::kWrites | (operands.accumulate ? TmemTouch::kNeedsOld : 0), "its accumulator");
-    const std::vector<std::byte> rows =
-        read_operand(cta->shared, b_fields, fields.b_major, fields.b_type, fields.n / group);
+    const std::vector<std::byte> rows = read_operand(cta->shared, b_fields, fields.b_major, fields.b_type,
+                                                     fields.n / group, operands.b_row_bytes());
     b_rows.insert(b_rows.end(), rows.begin(), rows.end());
   }
   const bool is_fp4 = is_packed_fp4(operands.kind);
   if (!is_fp4) spread_packed(fields.b_type, b_rows);
-  const std::uint32_t depth = kRowBytes / stored_bytes(fields.b_type);
+  const std::uint32_t depth = operands.b_row_bytes() / stored_bytes(fields.b_type);
   const MmaArithmetic arithmetic = mma_arithmetic(core_.options().arch, fields.a_type);
   std::vector<std::uint32_t> d(std::size_t{layout.rows} * layout.cols());
   for (Cta* cta : ctas) {
@@ -179,34 +213,39 @@ void Tcgen05Unit::run_mma(const Tcgen05Queue& queue, const Tcgen05Operation& ope
       a_scales = read_scales(queue, *cta, operation, 'A', layout.rows);
       b_scales = read_scales(queue, *cta, operation, 'B', fields.n);
     }
-    // The lanes of each half multiply their own copy of A with their half of B's columns.
-    for (std::uint32_t half = 0; half < layout.halves; ++half) {
+    // The lanes of each part multiply their own copy of A with their part of B's columns.
+    for (std::uint32_t part = 0; part < layout.parts; ++part) {
       std::vector<std::byte> a_rows =
-          operands.a_in_tmem ? read_tmem_rows(cta->tmem, operands.a, layout, half)
+          operands.a_in_tmem ? read_tmem_rows(cta->tmem, operands.a, layout, part)
                              : read_operand(cta->shared, a_fields, fields.a_major, fields.a_type, layout.rows);
       if (!is_fp4) spread_packed(fields.a_type, a_rows);
+      if (operands.is_sparse) a_rows = expand_rows(cta->tmem, operands, fields, layout.rows, a_rows);
       const auto for_each_row = [&](auto&& body) {
         for (std::uint32_t row = 0; row < layout.rows; ++row) {
-          body(cta->tmem.cell(tmem_lane(operands.d) + layout.lane_of(row) + 64 * half, tmem_column(operands.d)),
+          body(tmem_lane(operands.d) + layout.lane_of(row) + layout.rows * part,
                &d[std::size_t{row} * layout.cols()]);
         }
       };
       const std::size_t bytes = std::size_t{4} * layout.cols();
+      const std::uint32_t column = tmem_column(operands.d);
       if (operands.accumulate) {
-        for_each_row([&](std::uint32_t* cells, std::uint32_t* values) { std::memcpy(values, cells, bytes); });
+        for_each_row([&](std::uint32_t lane, std::uint32_t* values) {
+          std::memcpy(values, cta->tmem.cell(lane, column), bytes);
+        });
+        if (operands.d_scale != 0) scale_down(fields.d_type, operands.d_scale, d);
       } else {
         std::fill(d.begin(), d.end(), 0);
       }
-      const std::byte* b_half = b_rows.data() + std::size_t{half} * layout.cols() * kRowBytes;
+      const std::byte* b_part = b_rows.data() + std::size_t{part} * layout.cols() * operands.b_row_bytes();
       if (is_fp4) {
-        multiply_add(Fp4Operand(layout.rows, fields.negate_a, a_rows.data(), a_scales),
-                     Fp4Operand(fields.n, fields.negate_b, b_half, b_scales), d.data());
+        multiply_add(Fp4Operand(layout.rows, 2 * depth, fields.negate_a, a_rows.data(), a_scales),
+                     Fp4Operand(fields.n, 2 * depth, fields.negate_b, b_part, b_scales), d.data());
       } else if (operands.kind == MmaKind::kI8) {
         multiply_add(IntegerOperand{fields.a_type, layout.rows, a_rows.data()},
-                     IntegerOperand{fields.b_type, layout.cols(), b_half}, depth, fields.saturates, d.data());
+                     IntegerOperand{fields.b_type, layout.cols(), b_part}, depth, fields.saturates, d.data());
       } else {
         MmaOperand a(MmaOperand::Side::kA, fields.a_type, fields.negate_a, layout.rows, depth, a_rows.data());
-        MmaOperand b(MmaOperand::Side::kB, fields.b_type, fields.negate_b, layout.cols(), depth, b_half);
+        MmaOperand b(MmaOperand::Side::kB, fields.b_type, fields.negate_b, layout.cols(), depth, b_part);
         for (std::uint32_t row = 0; row < a_scales.size(); ++row) {
           a.scale_row(row, a_scales[row].exponent, a_scales[row].is_nan);
         }
@@ -215,7 +254,12 @@ void Tcgen05Unit::run_mma(const Tcgen05Queue& queue, const Tcgen05Operation& ope
         }
         multiply_add(arithmetic, a, 0, layout.rows, b, fields.d_type, d.data());
       }
-      for_each_row([&](std::uint32_t* cells, std::uint32_t* values) { std::memcpy(cells, values, bytes); });
+      // Model: lanes that are not written count as written for whoever else touches them.
+      const std::uint32_t* kept = &operands.kept[cta == ctas.front() ? 0 : 4];
+      for_each_row([&](std::uint32_t lane, std::uint32_t* values) {
+        if ((kept[lane / 32] >> lane % 32 & 1) != 0) return;
+        std::memcpy(cta->tmem.cell(lane, column), values, bytes);
+      });
     }
   }
 }

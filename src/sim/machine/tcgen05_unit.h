@@ -34,7 +34,7 @@ class Tcgen05Unit {
 
  private:
   void check_operand(const Thread& thread, char operand, std::uint64_t descriptor, Major major, OperandType type,
-                     std::uint32_t rows, CallSite site) const;
+                     std::uint32_t rows, std::uint32_t row_bytes, CallSite site) const;
   void refuse(const Thread& thread, Tcgen05Fault wrong, CallSite site) const;
   void tell_issue(const Thread& thread, std::uint64_t id, const char* name, CallSite site);
   void enqueue(Thread& thread, Tcgen05Operation operation);

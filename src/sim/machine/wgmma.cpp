@@ -8,15 +8,15 @@ namespace heddle::sim::machine {
 
 namespace {
 
-constexpr std::uint32_t kRowBytes = 32;    // of an operand: the K of one instruction
+constexpr std::uint32_t kRowBytes = 32;    // of A: the K of one instruction
 constexpr std::uint32_t kChunkBytes = 16;  // what is contiguous in every layout
 
 // Calls body(row, k, address) for the first element of each chunk.
 template <class Body>
 void for_each_chunk(const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows,
-                    Body&& body) {
+                    std::uint32_t row_bytes, Body&& body) {
   const std::uint32_t chunk = kChunkBytes / stored_bytes(type);
-  const std::uint32_t depth = kRowBytes / stored_bytes(type);
+  const std::uint32_t depth = row_bytes / stored_bytes(type);
   const std::uint32_t row_step = major == Major::kK ? 1 : chunk;
   const std::uint32_t k_step = major == Major::kK ? chunk : 1;
   for (std::uint32_t row = 0; row < rows; row += row_step) {
@@ -41,6 +41,7 @@ void for_each_element(AccumulatorType type, std::uint32_t words, std::uint32_t l
 bool is_same_instruction(const WgmmaOperands& left, const WgmmaOperands& right) {
   return left.shape == right.shape && left.a_in_registers == right.a_in_registers &&
          left.scale_d == right.scale_d && left.saturates == right.saturates &&
+         left.is_sparse == right.is_sparse && left.selector == right.selector &&
          left.a_descriptor == right.a_descriptor && left.b_descriptor == right.b_descriptor;
 }
 
@@ -96,25 +97,27 @@ bool WgmmaAccumulator::equals_registers() const {
 }
 
 std::vector<std::byte> read_operand(const std::byte* shared, const SmemDescriptor& fields, Major major,
-                                    OperandType type, std::uint32_t rows) {
+                                    OperandType type, std::uint32_t rows, std::uint32_t row_bytes) {
   const std::uint32_t bytes = stored_bytes(type);
-  std::vector<std::byte> operand(std::size_t{rows} * kRowBytes);
-  for_each_chunk(fields, major, type, rows, [&](std::uint32_t row, std::uint32_t k, std::uint32_t address) {
+  std::vector<std::byte> operand(std::size_t{rows} * row_bytes);
+  const auto read = [&](std::uint32_t row, std::uint32_t k, std::uint32_t address) {
     if (major == Major::kK) {
-      std::memcpy(&operand[std::size_t{row} * kRowBytes + k * bytes], shared + address, kChunkBytes);
+      std::memcpy(&operand[std::size_t{row} * row_bytes + k * bytes], shared + address, kChunkBytes);
       return;
     }
     for (std::uint32_t i = 0; i < kChunkBytes / bytes; ++i) {
-      std::memcpy(&operand[std::size_t{row + i} * kRowBytes + k * bytes], shared + address + i * bytes, bytes);
+      std::memcpy(&operand[std::size_t{row + i} * row_bytes + k * bytes], shared + address + i * bytes, bytes);
     }
-  });
+  };
+  for_each_chunk(fields, major, type, rows, row_bytes, read);
   return operand;
 }
 
-SharedRange operand_extent(const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows) {
+SharedRange operand_extent(const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows,
+                           std::uint32_t row_bytes) {
   std::uint32_t first = ~0u;
   std::uint32_t last = 0;
-  for_each_chunk(fields, major, type, rows, [&](std::uint32_t, std::uint32_t, std::uint32_t address) {
+  for_each_chunk(fields, major, type, rows, row_bytes, [&](std::uint32_t, std::uint32_t, std::uint32_t address) {
     first = std::min(first, address);
     last = std::max(last, address);
   });
@@ -122,9 +125,9 @@ SharedRange operand_extent(const SmemDescriptor& fields, Major major, OperandTyp
 }
 
 std::vector<SharedRange> operand_ranges(const SmemDescriptor& fields, Major major, OperandType type,
-                                        std::uint32_t rows) {
+                                        std::uint32_t rows, std::uint32_t row_bytes) {
   std::vector<std::uint32_t> chunks;
-  for_each_chunk(fields, major, type, rows,
+  for_each_chunk(fields, major, type, rows, row_bytes,
                  [&](std::uint32_t, std::uint32_t, std::uint32_t address) { chunks.push_back(address); });
   std::sort(chunks.begin(), chunks.end());
   std::vector<SharedRange> ranges;

@@ -35,11 +35,17 @@ struct WgmmaOperands {
   WgmmaShape shape;
   bool a_in_registers = false;
   bool scale_d = false;
-  bool saturates = false;  // integers
+  bool saturates = false;      // integers
+  bool is_sparse = false;      // A has half of its elements, and K is twice as long
+  std::uint32_t selector = 0;  // sparse: which lanes of four have the metadata
+  std::uint32_t metadata = 0;  // of this thread
   std::uint64_t a_descriptor = 0;
   std::uint64_t b_descriptor = 0;
   std::array<std::uint32_t, 4> a = {};
   std::byte* d = nullptr;  // its accumulator registers, in place until they were waited for
+
+  std::uint32_t k() const { return is_sparse ? 2 * shape.k() : shape.k(); }
+  std::uint32_t b_row_bytes() const { return is_sparse ? 64 : 32; }
 };
 
 // Integers of 8 bits, which only this instruction has, not isa/wgmma.h.
@@ -73,7 +79,8 @@ struct WgmmaOperation {
   CallSite site = {};
   std::uint32_t arrived = 0;  // warps that have issued it
   std::array<WgmmaAccumulator*, kWarpgroupWarps> d = {};
-  std::vector<std::byte> a;  // where A comes from registers: its rows
+  std::vector<std::byte> a;                                       // where A comes from registers: its rows
+  std::array<std::uint32_t, 32 * kWarpgroupWarps> metadata = {};  // sparse: of each thread
 
   bool is_complete() const { return arrived == (1u << kWarpgroupWarps) - 1; }
 };
@@ -109,16 +116,18 @@ struct Warpgroup {
   bool can_step() const { return !operations.empty() && operations.front().is_complete(); }
 };
 
-// An operand's rows x 32 bytes, read from shared memory through a descriptor.
+// An operand's rows x 32 bytes, the K of one instruction, or 64 where A is sparse and this is B; read from shared
+// memory through a descriptor.
 std::vector<std::byte> read_operand(const std::byte* shared, const SmemDescriptor& fields, Major major,
-                                    OperandType type, std::uint32_t rows);
+                                    OperandType type, std::uint32_t rows, std::uint32_t row_bytes = 32);
 
 // The range that all those bytes lie in.
-SharedRange operand_extent(const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows);
+SharedRange operand_extent(const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows,
+                           std::uint32_t row_bytes = 32);
 
 // Which bytes those are, in ascending order and as few ranges as possible.
 std::vector<SharedRange> operand_ranges(const SmemDescriptor& fields, Major major, OperandType type,
-                                        std::uint32_t rows);
+                                        std::uint32_t rows, std::uint32_t row_bytes = 32);
 
 // Writes one lane's part of a 16-row block of A, given in registers, into its rows x 32 bytes.
 // PTX: Register Fragments and Shared Memory Matrix Layouts, Matrix A.

@@ -7,6 +7,8 @@
 // last warp has come. Hardware may hold the first warps back; a kernel must not rely on it.
 #include "sim/machine/wgmma_unit.h"
 
+#include "sim/machine/sparse_operand.h"
+
 #include "sim/machine/warp_unit.h"
 
 #include <heddle/isa/warp.h>
@@ -42,8 +44,8 @@ std::string text_of(const WgmmaShape& shape) {
 
 std::string text_of(const WgmmaOperands& operands) {
   const std::string a = operands.a_in_registers ? "registers" : fmt::format("{:#x}", operands.a_descriptor);
-  return fmt::format("{} (A {}, B {:#x}, scale-d {})", text_of(operands.shape), a, operands.b_descriptor,
-                     operands.scale_d ? 1 : 0);
+  return fmt::format("{}{} (A {}, B {:#x}, scale-d {})", operands.is_sparse ? "sparse " : "",
+                     text_of(operands.shape), a, operands.b_descriptor, operands.scale_d ? 1 : 0);
 }
 
 // PTX: wgmma.mma_async: integers have their own list of N, and nothing to choose beside it.
@@ -83,7 +85,7 @@ void check_shape(const Core& core, const Thread& thread, const WgmmaOperands& op
 
 // Everything that a descriptor can get wrong, found before anything is read through it.
 void check_descriptor(const Core& core, const Thread& thread, char operand, std::uint64_t descriptor, Major major,
-                      OperandType type, std::uint32_t rows, CallSite site) {
+                      OperandType type, std::uint32_t rows, std::uint32_t row_bytes, CallSite site) {
   const DecodedSmemDescriptor decoded = decode_wgmma_descriptor(descriptor);
   const SmemDescriptor& fields = decoded.fields;
   const auto refuse = [&](const std::string& why, const char* likely) {
@@ -118,12 +120,12 @@ void check_descriptor(const Core& core, const Thread& thread, char operand, std:
     refuse(fmt::format("the start address is {:#x}; {}", fields.start_address, shared),
            "the address is a pointer's and not that of shared_address()");
   }
-  const SharedRange extent = operand_extent(fields, major, type, rows);
+  const SharedRange extent = operand_extent(fields, major, type, rows, row_bytes);
   if (extent.address < kSharedBase || extent.address + extent.bytes > cta.shared_end) {
     refuse(fmt::format("with start address {:#x}, leading byte offset {} and stride byte offset {} its {} x {} "
                        "elements reach to {:#x}; {}",
                        fields.start_address, fields.leading_bytes, fields.stride_bytes, rows,
-                       32 / stored_bytes(type), extent.address + extent.bytes, shared),
+                       row_bytes / stored_bytes(type), extent.address + extent.bytes, shared),
            "");
   }
 }
@@ -131,6 +133,22 @@ void check_descriptor(const Core& core, const Thread& thread, char operand, std:
 // Of the warp's threads that have just met; they still stand at the instruction.
 std::span<Thread, 32> lanes_of(const Thread& thread) {
   return std::span<Thread, 32>(thread.cta->threads + std::size_t{thread.warp()} * 32, 32);
+}
+
+// A with its zeros. Of the four lanes of row r two, those of the selector, have the metadata of 16- and 32-bit
+// types; all four have that of 8-bit types.
+// PTX: wgmma.mma_async.sp, Sparse matrix storage.
+std::vector<std::byte> expand_rows(const WgmmaOperation& operation, const std::vector<std::byte>& stored) {
+  const std::uint32_t bytes = stored_bytes(operation.operands.shape.a);
+  const auto metadata = [&](std::uint32_t row, std::uint32_t chunk) {
+    const std::uint32_t in_warp = row % kWarpRows;
+    const MetadataPlace place = bytes == 1 ? word_place(in_warp, chunk) : half_word_place(in_warp, chunk);
+    const std::uint32_t lane =
+        4 * (in_warp % 8) +
+        (bytes == 1 ? in_warp / 8 + 2 * place.column : 2 * operation.operands.selector + place.lane / 8);
+    return operation.metadata[32 * (row / kWarpRows) + lane] >> place.bit & 15;
+  };
+  return expand({kWgmmaM, 32, bytes}, stored.data(), metadata);
 }
 
 // A warp that has issued the operation.
@@ -196,9 +214,10 @@ void WgmmaUnit::issue(Warpgroup& group, const Thread& thread, const WgmmaOperand
   if (place == group.operations.size()) {
     const WgmmaShape& shape = operands.shape;
     if (!operands.a_in_registers) {
-      check_descriptor(core_, thread, 'A', operands.a_descriptor, shape.a_major, shape.a, kWgmmaM, site);
+      check_descriptor(core_, thread, 'A', operands.a_descriptor, shape.a_major, shape.a, kWgmmaM, 32, site);
     }
-    check_descriptor(core_, thread, 'B', operands.b_descriptor, shape.b_major, shape.b, shape.n, site);
+    check_descriptor(core_, thread, 'B', operands.b_descriptor, shape.b_major, shape.b, shape.n,
+                     operands.b_row_bytes(), site);
     WgmmaOperation operation;
     operation.id = next_id_++;
     operation.operands = operands;
@@ -222,17 +241,23 @@ void WgmmaUnit::issue(Warpgroup& group, const Thread& thread, const WgmmaOperand
                      operation.a.data() + std::size_t{in_group} * kWarpRows * 32);
     }
   }
+  if (operands.is_sparse) {
+    for (const Thread& lane : lanes_of(thread)) {
+      operation.metadata[32 * in_group + lane.lane()] = lane.wgmma->metadata;
+    }
+  }
   warp.ids.push_back(operation.id);
   warp.last_issue = site;
   ++warp.issued;
   core_.changed();
-  core_.emit(event::MmaIssue{.cta = thread.cta->linear,
-                             .thread = thread.warp() * 32,
-                             .operation = operation.id,
-                             .m = kWgmmaM,
-                             .n = operands.shape.n,
-                             .operand_bytes = ((operands.a_in_registers ? 0 : kWgmmaM) + operands.shape.n) * 32,
-                             .site = site});
+  core_.emit(event::MmaIssue{
+      .cta = thread.cta->linear,
+      .thread = thread.warp() * 32,
+      .operation = operation.id,
+      .m = kWgmmaM,
+      .n = operands.shape.n,
+      .operand_bytes = (operands.a_in_registers ? 0 : kWgmmaM * 32) + operands.shape.n * operands.b_row_bytes(),
+      .site = site});
   if (place == 0 && group.can_step()) ready_.push_back(&group);
 }
 
@@ -332,8 +357,9 @@ void WgmmaUnit::step(std::size_t index) {
   const SmemDescriptor a_fields = decode_wgmma_descriptor(operands.a_descriptor).fields;
   const SmemDescriptor b_fields = decode_wgmma_descriptor(operands.b_descriptor).fields;
   if (core_.wants<event::MmaReadShared>()) {
-    const auto tell = [&](const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows) {
-      for (const SharedRange& range : operand_ranges(fields, major, type, rows)) {
+    const auto tell = [&](const SmemDescriptor& fields, Major major, OperandType type, std::uint32_t rows,
+                          std::uint32_t row_bytes) {
+      for (const SharedRange& range : operand_ranges(fields, major, type, rows, row_bytes)) {
         core_.emit(event::MmaReadShared{.cta = cta.linear,
                                         .operation = operation.id,
                                         .address = range.address | cta.rank << kRankShift,
@@ -341,25 +367,27 @@ void WgmmaUnit::step(std::size_t index) {
                                         .site = operation.site});
       }
     };
-    if (!operands.a_in_registers) tell(a_fields, shape.a_major, shape.a, kWgmmaM);
-    tell(b_fields, shape.b_major, shape.b, shape.n);
+    if (!operands.a_in_registers) tell(a_fields, shape.a_major, shape.a, kWgmmaM, 32);
+    tell(b_fields, shape.b_major, shape.b, shape.n, operands.b_row_bytes());
   }
-  const std::vector<std::byte> a_rows =
+  std::vector<std::byte> a_rows =
       operands.a_in_registers ? operation.a : read_operand(cta.shared, a_fields, shape.a_major, shape.a, kWgmmaM);
-  const std::vector<std::byte> b_rows = read_operand(cta.shared, b_fields, shape.b_major, shape.b, shape.n);
+  if (operands.is_sparse) a_rows = expand_rows(operation, a_rows);
+  const std::vector<std::byte> b_rows =
+      read_operand(cta.shared, b_fields, shape.b_major, shape.b, shape.n, operands.b_row_bytes());
   if (!operands.scale_d) {
     for (WgmmaAccumulator* d : operation.d) std::fill(d->values.begin(), d->values.end(), 0);
   }
   if (is_integer(shape.a)) {
     const IntegerOperand b{shape.b, shape.n, b_rows.data()};
     for (std::uint32_t warp = 0; warp < kWarpgroupWarps; ++warp) {
-      const std::byte* rows = a_rows.data() + std::size_t{warp} * kWarpRows * shape.k();
-      multiply_add(IntegerOperand{shape.a, kWarpRows, rows}, b, shape.k(), operands.saturates,
+      const std::byte* rows = a_rows.data() + std::size_t{warp} * kWarpRows * operands.k();
+      multiply_add(IntegerOperand{shape.a, kWarpRows, rows}, b, operands.k(), operands.saturates,
                    operation.d[warp]->values.data());
     }
   } else {
-    const MmaOperand a(MmaOperand::Side::kA, shape.a, shape.negate_a, kWgmmaM, shape.k(), a_rows.data());
-    const MmaOperand b(MmaOperand::Side::kB, shape.b, shape.negate_b, shape.n, shape.k(), b_rows.data());
+    const MmaOperand a(MmaOperand::Side::kA, shape.a, shape.negate_a, kWgmmaM, operands.k(), a_rows.data());
+    const MmaOperand b(MmaOperand::Side::kB, shape.b, shape.negate_b, shape.n, operands.k(), b_rows.data());
     const MmaArithmetic arithmetic = mma_arithmetic(core_.options().arch, shape.a);
     for (std::uint32_t warp = 0; warp < kWarpgroupWarps; ++warp) {
       multiply_add(arithmetic, a, warp * kWarpRows, kWarpRows, b, shape.d, operation.d[warp]->values.data());

@@ -188,17 +188,20 @@ void decode_copy(Build& b, std::string_view group, TmemCopyShape shape) {
 // flags of tcgen05.mma beside the group and the kind.
 constexpr std::uint32_t kScaleShift = 6;  // scales of a row that it reads
 constexpr std::uint32_t kTmemA = 1u << 10;
+constexpr std::uint32_t kSparse = 1u << 11;
+constexpr std::uint32_t kStationary = 1u << 12;
+constexpr std::uint32_t kDScaleShift = 13;  // 4 bits
 
-// rows: the lanes that D is not written to, which the machine does not know. more: the rows and offsets of the
-// scales' addresses, and of A's where it lies in tensor memory. target: 1: the predicate is negated.
+// rows: the lanes that D is not written to. more: the rows and offsets of the scales' addresses, the offset of
+// A's where it lies in tensor memory, the row and offset of the metadata's, and the row of the columns that are
+// zero. target: 1: the predicate is negated.
 std::uint32_t mma(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    for (const std::uint32_t row : i.rows) {
-      if (static_cast<std::uint32_t>(warp.rows[row][l]) == 0) continue;
+    if (warp.rows[i.more[7]][l] != 0) {
       warp.machine->fault(&warp.thread(l), i.site, FaultCode::kUnsupported,
-                          "tcgen05.mma with lanes of D that are not written; their mask must be 0");
+                          "tcgen05.mma.ws with columns of B that are zero; their descriptor must be 0");
     }
-    const machine::Tcgen05Operands operands{
+    machine::Tcgen05Operands operands{
         .kind = static_cast<MmaKind>(i.flags >> kKindShift & 15),
         .cta_group = group_of(i),
         .d = static_cast<std::uint32_t>(warp.rows[i.d2][l] + i.value),
@@ -210,7 +213,14 @@ std::uint32_t mma(Warp& warp, const Instruction& i, std::uint32_t mask) {
         .accumulate = (warp.rows[i.e][l] != 0) != (i.target == 1),
         .scale_vec = static_cast<int>(i.flags >> kScaleShift & 15),
         .sfa = static_cast<std::uint32_t>(warp.rows[i.more[0]][l]) + i.more[1],
-        .sfb = static_cast<std::uint32_t>(warp.rows[i.more[2]][l]) + i.more[3]};
+        .sfb = static_cast<std::uint32_t>(warp.rows[i.more[2]][l]) + i.more[3],
+        .is_sparse = (i.flags & kSparse) != 0,
+        .metadata = static_cast<std::uint32_t>(warp.rows[i.more[5]][l]) + i.more[6],
+        .is_weight_stationary = (i.flags & kStationary) != 0,
+        .d_scale = i.flags >> kDScaleShift & 15};
+    for (std::size_t w = 0; w < i.rows.size(); ++w) {
+      operands.kept[w] = static_cast<std::uint32_t>(warp.rows[i.rows[w]][l]);
+    }
     warp.machine->tcgen05.mma(warp.thread(l), operands, i.site);
   });
   return mask;
@@ -224,12 +234,13 @@ MmaKind kind_of(std::string_view modifier) {
   return static_cast<MmaKind>(number);
 }
 
-// D, A, B and the instruction descriptor, which come first; what is not there reads as 0.
-void decode_mma_operands(Build& b, std::uint32_t flags) {
+// D, A, B, the metadata of a sparse A and the instruction descriptor, which come first; what is not there reads
+// as 0. Returns how many operands these are.
+std::size_t decode_mma_operands(Build& b, std::uint32_t flags) {
   Instruction& out = b.out();
   out.d2 = b.address_row(b.operand(0), out.value);
   const std::uint32_t zero = b.immediate(0);
-  out.more = {zero, 0, zero, 0, 0};
+  out.more = {zero, 0, zero, 0, 0, zero, 0, zero};
   if (b.operand(1).kind == OperandKind::kAddress) {
     std::uint64_t offset = 0;
     out.a = b.address_row(b.operand(1), offset);
@@ -239,42 +250,73 @@ void decode_mma_operands(Build& b, std::uint32_t flags) {
     out.a = b.source(1);
   }
   out.b = b.source(2);
-  out.c = b.source(3);
+  std::size_t at = 3;
+  if ((flags & kSparse) != 0) {
+    std::uint64_t offset = 0;
+    out.more[5] = b.address_row(b.operand(at++), offset);
+    out.more[6] = static_cast<std::uint32_t>(offset);
+  }
+  out.c = b.source(at++);
   out.flags = flags;
   b.machine(mma);
+  return at;
 }
 
 void decode_accumulate(Build& b, std::size_t at) {
   bool negated = false;
   b.out().e = b.predicate(at, negated);
   b.out().target = negated ? 1 : 0;
-  if (at + 1 != b.operands()) b.unsupported("an operand that scales D");
 }
 
-void decode_mma(Build& b) {
-  b.want(5, 7);
-  decode_mma_operands(b, group_flag(b.mod(0)) | static_cast<std::uint32_t>(kind_of(b.mod(1))) << kKindShift);
-  std::size_t at = 4;
-  if (b.operand(at).kind == OperandKind::kVector) b.out().rows = b.sources(b.operand(at++));
+// The predicate, before it the lanes of D that are not written, and behind it the exponent that scales D.
+void decode_mma(Build& b, bool is_sparse) {
+  b.want(is_sparse ? 6 : 5, is_sparse ? 8 : 7);
+  const MmaKind kind = kind_of(b.mod(1));
+  std::size_t at = decode_mma_operands(
+      b, group_flag(b.mod(0)) | static_cast<std::uint32_t>(kind) << kKindShift | (is_sparse ? kSparse : 0u));
+  Instruction& out = b.out();
+  if (b.operand(at).kind == OperandKind::kVector) {
+    out.rows = b.sources(b.operand(at++));
+    const std::size_t wanted = 4 * static_cast<std::size_t>(group_of(out));
+    if (out.rows.size() != wanted) {
+      b.fail(fmt::format("{} registers for the lanes of D where {} are wanted", out.rows.size(), wanted));
+    }
+  }
+  decode_accumulate(b, at++);
+  if (at == b.operands()) return;
+  if (kind != MmaKind::kF16 && kind != MmaKind::kTf32) b.fail("D can be scaled for .kind::f16 and .kind::tf32");
+  const std::uint64_t exponent = b.constant(at++);
+  if (exponent > 15) b.fail(fmt::format("D scaled by 2^-{}; the exponent is 0 to 15", exponent));
+  out.flags |= static_cast<std::uint32_t>(exponent) << kDScaleShift;
+  b.want(at);
+}
+
+// PTX: tcgen05.mma.ws.
+void decode_stationary_mma(Build& b) {
+  b.want(5, 6);
+  const std::size_t at =
+      decode_mma_operands(b, 1 | static_cast<std::uint32_t>(kind_of(b.mod(0))) << kKindShift | kStationary);
   decode_accumulate(b, at);
+  if (at + 1 != b.operands()) b.out().more[7] = b.source(at + 1);
 }
 
-void decode_scaled_mma(Build& b) {
-  b.want(7);
+void decode_scaled_mma(Build& b, bool is_sparse) {
+  b.want(is_sparse ? 8 : 7);
   const MmaKind kind = kind_of(b.mod(1));
   const std::string_view size = b.mod(2);
   std::uint32_t scales = kind == MmaKind::kMxf8f6f4 ? 1 : 2;
   if (size == ".scale_vec::1X") scales = 1;
   if (size == ".scale_vec::2X") scales = 2;
   if (size == ".scale_vec::4X" || size == ".block16") scales = 4;
-  decode_mma_operands(
-      b, group_flag(b.mod(0)) | static_cast<std::uint32_t>(kind) << kKindShift | scales << kScaleShift);
+  const std::size_t at =
+      decode_mma_operands(b, group_flag(b.mod(0)) | static_cast<std::uint32_t>(kind) << kKindShift |
+                                 scales << kScaleShift | (is_sparse ? kSparse : 0u));
   for (std::size_t s = 0; s < 2; ++s) {
     std::uint64_t offset = 0;
-    b.out().more[2 * s] = b.address_row(b.operand(4 + s), offset);
+    b.out().more[2 * s] = b.address_row(b.operand(at + s), offset);
     b.out().more[2 * s + 1] = static_cast<std::uint32_t>(offset);
   }
-  decode_accumulate(b, 6);
+  decode_accumulate(b, at + 2);
 }
 
 void decode_transfer(Build& b, bool is_store) {
@@ -393,12 +435,23 @@ void add_tcgen05_forms(FormTable& table) {
   // Model: the collector keeps nothing: A is read again where a program says that it may be used.
   const std::string collector =
       "[.collector::a::fill,.collector::a::use,.collector::a::lastuse,.collector::a::discard]";
-  table.add("tcgen05.mma" + group + "{.kind::f16,.kind::tf32,.kind::f8f6f4,.kind::i8}" + collector, decode_mma);
-  table.add("tcgen05.mma" + group +
-                "{.kind::mxf8f6f4,.kind::mxf4,.kind::mxf4nvf4}.block_scale"
-                "[.scale_vec::1X,.scale_vec::2X,.scale_vec::4X,.block16,.block32]" +
-                collector,
-            decode_scaled_mma);
+  const std::string kinds = "{.kind::f16,.kind::tf32,.kind::f8f6f4,.kind::i8}";
+  for (const bool is_sparse : {false, true}) {
+    const std::string name = (is_sparse ? "tcgen05.mma.sp" : "tcgen05.mma") + group;
+    table.add(name + kinds + collector, [is_sparse](Build& b) { decode_mma(b, is_sparse); });
+    table.add(name +
+                  "{.kind::mxf8f6f4,.kind::mxf4,.kind::mxf4nvf4}.block_scale"
+                  "[.scale_vec::1X,.scale_vec::2X,.scale_vec::4X,.block16,.block32]" +
+                  collector,
+              [is_sparse](Build& b) { decode_scaled_mma(b, is_sparse); });
+  }
+  std::string collectors;
+  for (int buffer = 0; buffer < 4; ++buffer) {
+    for (const char* use : {"fill", "use", "lastuse", "discard"}) {
+      collectors += fmt::format("{}.collector::b{}::{}", collectors.empty() ? "" : ",", buffer, use);
+    }
+  }
+  table.add("tcgen05.mma.ws.cta_group::1" + kinds + "[" + collectors + "]", decode_stationary_mma);
 }
 
 }  // namespace heddle::sim::ptx

@@ -31,6 +31,8 @@ constexpr std::uint32_t kNegateA = 1u << 22;
 constexpr std::uint32_t kNegateB = 1u << 23;
 constexpr std::uint32_t kNegateScale = 1u << 24;
 constexpr std::uint32_t kSaturate = 1u << 25;
+constexpr std::uint32_t kSparse = 1u << 26;
+constexpr std::uint32_t kSelectorShift = 27;  // 1 bit
 
 WgmmaShape shape_of(std::uint32_t flags) {
   return {.n = flags >> kNShift & 511,
@@ -99,6 +101,10 @@ void follow_multiply(Warp& warp, const Instruction& i, const machine::WgmmaOpera
     for (std::uint32_t r = 0; r < 4; ++r) {
       if (const Undefined a = undefined_of(*warp.frame, i.more[r], l); a.bits != 0) rows[l / 4 + 8 * (r % 2)] = a;
     }
+  }
+  for (std::uint32_t l = 0; l < 32 && operands.is_sparse; ++l) {
+    const Undefined metadata = undefined_of(*warp.frame, i.e, l);
+    if (metadata.bits != 0) rows[l / 4] = rows[l / 4 + 8] = metadata;
   }
   const bool is_half = operands.shape.d == AccumulatorType::kF16;
   for (std::uint32_t l = 0; l < 32; ++l) {
@@ -175,6 +181,9 @@ std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
     operands.scale_d = (warp.rows[i.c][l] != 0) != ((i.flags & kNegateScale) != 0);
     operands.saturates = (i.flags & kSaturate) != 0;
     operands.b_descriptor = warp.rows[i.b][l];
+    operands.is_sparse = (i.flags & kSparse) != 0;
+    operands.selector = i.flags >> kSelectorShift & 1;
+    if (operands.is_sparse) operands.metadata = static_cast<std::uint32_t>(warp.rows[i.e][l]);
     operands.d = reinterpret_cast<std::byte*>(set.words.data() + l * count);
     if (operands.a_in_registers) {
       for (std::size_t r = 0; r < 4; ++r) operands.a[r] = static_cast<std::uint32_t>(warp.rows[i.more[r]][l]);
@@ -243,7 +252,18 @@ bool is_set(Build& b, std::size_t index, std::uint64_t yes, std::uint64_t no) {
   return value == yes;
 }
 
-void decode_mma(Build& b) {
+// Of wgmma.mma_async.sp: the metadata and the selector, behind B.
+std::uint32_t decode_metadata(Build& b) {
+  b.out().e = b.source(3);
+  const std::uint64_t selector = b.constant(4);
+  const bool is_wide = b.mod(2) == ".f16" || b.mod(2) == ".bf16" || b.mod(2) == ".tf32";
+  if (selector > (is_wide ? 1u : 0u)) {
+    b.fail(fmt::format("the sparsity selector is {}; it is 0{}", selector, is_wide ? " or 1" : ""));
+  }
+  return kSparse | static_cast<std::uint32_t>(selector) << kSelectorShift;
+}
+
+void decode_mma(Build& b, bool is_sparse) {
   const std::string_view shape = b.mod(0);
   const bool has_transpose = b.mod(2) == ".f16" || b.mod(2) == ".bf16";
   Instruction& out = b.out();
@@ -272,14 +292,16 @@ void decode_mma(Build& b) {
     out.a = b.source(1);
   }
   out.b = b.source(2);
-  b.want(is_integer ? 4 : 6 + (has_transpose ? (from_registers ? 1 : 2) : 0));
+  const std::size_t at = is_sparse ? 5 : 3;  // of scale-d
+  b.want(at + (is_integer ? 1 : 3 + (has_transpose ? (from_registers ? 1 : 2) : 0)));
+  if (is_sparse) flags |= decode_metadata(b);
   bool negated = false;
-  out.c = b.predicate(3, negated);
+  out.c = b.predicate(at, negated);
   if (negated) flags |= kNegateScale;
-  if (!is_integer && is_set(b, 4, ~std::uint64_t{0}, 1)) flags |= kNegateA;
-  if (!is_integer && is_set(b, 5, ~std::uint64_t{0}, 1)) flags |= kNegateB;
-  if (has_transpose && !from_registers && is_set(b, 6, 1, 0)) flags |= kMnMajorA;
-  if (has_transpose && is_set(b, from_registers ? 6 : 7, 1, 0)) flags |= kMnMajorB;
+  if (!is_integer && is_set(b, at + 1, ~std::uint64_t{0}, 1)) flags |= kNegateA;
+  if (!is_integer && is_set(b, at + 2, ~std::uint64_t{0}, 1)) flags |= kNegateB;
+  if (has_transpose && !from_registers && is_set(b, at + 3, 1, 0)) flags |= kMnMajorA;
+  if (has_transpose && is_set(b, at + (from_registers ? 3 : 4), 1, 0)) flags |= kMnMajorB;
   out.flags = flags;
   out.takes_accumulators = true;
   b.machine(mma_async);
@@ -298,11 +320,16 @@ void add_wgmma_forms(FormTable& table) {
     b.out().value = b.constant(0);
     b.machine(wait_group);
   });
-  table.add("wgmma.mma_async.sync.aligned{.m64n*k16}{.f32}{.bf16}{.bf16}", decode_mma);
-  table.add("wgmma.mma_async.sync.aligned{.m64n*k16}{.f16,.f32}{.f16}{.f16}", decode_mma);
-  table.add("wgmma.mma_async.sync.aligned{.m64n*k8}{.f32}{.tf32}{.tf32}", decode_mma);
-  table.add("wgmma.mma_async.sync.aligned{.m64n*k32}{.f16,.f32}{.e4m3,.e5m2}{.e4m3,.e5m2}", decode_mma);
-  table.add("wgmma.mma_async.sync.aligned{.m64n*k32}{.s32}{.s8,.u8}{.s8,.u8}[.satfinite]", decode_mma);
+  for (const bool is_sparse : {false, true}) {
+    const std::string name = is_sparse ? "wgmma.mma_async.sp.sync.aligned" : "wgmma.mma_async.sync.aligned";
+    const auto shape = [&](std::uint32_t k) { return fmt::format("{{.m64n*k{}}}", is_sparse ? 2 * k : k); };
+    const auto decode = [is_sparse](Build& b) { decode_mma(b, is_sparse); };
+    table.add(name + shape(16) + "{.f32}{.bf16}{.bf16}", decode);
+    table.add(name + shape(16) + "{.f16,.f32}{.f16}{.f16}", decode);
+    table.add(name + shape(8) + "{.f32}{.tf32}{.tf32}", decode);
+    table.add(name + shape(32) + "{.f16,.f32}{.e4m3,.e5m2}{.e4m3,.e5m2}", decode);
+    table.add(name + shape(32) + "{.s32}{.s8,.u8}{.s8,.u8}[.satfinite]", decode);
+  }
 }
 
 }  // namespace heddle::sim::ptx
