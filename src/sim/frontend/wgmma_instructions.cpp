@@ -15,6 +15,7 @@ using sim::frontend::Executor;
 using sim::frontend::instruct;
 using sim::machine::Machine;
 using sim::machine::MatrixOperands;
+using sim::machine::MatrixShape;
 using sim::machine::Thread;
 using sim::machine::WgmmaOperands;
 
@@ -65,7 +66,7 @@ void store_matrices(void* row, const std::uint32_t (&r)[count], bool transposed,
     const MatrixOperands operands{.row = t.lane() < 8 * count ? e.address_of(row, site) : 0,
                                   .registers = registers,
                                   .count = count,
-                                  .transposed = transposed};
+                                  .shape = transposed ? MatrixShape::k8x8Transposed : MatrixShape::k8x8};
     if (!m.matrices.stmatrix(t, operands, site)) e.suspend();
   });
 }
@@ -76,7 +77,7 @@ void load_matrices(std::uint32_t (&r)[count], const void* row, bool transposed, 
     const MatrixOperands operands{.row = t.lane() < 8 * count ? e.address_of(row, site) : 0,
                                   .registers = r,
                                   .count = count,
-                                  .transposed = transposed};
+                                  .shape = transposed ? MatrixShape::k8x8Transposed : MatrixShape::k8x8};
     if (!m.matrices.ldmatrix(t, operands, site)) e.suspend();
   });
 }

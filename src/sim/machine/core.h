@@ -89,12 +89,15 @@ struct Tries {
   std::uint32_t count = 0;
 };
 
+// Matrices of 8 x 8 numbers of 16 bits; of 16 x 16 bytes (ldmatrix.b8), or 16 x 8 (stmatrix.b8), transposed.
+enum class MatrixShape : std::uint8_t { k8x8, k8x8Transposed, k16x16Bytes, k16x8Bytes };
+
 // What a thread hands over with a stmatrix or ldmatrix.
 struct MatrixOperands {
   SharedAddress row = 0;  // only of the lanes that have one
   std::uint32_t* registers = nullptr;
-  std::uint32_t count = 0;  // matrices
-  bool transposed = false;
+  std::uint32_t count = 0;  // registers; each is filled from eight rows
+  MatrixShape shape = MatrixShape::k8x8;
 };
 
 struct Thread {

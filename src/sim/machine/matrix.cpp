@@ -18,15 +18,42 @@ namespace {
 
 constexpr std::uint32_t kRowBytes = 16;
 
-// Which register holds element (row, column) of a matrix: of lane l, the lower or the upper half.
+// Which bits of which register hold an element: `row` counts the rows that lanes have the addresses of.
+// PTX: ldmatrix, stmatrix.
 struct Place {
   std::uint32_t lane;
-  std::uint32_t half;
+  std::uint32_t index;  // of the register
+  std::uint32_t shift;
 };
 
-Place place_of(std::uint32_t row, std::uint32_t column, bool transposed) {
-  if (transposed) std::swap(row, column);
-  return {row * 4 + column / 2, column % 2};
+Place place_of(MatrixShape shape, std::uint32_t row, std::uint32_t column) {
+  switch (shape) {
+    case MatrixShape::k8x8: return {row % 8 * 4 + column / 2, row / 8, 16 * (column % 2)};
+    case MatrixShape::k8x8Transposed: return {column * 4 + row % 8 / 2, row / 8, 16 * (row % 2)};
+    case MatrixShape::k16x16Bytes:
+      return {column % 8 * 4 + row % 16 / 4, 2 * (row / 16) + column / 8, 8 * (row % 4)};
+    case MatrixShape::k16x8Bytes:
+      return {column % 8 * 4 + row % 8 / 2, row / 8, 8 * (2 * (column / 8) + row % 2)};
+  }
+  return {};
+}
+
+bool has_bytes(MatrixShape shape) {
+  return shape == MatrixShape::k16x16Bytes || shape == MatrixShape::k16x8Bytes;
+}
+
+const char* suffix_of(MatrixShape shape) {
+  constexpr const char* kSuffixes[] = {"", ".trans", ".m16n16.trans.b8", ".m16n8.trans.b8"};
+  return kSuffixes[static_cast<int>(shape)];
+}
+
+// Calls body(place, element, its bytes) for each element of a row.
+template <class Body>
+void for_each_element(MatrixShape shape, std::uint32_t row, std::byte* memory, Body&& body) {
+  const std::uint32_t bytes = has_bytes(shape) ? 1 : 2;
+  for (std::uint32_t column = 0; column < kRowBytes / bytes; ++column) {
+    body(place_of(shape, row, column), memory + column * bytes, bytes);
+  }
 }
 
 }  // namespace
@@ -47,11 +74,11 @@ bool MatrixUnit::meet(Thread& thread, WarpOp op, const MatrixOperands& operands,
   if (!warps_.meet(thread, op, isa::kFullMask, 0, 0, site)) return false;
   for (std::uint32_t l = 0; l < 32; ++l) {
     const MatrixOperands& other = *thread.cta->threads[thread.warp() * 32 + l].matrix;
-    if (other.count == operands.count && other.transposed == operands.transposed) continue;
-    core_.fault(&thread, site, FaultCode::kDivergence,
-                fmt::format("{} differs within a warp: .x{}{} in lane {}, .x{}{} in lane {}", instruction,
-                            operands.count, operands.transposed ? ".trans" : "", thread.lane(), other.count,
-                            other.transposed ? ".trans" : "", l));
+    if (other.count == operands.count && other.shape == operands.shape) continue;
+    core_.fault(
+        &thread, site, FaultCode::kDivergence,
+        fmt::format("{} differs within a warp: .x{}{} in lane {}, .x{}{} in lane {}", instruction, operands.count,
+                    suffix_of(operands.shape), thread.lane(), other.count, suffix_of(other.shape), l));
   }
   return true;
 }
@@ -61,11 +88,12 @@ bool MatrixUnit::stmatrix(Thread& thread, const MatrixOperands& operands, CallSi
   Thread* lanes = thread.cta->threads + std::size_t{thread.warp()} * 32;
   for (std::uint32_t r = 0; r < 8 * operands.count; ++r) {
     const MatrixOperands& to = *lanes[r].matrix;
-    std::array<std::uint16_t, 8> row = {};
-    for (std::uint32_t column = 0; column < 8; ++column) {
-      const Place from = place_of(r % 8, column, operands.transposed);
-      row[column] = static_cast<std::uint16_t>(lanes[from.lane].matrix->registers[r / 8] >> 16 * from.half);
-    }
+    std::array<std::byte, kRowBytes> row = {};
+    for_each_element(operands.shape, r, row.data(),
+                     [&](const Place& from, std::byte* element, std::uint32_t bytes) {
+                       const std::uint32_t value = lanes[from.lane].matrix->registers[from.index] >> from.shift;
+                       std::memcpy(element, &value, bytes);
+                     });
     std::byte* target = thread.cta->shared + (to.row & kOffsetMask);
     const bool is_same = std::memcmp(target, row.data(), kRowBytes) == 0;
     std::memcpy(target, row.data(), kRowBytes);
@@ -86,12 +114,12 @@ bool MatrixUnit::ldmatrix(Thread& thread, const MatrixOperands& operands, CallSi
   for (std::uint32_t l = 0; l < 32; ++l) std::fill_n(lanes[l].matrix->registers, operands.count, 0);
   for (std::uint32_t r = 0; r < 8 * operands.count; ++r) {
     const MatrixOperands& from = *lanes[r].matrix;
-    std::array<std::uint16_t, 8> row = {};
-    std::memcpy(row.data(), thread.cta->shared + (from.row & kOffsetMask), kRowBytes);
-    for (std::uint32_t column = 0; column < 8; ++column) {
-      const Place to = place_of(r % 8, column, operands.transposed);
-      lanes[to.lane].matrix->registers[r / 8] |= std::uint32_t{row[column]} << 16 * to.half;
-    }
+    std::byte* row = thread.cta->shared + (from.row & kOffsetMask);
+    for_each_element(operands.shape, r, row, [&](const Place& to, const std::byte* element, std::uint32_t bytes) {
+      std::uint32_t value = 0;
+      std::memcpy(&value, element, bytes);
+      lanes[to.lane].matrix->registers[to.index] |= value << to.shift;
+    });
     core_.emit(event::SharedRead{.cta = thread.cta->linear,
                                  .thread = lanes[r].tid,
                                  .address = from.row,

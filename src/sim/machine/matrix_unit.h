@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices of 8 x 8 numbers between the registers of a warp and shared memory. What returns false goes on when
+// Matrices between the registers of a warp and shared memory. What returns false goes on when
 // the rest of the warp has come.
 // PTX: stmatrix, ldmatrix.
 #pragma once

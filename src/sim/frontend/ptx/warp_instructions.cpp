@@ -291,27 +291,40 @@ void active_mask(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = mask; });
 }
 
-// Element `half` of a lane's register of matrix r: the row, as the lane that has its address, and the byte in it.
+// flags of stmatrix and ldmatrix: 1: a store; 2: the address is generic; the shape.
+constexpr std::uint32_t kMatrixShapeShift = 2;
+
+machine::MatrixShape matrix_shape(const Instruction& i) {
+  return static_cast<machine::MatrixShape>(i.flags >> kMatrixShapeShift);
+}
+
+// Byte `b` of a lane's register r: the row, as the lane that has its address, and the byte in it.
 struct MatrixPlace {
   std::uint32_t lane, byte;
 };
 
-MatrixPlace matrix_place(const Instruction& i, std::uint32_t lane, std::uint32_t r, std::uint32_t half) {
+MatrixPlace matrix_place(const Instruction& i, std::uint32_t lane, std::uint32_t r, std::uint32_t b) {
   const std::uint32_t row = lane / 4;
-  const std::uint32_t column = 2 * (lane % 4) + half;
-  return (i.flags & 2) != 0 ? MatrixPlace{8 * r + column, 2 * row} : MatrixPlace{8 * r + row, 2 * column};
+  const std::uint32_t column = 2 * (lane % 4) + b / 2;
+  switch (matrix_shape(i)) {
+    case machine::MatrixShape::k8x8: return {8 * r + row, 2 * column + b % 2};
+    case machine::MatrixShape::k8x8Transposed: return {8 * r + column, 2 * row + b % 2};
+    case machine::MatrixShape::k16x16Bytes: return {16 * (r / 2) + 4 * (lane % 4) + b, row + 8 * (r % 2)};
+    case machine::MatrixShape::k16x8Bytes: return {8 * r + 2 * (lane % 4) + b % 2, row + 8 * (b / 2)};
+  }
+  return {};
 }
 
 // What a ldmatrix gave a lane of memory that nobody has written.
 Undefined matrix_undefined(Warp& warp, const Instruction& i, std::uint32_t lane, std::uint32_t r) {
   Undefined all;
-  for (std::uint32_t half = 0; half < 2; ++half) {
-    const MatrixPlace place = matrix_place(i, lane, r, half);
+  for (std::uint32_t b = 0; b < 4; ++b) {
+    const MatrixPlace place = matrix_place(i, lane, r, b);
     const std::uint64_t address = warp.matrix[place.lane].row + place.byte;
-    const std::uint32_t unwritten = unwritten_at(warp, lane, address, 2);
+    const std::uint32_t unwritten = unwritten_at(warp, lane, address, 1);
     if (unwritten == 0) continue;
     const Undefined part = undefined_word(warp, lane, address, unwritten, i);
-    all = {all.bits | part.bits << 16 * half, part.origin};
+    all = {all.bits | part.bits << 8 * b, part.origin};
   }
   return all;
 }
@@ -322,19 +335,16 @@ void unwrite_matrix(Warp& warp, const Instruction& i) {
   for (std::uint32_t l = 0; l < 32; ++l) {
     for (std::uint32_t r = 0; r < i.rows.size(); ++r) {
       const std::uint64_t bits = undefined_of(*warp.frame_of[l], i.rows[r], l).bits;
-      for (std::uint32_t half = 0; half < 2; ++half) {
-        const std::uint64_t part = bits >> 16 * half & 0xffff;
-        if (part == 0) continue;
-        const MatrixPlace place = matrix_place(i, l, r, half);
-        warp.interpreter->unwrite(warp.thread(l), warp.matrix[place.lane].row + place.byte,
-                                  ((part & 0xff) != 0 ? 1u : 0u) | (part >> 8 != 0 ? 2u : 0u));
+      for (std::uint32_t b = 0; b < 4; ++b) {
+        if ((bits >> 8 * b & 0xff) == 0) continue;
+        const MatrixPlace place = matrix_place(i, l, r, b);
+        warp.interpreter->unwrite(warp.thread(l), warp.matrix[place.lane].row + place.byte, 1);
       }
     }
   }
 }
 
-// flags: 1: a store; 2: transposed; 4: the address is generic. The lanes' operands stay in the warp until all of
-// them have met.
+// The lanes' operands stay in the warp until all of them have met.
 std::uint32_t move_matrix(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const bool is_store = (i.flags & 1) != 0;
   const auto count = static_cast<std::uint32_t>(i.rows.size());
@@ -344,12 +354,10 @@ std::uint32_t move_matrix(Warp& warp, const Instruction& i, std::uint32_t mask) 
         for (std::uint32_t r = 0; r < count && is_store; ++r) {
           warp.matrix_registers[l][r] = static_cast<std::uint32_t>(warp.rows[i.rows[r]][l]);
         }
-        warp.matrix[l] = {.row = 0,
-                          .registers = warp.matrix_registers[l].data(),
-                          .count = count,
-                          .transposed = (i.flags & 2) != 0};
+        warp.matrix[l] = {
+            .row = 0, .registers = warp.matrix_registers[l].data(), .count = count, .shape = matrix_shape(i)};
         if (l < 8 * count) {
-          warp.matrix[l].row = shared_address(warp, l, warp.rows[i.a][l] + i.value, (i.flags & 4) != 0, i);
+          warp.matrix[l].row = shared_address(warp, l, warp.rows[i.a][l] + i.value, (i.flags & 2) != 0, i);
         }
         if (is_store) {
           if (warp.machine->matrices.stmatrix(warp.thread(l), warp.matrix[l], i.site)) unwrite_matrix(warp, i);
@@ -412,14 +420,17 @@ std::uint32_t setmaxnreg(Warp& warp, const Instruction& i, std::uint32_t mask) {
       [&](std::uint32_t l) { return warp.machine->registers.setmaxnreg_wait(warp.thread(l), i.site); });
 }
 
-void decode_matrix(Build& b, bool is_store, std::string_view count, bool transposed, std::string_view space) {
+void decode_matrix(Build& b, bool is_store, machine::MatrixShape shape, std::string_view count,
+                   std::string_view space) {
   b.want(2);
   Instruction& out = b.out();
   b.address(is_store ? 0 : 1);
   out.rows = is_store ? b.sources(b.operand(1)) : b.targets(b.operand(0));
-  const std::size_t wanted = count == ".x1" ? 1 : count == ".x2" ? 2 : 4;
+  const std::size_t each = shape == machine::MatrixShape::k16x16Bytes ? 2 : 1;
+  const std::size_t wanted = each * (count == ".x1" ? 1 : count == ".x2" ? 2 : 4);
   if (out.rows.size() != wanted) b.fail(fmt::format("{} registers where {} are wanted", out.rows.size(), wanted));
-  out.flags = (is_store ? 1u : 0u) | (transposed ? 2u : 0u) | (space.empty() ? 4u : 0u);
+  out.flags =
+      (is_store ? 1u : 0u) | (space.empty() ? 2u : 0u) | static_cast<std::uint32_t>(shape) << kMatrixShapeShift;
   b.machine(move_matrix);
 }
 
@@ -495,10 +506,18 @@ void add_warp_forms(FormTable& table) {
     b.machine(warp_sync);
   });
   table.add("activemask.b32", [](Build& b) { b.simple(0, {}, active_mask); });
+  const auto square = [](const Build& b) {
+    return b.has(1) ? machine::MatrixShape::k8x8Transposed : machine::MatrixShape::k8x8;
+  };
   table.add("stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16",
-            [](Build& b) { decode_matrix(b, true, b.mod(0), b.has(1), b.mod(2)); });
+            [square](Build& b) { decode_matrix(b, true, square(b), b.mod(0), b.mod(2)); });
+  // Unverified: no sm_100 part has run these two; their layouts are those that CUTLASS gives them.
+  table.add("stmatrix.sync.aligned.m16n8{.x1,.x2,.x4}.trans[.shared,.shared::cta].b8",
+            [](Build& b) { decode_matrix(b, true, machine::MatrixShape::k16x8Bytes, b.mod(0), b.mod(1)); });
+  table.add("ldmatrix.sync.aligned.m16n16{.x1,.x2}.trans[.shared,.shared::cta].b8",
+            [](Build& b) { decode_matrix(b, false, machine::MatrixShape::k16x16Bytes, b.mod(0), b.mod(1)); });
   table.add("ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16",
-            [](Build& b) { decode_matrix(b, false, b.mod(0), b.has(1), b.mod(2)); });
+            [square](Build& b) { decode_matrix(b, false, square(b), b.mod(0), b.mod(2)); });
   table.add("movmatrix.sync.aligned.m8n8.trans.b16", [](Build& b) {
     b.want(2);
     b.out().d = b.target(0);
