@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Words that are stored with .wt or loaded with .cv: weak by the manual, strong in the machine code. What depends
-// on that is formal; what would be wrong if they were strong stays wrong.
+// on that is formal; what would be wrong if they were strong stays wrong. And plain loads before a
+// compare-and-swap.
 #include "../support/ptx_run.h"
 
 #include <algorithm>
@@ -85,6 +86,38 @@ TEST(PtxCacheOperator, OrderedAccessesAreSilent) {
         out, {0}, {.threads = 64, .schedule = sim::Schedule::parse(schedule)});
     EXPECT_TRUE(report.ok() && report.formal.empty()) << report.text();
     EXPECT_EQ(out[0], 32u);
+  }
+}
+
+// A thread of each of two blocks adds 1 to the first word of `out`.
+sim::Report count(const std::string& load, const std::string& change, const char* schedule,
+                  std::vector<std::uint32_t>& out) {
+  return run_ptx(ptx_module("ld.param.u64 %rd1, [out]; " + load + "\nAGAIN: add.u32 %r2, %r1, 1;\n" + change +
+                            " setp.ne.u32 %p1, %r3, %r1; mov.u32 %r1, %r3; @%p1 bra AGAIN; ret;"),
+                 out, {0}, {.threads = 1, .grid = {2, 1, 1}, .schedule = sim::Schedule::parse(schedule)});
+}
+
+TEST(PtxCompareAndSwap, ChecksWhatAPlainLoadGave) {
+  const std::string cas = "atom.global.cas.b32 %r3, [%rd1], %r1, %r2;";
+  for (const char* schedule : kSchedules) {
+    for (const std::string load :
+         {"ld.global.u32 %r1, [%rd1];", "ld.global.u32 %r4, [%rd1]; mov.u32 %r1, %r4;"}) {
+      std::vector<std::uint32_t> out(16, 0);
+      const sim::Report report = count(load, cas, schedule, out);
+      EXPECT_TRUE(report.ok()) << report.text();
+      EXPECT_EQ(out[0], 2u);
+      ASSERT_FALSE(report.formal.empty());
+      EXPECT_NE(report.formal[0].text.find("a compare-and-swap checks"), std::string::npos)
+          << report.formal[0].text;
+    }
+    // Another word than the one that is compared, and one that nothing compares.
+    std::vector<std::uint32_t> out(16, 0);
+    EXPECT_TRUE(count("ld.global.u32 %r1, [%rd1];", "atom.global.cas.b32 %r3, [%rd1], 0, %r2; mov.u32 %r3, %r1;",
+                      schedule, out)
+                    .has("global_race"));
+    EXPECT_TRUE(count("ld.global.u32 %r1, [%rd1];", "atom.global.add.u32 %r3, [%rd1], 1; mov.u32 %r3, %r1;",
+                      schedule, out)
+                    .has("global_race"));
   }
 }
 

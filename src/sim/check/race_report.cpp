@@ -26,8 +26,10 @@ std::string some(const std::string& what) {
 // "st.shared", "strong ld.shared", "atom.shared"
 std::string verb_of(const Access& access, const char* space) {
   if (!access.is_strong) return fmt::format("{}.{}", access.is_write ? "st" : "ld", space);
-  if (access.is_hint)
+  // By a cache operator, or a plain load that an atom.cas checks.
+  if (access.is_hint && access.scope == MemoryScope::kSys)
     return fmt::format("{}.{}.{}", access.is_write ? "st" : "ld", space, access.is_write ? "wt" : "cv");
+  if (access.is_hint) return fmt::format("ld.{}", space);
   if (access.is_write && access.is_read) return fmt::format("atom.{}", space);
   return fmt::format("strong {}.{}", access.is_write ? "st" : "ld", space);
 }
@@ -499,8 +501,10 @@ Finding RaceReport::not_coherent(const Side& write, const Side& read, std::uint6
 // What is proven of two accesses that nothing orders.
 std::string RaceReport::why_unordered(const Side& before, const Side& now, const View& view) const {
   if ((before.access.is_hint && now.access.is_strong) || (now.access.is_hint && before.access.is_strong)) {
-    return "a cache operator is a hint, which orders nothing: .relaxed, or volatile, says that others watch the "
-           "word";
+    const Access& hint = before.access.is_hint ? before.access : now.access;
+    return fmt::format("{}: .relaxed, or volatile, says that others watch the word",
+                       hint.scope == MemoryScope::kSys ? "a cache operator is a hint, which orders nothing"
+                                                       : "a compare-and-swap checks what the plain load gave");
   }
   if (before.access.is_strong && now.access.is_strong) {
     return fmt::format("their scopes, {} and {}, do not include each other's thread",

@@ -268,6 +268,7 @@ void decode_atom(Build& b, bool returns, std::string_view space, std::string_vie
   b.address(first);
   out.b = b.source(first + 1, type);
   out.c = op == ".cas" ? b.source(first + 2, type) : out.b;
+  out.compares = op == ".cas";
   const bool is_float = type[1] == 'f' || type.starts_with(".bf");
   if (is_float && op != ".add") b.fail(fmt::format("{} of {}; only .add is supported", op, type));
   out.flags = flags_of(b, space, op);

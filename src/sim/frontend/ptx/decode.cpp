@@ -372,6 +372,7 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
   end.line = text.statements.empty() ? text.line : text.statements.back().line;
   end.site = {kept(strings, ptx_name), end.line};
   mark_wgmma_operands(function);
+  mark_compared_loads(function);
 }
 
 }  // namespace heddle::sim::ptx

@@ -160,5 +160,7 @@ using Strings = std::map<std::string, std::unique_ptr<std::string>>;
 void decode_function(const ModuleText& module, const FunctionText& text, Function& function, Strings& strings);
 // Sets feeds_wgmma. In register_fence.cpp.
 void mark_wgmma_operands(Function& function);
+// Plain loads whose value an atom.cas compares. In memory.cpp.
+void mark_compared_loads(Function& function);
 
 }  // namespace heddle::sim::ptx

@@ -366,6 +366,37 @@ constexpr const char* kTypes =
 
 }  // namespace
 
+// CUDA: Atomic Functions: a loop around atomicCAS begins with a plain load of the word. If it gives an old value,
+// the comparison fails and the loop goes on, so the load counts as one of the GPU's scope, told as formal.
+void mark_compared_loads(Function& function) {
+  std::vector<std::vector<std::uint32_t>> sources(function.row_count);  // of the row that a move writes
+  for (const Flow& flow : function.flows) {
+    if (flow.kind != FlowKind::kCopy) continue;
+    for (const std::uint32_t row : flow.writes) {
+      sources[row].insert(sources[row].end(), flow.reads.begin(), flow.reads.end());
+    }
+  }
+  for (const Instruction& cas : function.code) {
+    if (!cas.compares) continue;
+    std::vector<std::uint32_t> names = {cas.b};  // of what is compared
+    for (std::size_t at = 0; at < names.size(); ++at) {
+      for (const std::uint32_t row : sources[names[at]]) {
+        if (std::find(names.begin(), names.end(), row) == names.end()) names.push_back(row);
+      }
+    }
+    for (Instruction& i : function.code) {
+      const bool is_plain =
+          i.control == Control::kScalar && i.run == load && i.rows.size() == 1 && (i.flags & kNonCoherent) == 0;
+      if (!is_plain || i.a != cas.a || i.value != cas.value) continue;
+      if (std::find(names.begin(), names.end(), i.rows[0]) == names.end()) continue;
+      i.flags |= kStrong | kHint | strong_flags(".relaxed", ".gpu") << kStrongShift;
+      i.control = Control::kMachine;
+      i.machine = load_strong;
+      i.is_visible = true;
+    }
+  }
+}
+
 void add_memory_forms(FormTable& table) {
   table.add(std::string("ld[.weak,.volatile,.relaxed,.acquire,.mmio]") + kScope +
                 "[.const,.global,.local,.param,.param::entry,.param::func,.shared,.shared::cta,.shared::cluster]"

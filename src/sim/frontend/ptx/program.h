@@ -53,6 +53,7 @@ struct Instruction {
   bool takes_accumulators = false;  // as its results: wgmma
   bool feeds_wgmma = false;         // it writes a register that a wgmma takes, or whose copy one takes
   bool gives_way = false;           // its warp's turn ends behind it
+  bool compares = false;            // atom.cas: b is what it expects to find
   std::uint32_t guard = kNone;
   std::uint32_t d = kNone, d2 = kNone;                       // rows that it writes
   std::uint32_t a = kNone, b = kNone, c = kNone, e = kNone;  // rows that it reads
