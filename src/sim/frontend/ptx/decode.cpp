@@ -107,6 +107,12 @@ constexpr SpecialName kSpecials[] = {
     {"%envreg2", Special::kEnvreg2},
 };
 
+// PTX: Special Registers: those that are not modelled concern the kernels that read them, not the whole module.
+bool is_other_special(std::string_view name) {
+  return name.starts_with("%pm") || name.starts_with("%envreg") || name.starts_with("%reserved_smem_offset_") ||
+         name == "%current_graph_exec";
+}
+
 std::uint64_t float_bits(const Operand& operand, std::string_view type) {
   if (type == ".f32" && operand.kind == OperandKind::kFloat64) {
     return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(operand.value)));
@@ -166,6 +172,7 @@ std::uint32_t Build::source(const Operand& operand, std::string_view type) {
           return constant_row(ConstantKind::kSpecial, static_cast<std::uint64_t>(known.special));
         }
       }
+      if (is_other_special(operand.name)) unsupported(fmt::format("the special register '{}'", operand.name));
       fail(fmt::format("'{}' is neither a register of this function nor a special register that is supported",
                        operand.name));
     case OperandKind::kVariable:
