@@ -5,7 +5,8 @@ Their code is not here: it is looked for in folders that are given, each a check
   --triton FOLDER    python/tutorials of Triton's repository, and --triton-python, an interpreter with Triton, PyTorch and
                      pytest; its folder gluon has Gluon's tutorials
   --cute FOLDER      examples/python/CuTeDSL/cute of CUTLASS's, and --tools-python, one with CuTe DSL, CuPy and the like
-  --cutlass FOLDER   CUTLASS's examples, built: a program for each number (docs/exec.md has nvcc's options)
+  --cutlass FOLDER   CUTLASS's examples, built: a program for each number, and for each of CuTe's tutorials
+                     (docs/exec.md has nvcc's options)
   --cub PROGRAM      bench/exec_cub.cu, built
 What is not there is left out; rows that the file has of programs which were not run stay. A verdict is the program's own: its comparison, by its status."""
 
@@ -33,8 +34,101 @@ GLUON = [
     ("09-tma-gather-scatter", "sm100", "(gather or scatter) and not matmul and 8-16"),
     ("10-tcgen05-copy", "sm100", "nvmma_shared and 32"),
     ("11-tcgen05-mma-scaled", "sm100", "scaled_pipelined and 128-128 and 128-1"),
+    ("12-cluster-launch-control", "sm100", "1000"),
     ("13-conv-im2col", "sm90 sm100", "im2col and not conv2d"),
     ("14-multicta", "sm90 sm100", "64-64 or two_cta or multicast or tma_tcgen05"),
+]
+
+# Triton's tutorials that compare large matrices: the function that does so, with small ones.
+TRITON_CALLS = [
+    ("09-persistent-matmul, fp16", "sm90 sm100", "m['validate'](256, 256, 128, torch.float16)"),
+    ("09-persistent-matmul, fp8", "sm90 sm100", "m['validate'](256, 256, 128, torch.float8_e4m3fn)"),
+    *((f"10-block-scaled-matmul, {kind}", "sm100", f"m['validate_block_scaled'](256, 256, 512, '{kind}')")
+      for kind in ("nvfp4", "mxfp8", "mxfp4", "mixed")),
+]
+
+GEMM = "--m=256 --n=256 --k=256 --iterations=0"
+GROUPS = "--m=256 --n=128 --k=128 --groups=2 --iterations=0"
+CONV = "--n=2 --d=1 --h=8 --w=8 --c=64 --k=64 --t=1 --r=3 --s=3 --pad_d=0 --iterations=0"
+FMHA = "--b=1 --h=2 --q=256 --k=256 --verify --iterations=1"
+
+# (program of CUTLASS, architecture, arguments)
+CUTLASS = [
+    ("48", "sm90", "--m=256 --n=256 --k=128 --iterations=0"),
+    ("49", "sm90", "--m=256 --n=256 --k=128"),
+    ("50", "sm90", GEMM),
+    ("51", "sm90", ""),
+    ("53", "sm90", "--problem_size=256x256x128"),
+    ("54", "sm90", "--m=256 --n=256 --k=128 --iterations=0"),
+    ("55", "sm90", "--m=128 --n=128 --k=192 --g=128 --mode=2 --iterations=0"),
+    ("55i4bf16", "sm90", "--m=128 --n=128 --k=192 --g=128 --mode=1 --iterations=0"),
+    ("55i4fp8", "sm90", "--m=128 --n=128 --k=256 --g=128 --mode=1 --iterations=0"),
+    ("56", "sm90", "--m=256 --n=256 --k=128 --l=2 --iterations=0"),
+    ("57", "sm90", GROUPS),
+    ("61", "sm90", "--m=256 --n=8 --k=128 --iterations=0"),
+    ("62", "sm90", GEMM),
+    ("63", "sm90", "--m=256 --n=64 --k=256 --iterations=0"),
+    ("67", "sm90", GEMM),
+    ("67group", "sm90", GEMM),
+    ("68", "sm90", "--m=256 --n=128 --k=256 --groups=2 --iterations=0"),
+    ("69", "sm90", "--m=256 --n=128 --k=256 --groups=2 --mode=1 --iterations=0"),
+    ("70fp16", "sm100", "--m=512 --n=512 --k=128 --iterations=0"),
+    ("70fp8", "sm100", "--m=512 --n=512 --k=128 --iterations=0"),
+    ("71", "sm100", "--m=256 --n=256 --k=128"),
+    ("72a", "sm100", "--m=512 --n=512 --k=256 --iterations=0"),
+    ("72b", "sm100", "--m=512 --n=512 --k=256 --iterations=0"),
+    ("72c", "sm100", "--m=512 --n=512 --k=256 --iterations=0"),
+    ("73", "sm100", GEMM),
+    ("74", "sm100", GEMM),
+    ("75", "sm100", GROUPS),
+    ("75bs", "sm100", "--m=256 --n=128 --k=256 --groups=2 --iterations=0"),
+    ("76fprop", "sm100", CONV),
+    ("76dgrad", "sm100", CONV),
+    ("76wgrad", "sm100", CONV),
+    ("77fmha16", "sm100", FMHA + " --d=128"),
+    ("77gen16", "sm100", "--b=1 --h=2 --k=256 --verify --iterations=1"),
+    ("77bwd16", "sm100", FMHA + " --d=128"),
+    ("77mla16", "sm100", "--b=1 --k=256 --verify --iterations=1"),
+    ("77mlafwd16", "sm100", FMHA),
+    ("78", "sm100", GEMM),
+    ("81block", "sm100", GEMM),
+    ("81group", "sm100", GEMM),
+    ("81gblock", "sm100", "--m=256 --n=128 --k=256 --groups=2 --iterations=0"),
+    ("81ggroup", "sm100", "--m=256 --n=128 --k=256 --groups=2 --iterations=0"),
+    ("83", "sm100", GEMM),
+    ("84a", "sm100", "--m=256 --n=256 --k=512 --iterations=0"),
+    ("84b", "sm100", "--m=256 --n=256 --k=512 --iterations=0"),
+    ("86", "sm100", "--m=256 --n=128 --k=128 --verify --iterations=0"),
+    ("88", "sm90", FMHA + " --d=128"),
+    ("88fp8", "sm90", FMHA + " --d=128"),
+    ("111", "sm90", ""),
+    ("112", "sm100", ""),
+    ("113", "sm90", GEMM),
+    ("14", "sm90", "--m=256 --n=256 --k=128"),
+    ("15", "sm90", ""),
+    ("16", "sm90", "--n=1 --h=8 --w=8 --c=32 --k=32 --r=3 --s=3 --ref-check --iterations=1"),
+    ("24", "sm90", "--m=256 --n=128 --k=128 --groups=2 --iterations=0"),
+    ("35", "sm90", "--m=128 --n=128 --k=64 --iterations=1"),
+    ("47", "sm90", "--m=256 --n=256 --k=256 --iterations=0"),
+]
+
+# (tutorial of CuTe, architecture, arguments)
+CUTE_TUTORIALS = [
+    ("sgemm_1", "sm90", "256 256 64"),
+    ("sgemm_2", "sm90", "256 256 64"),
+    ("sgemm_sm70", "sm90", "256 256 64"),
+    ("sgemm_sm80", "sm90", "256 256 64"),
+    ("tiled_copy", "sm90", ""),
+    ("tiled_copy_if", "sm90", ""),
+    ("wgmma", "sm90", "256 256 128"),
+    ("wgmma_tma", "sm90", "256 256 256"),
+    # Two tiles along K where its ring has three stages: it loads a third that nobody waits for.
+    ("wgmma_tma", "sm90", "256 256 128"),
+    ("c01", "sm100", "256 256 128"),
+    ("c02", "sm100", "256 256 128"),
+    ("c03", "sm100", "512 512 128"),
+    ("c04", "sm100", "512 512 128"),
+    ("c05", "sm100", ""),
 ]
 
 # (what, architectures, command)
@@ -42,6 +136,12 @@ PROGRAMS = [
     *((f"Triton tutorial {name}", "sm90 sm100", f"{{triton_python}} {{triton}}/{name}.py") for name in [
         "01-vector-add", "02-fused-softmax", "03-matrix-multiplication", "04-low-memory-dropout", "05-layer-norm",
         "07-extern-functions", "08-grouped-gemm", "11-programmatic-dependent-launch"]),
+    ("Triton tutorial 06-fused-attention", "sm90 sm100",
+     "{triton_python} -m pytest -q -p no:cacheprovider {triton}/06-fused-attention.py -k 64-128-2-1"),
+    *((f"Triton tutorial {name}", architectures,
+       "{triton_python} -c \"import runpy, sys, torch; m = runpy.run_path(sys.argv[1]); " + call + "\" {triton}/" +
+       name.split(",")[0] + ".py")
+      for name, architectures, call in TRITON_CALLS),
     *((f"{name}: vector add and another", "sm90 sm100", f"{TOOLS} {tool}") for name, tool in [
         ("numba-cuda", "numba"), ("CuPy", "cupy"), ("cuda.core", "cuda.core"), ("Warp", "warp"), ("CuTe DSL", "cutlass")]),
     ("CuTe DSL elementwise_add", "sm90 sm100", "{tools} {cute}/ampere/kernel/elementwise/elementwise_add.py --M 128 --N 128"),
@@ -62,14 +162,10 @@ PROGRAMS = [
       for name, architectures, tests in GLUON),
     *((f"CUB and Thrust: {part}", "sm90 sm100", f"{{cub}} {part}") for part in [
         "sort", "scan", "reduce", "select", "histogram", "runs", "block", "thrust"]),
-    ("CUTLASS 48", "sm90", "{cutlass}/48 --m=256 --n=256 --k=128 --iterations=0"),
-    ("CUTLASS 54", "sm90", "{cutlass}/54 --m=256 --n=256 --k=128 --iterations=0"),
-    ("CUTLASS 70, fp16", "sm100", "{cutlass}/70fp16 --m=512 --n=512 --k=128 --iterations=0"),
-    ("CUTLASS 72a", "sm100", "{cutlass}/72a --m=512 --n=512 --k=256 --iterations=0"),
-    ("CuTe tutorial wgmma_tma_sm90", "sm90", "{cutlass}/wgmma_tma 256 256 256"),
-    # Two tiles along K where its ring has three stages: it loads a third that nobody waits for.
-    ("CuTe tutorial wgmma_tma_sm90, K of 128", "sm90", "{cutlass}/wgmma_tma 256 256 128"),
-    ("CuTe tutorial Blackwell 05", "sm100", "{cutlass}/c05"),
+    *((f"CUTLASS {program}", architecture, f"{{cutlass}}/{program} {arguments}")
+      for program, architecture, arguments in CUTLASS),
+    *((f"CuTe tutorial {program} {arguments}".strip(), architecture, f"{{cutlass}}/{program} {arguments}")
+      for program, architecture, arguments in CUTE_TUTORIALS),
 ]
 
 # What a report or refusal begins with; the first is the reason.
@@ -162,7 +258,8 @@ def write(path, rows, pythons):
         "",
         "| program | architecture | verdict | time | date |",
         "| --- | --- | --- | --- | --- |",
-        *(f"| {what} | {arch} {row}" for (what, arch), row in sorted(rows.items(), key=lambda one: order.get(one[0][0], 0))),
+        *(f"| {what} | {arch} {row}" for (what, arch), row in sorted(rows.items(), key=lambda one: order.get(one[0][0], 0))
+          if what in order),
         "",
     ]
     with open(path, "w", encoding="utf-8") as file:
