@@ -4,6 +4,9 @@
 // each 128 columns of B and 128 numbers along K. The tensor cores know no such scales: every step of K is an
 // accumulator of its own, which the epilogue multiplies by its scales and adds up in registers. A's scales come
 // with the stage, B's from global memory. Set-up, schedule and load are those of matmul_sm100_frame.h.
+//
+// In a pair of CTAs the copies of both count on the leader's barriers, where the peer's epilogue cannot wait:
+// there A's scales have a ring of their own in each CTA.
 #pragma once
 
 #include "matmul_sm100_frame.h"
@@ -18,12 +21,20 @@ struct BlockwiseFp8Family {
   using In = e4m3;
   static constexpr MatmulSm100Config config = matmul_config;
   static constexpr std::uint32_t kTileK = BlockwiseFP8TileConfig::scale_block_k;
+  static constexpr bool is_pair = config.cta_group == 2;
+  static constexpr TileShape kTileOfA{kSm100TileM, kTileK};
+  static constexpr TileShape kTileOfB{config.tile_n / config.cta_group, kTileK};
   using Payload =
-      BlockwiseFP8TilePayload<In, In,
-                              BlockwiseFP8TileConfig{.a = {kSm100TileM, kTileK}, .b = {config.tile_n, kTileK}}>;
+      std::conditional_t<is_pair, StandardTilePayload<In, In, StandardTileConfig{.a = kTileOfA, .b = kTileOfB}>,
+                         BlockwiseFP8TilePayload<In, In, BlockwiseFP8TileConfig{.a = kTileOfA, .b = kTileOfB}>>;
   using Loads = OperandLoads<config, Payload>;
   using Accumulator = TmemTensor<float, config.accumulator()>;
   static constexpr std::uint32_t tmem_cols = 0;
+  struct ScalesRing {
+    SMemTileArray2DRowMajor<float, TileShape{1, kSm100TileM}, config.stages> tiles;
+    BarrierPair<config.stages> barriers;
+  };
+  using OwnShared = std::conditional_t<is_pair, ScalesRing, NothingShared>;
   struct Operands {
     EdgeMaps a;  // {k, row, batch}
     EdgeMaps b;
@@ -37,15 +48,23 @@ struct BlockwiseFp8Family {
   HEDDLE_DEVICE static void load(const Operands& operands, const Loads& loads, const Context& ctx,
                                  const Tiles& tiles, const TileWork& work, std::uint32_t k_block) {
     loads.load(ctx, tiles, k_block * kTileK);
+    if constexpr (!is_pair) load_scales(operands, tiles.a_scales_tile(), tiles.barrier(), work, k_block);
+  }
+  template <class ScalesTile>
+  HEDDLE_DEVICE static void load_scales(const Operands& operands, const ScalesTile& tile, MbarPtr barrier,
+                                        const TileWork& work, std::uint32_t k_block) {
     isa::cp_async_bulk_tensor_load(
-        tiles.a_scales_tile().data(), &operands.a_scales,
-        {static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(k_block)}, tiles.barrier());
+        tile.data(), &operands.a_scales,
+        {static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(k_block)}, barrier);
   }
 
   // The word that names these types.
   static constexpr std::uint32_t instruction(OperandType a_type, OperandType b_type) {
-    return instruction_descriptor(InstructionDescriptor{
-        .kind = MmaKind::kF8f6f4, .m = kSm100TileM, .n = config.tile_n, .a_type = a_type, .b_type = b_type});
+    return instruction_descriptor(InstructionDescriptor{.kind = MmaKind::kF8f6f4,
+                                                        .m = config.cta_group * kSm100TileM,
+                                                        .n = config.tile_n,
+                                                        .a_type = a_type,
+                                                        .b_type = b_type});
   }
 
   template <class Tiles>
@@ -66,17 +85,35 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
   using typename Frame::Shared;
   using typename Frame::Warps;
   static constexpr MatmulSm100Config config = matmul_config;
-  static_assert(config.cta_group == 1,
-                "the epilogue waits for stages of the input, which in a pair only the leader can");
   static_assert(128 % config.tile_n == 0, "a tile has one scale of B: make tile_n 32, 64 or 128");
 
-  // The epilogue reads scales out of the stages of the input.
+  // But for pairs, the epilogue reads scales out of the stages of the input.
   struct Counts : Frame::Counts {
-    static constexpr std::uint32_t input_empty = Frame::Counts::input_empty_blockwise;
+    static constexpr std::uint32_t input_empty =
+        Family::is_pair ? Frame::Counts::input_empty : Frame::Counts::input_empty_blockwise;
   };
 
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
     Frame::template run_as<MatmulSm100BlockwiseFp8>(params, shared);
+  }
+
+  HEDDLE_DEVICE static void init(Shared& shared) {
+    shared.pipelines.template init_mbars<Counts>();
+    if constexpr (Family::is_pair) scales_ring(shared).init_mbars(1, MatmulRoles::Epilogue::warps);
+  }
+
+  HEDDLE_DEVICE static void load(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+    if constexpr (Family::is_pair) {
+      auto ring = scales_ring(shared);
+      Frame::load_by(params, shared, ctx, scheduler, [&](const TileWork& work, std::uint32_t k_block) {
+        const auto stage = ring.produce();
+        const auto tile = shared.own.tiles[stage.index()];
+        stage.expect_bytes(tile.tx_bytes());
+        Family::load_scales(params.operands, tile, stage.mbar(), work, k_block);
+      });
+    } else {
+      Frame::load(params, shared, ctx, scheduler);
+    }
   }
 
   HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx,
@@ -85,7 +122,7 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
         typename Frame::InputBackend(shared.pipelines.input.barriers.ptr(), ctx.input_release_mask()),
         shared.pipelines.input.payload());
     auto tmem = Warps::MmaHandle::create(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
-    const bool issues = ctx.elect_one_thread();
+    const bool issues = ctx.elect_one_thread() && ctx.is_leader_cta();
     for ([[maybe_unused]] const TileWork work : scheduler.tiles()) {
       if (!issues) continue;
       for (std::uint32_t k = 0; k < params.k_blocks.all; ++k) {
@@ -102,7 +139,7 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
   HEDDLE_DEVICE static void finish(const Params& params, Shared& shared, const Context& ctx,
                                    Scheduler& scheduler) {
     typename Warps::EpilogueContext tmem(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
-    auto scales = shared.pipelines.input.template pipeline<kScalesScope>("input");
+    auto scales = scales_ring(shared);
     typename Frame::Stores stores(shared.output_tiles[isa::warp_idx()]);
     const std::uint32_t row = Roles::template thread_in_role<MatmulRoles::Epilogue>();
     for (const TileWork work : scheduler.tiles()) {
@@ -112,8 +149,7 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
       for (std::uint32_t k = 0; k < params.k_blocks.all; ++k) {
         const float b_scale = work.is_inside ? isa::ld_global(b_scales + k) : 0.0f;
         auto stage = tmem.output().per_k_epilogue(scales);
-        const float scale =
-            shared.pipelines.input.payload().get_a_scales_tile(stage.input_stage()).load(0, row) * b_scale;
+        const float scale = scales_of(shared, stage.input_stage()).load(0, row) * b_scale;
         add_scaled(stage.tmem().address().of_warp(isa::warp_idx()), scale, sums);
       }
       with_output_type(params.c.type, [&]<class Out>() { store<Out>(params, stores, work, sums); });
@@ -125,6 +161,22 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
   static constexpr PipelineScope kScalesScope =
       config.cluster.size() > 1 ? PipelineScope::kCluster : PipelineScope::kCta;
   static constexpr std::uint32_t kPart = 32;  // columns in registers at a time
+
+  // The ring that tells when scales are there: a pair's own, or that of the input.
+  HEDDLE_DEVICE static auto scales_ring(Shared& shared) {
+    if constexpr (Family::is_pair) {
+      return ProducerConsumerPipeline<config.stages>(shared.own.barriers.ptr(), "scales");
+    } else {
+      return shared.pipelines.input.template pipeline<kScalesScope>("input");
+    }
+  }
+  HEDDLE_DEVICE static auto scales_of(Shared& shared, std::uint32_t stage) {
+    if constexpr (Family::is_pair) {
+      return shared.own.tiles[stage];
+    } else {
+      return shared.pipelines.input.payload().get_a_scales_tile(stage);
+    }
+  }
 
   HEDDLE_DEVICE static void add_scaled(TmemAddress from, float scale, float (&sums)[config.tile_n]) {
     HEDDLE_UNROLL

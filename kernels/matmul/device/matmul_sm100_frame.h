@@ -100,6 +100,7 @@ struct MatmulSm100Frame {
         pipelines;
     StoreTiles<config.store_tiles> output_tiles[MatmulRoles::Epilogue::warps];
     std::conditional_t<kHasSource, SourceTiles<config.source_stages>, NoEpiLoad> source_tiles;
+    typename Family::OwnShared own;
   };
   static_assert(check_shared_memory<Shared, Arch::kSm100>());
   static constexpr std::uint32_t kThreads = Roles::kThreads;
@@ -108,14 +109,13 @@ struct MatmulSm100Frame {
     run_as<MatmulSm100Frame>(params, shared);
   }
 
-  // With the arrival counts, the multiplication and the epilogue of another kernel.
+  // With the barriers, the loads, the multiplication and the epilogue of another kernel.
   template <class Kernel>
   HEDDLE_DEVICE static void run_as(const Params& params, Shared& shared) {
     const Context ctx;
     auto scheduler = make_tile_scheduler<Scheduler>(params.scheduler, shared.pipelines);
-    Life::run([&] { shared.pipelines.template init_mbars<typename Kernel::Counts>(); },
-              [&] { prepare(params, shared); },
-              as_role<MatmulRoles::Load>([&] { load(params, shared, ctx, scheduler); }),
+    Life::run([&] { Kernel::init(shared); }, [&] { prepare(params, shared); },
+              as_role<MatmulRoles::Load>([&] { Kernel::load(params, shared, ctx, scheduler); }),
               as_role<MatmulRoles::Mma>([&] { Kernel::multiply(params, shared, ctx, scheduler); }),
               as_role<MatmulRoles::Epilogue>([&] { Kernel::finish(params, shared, ctx, scheduler); }),
               as_role<MatmulRoles::Scheduler>([&] {
@@ -129,6 +129,8 @@ struct MatmulSm100Frame {
               }));
   }
 
+  HEDDLE_DEVICE static void init(Shared& shared) { shared.pipelines.template init_mbars<Counts>(); }
+
   HEDDLE_DEVICE static void prepare(const Params& params, Shared& shared) {
     Life::template prefetch<MatmulRoles::Load>(params.c.map);
     if (params.k_blocks.all == 0) return;  // the operands have no maps
@@ -140,6 +142,12 @@ struct MatmulSm100Frame {
   }
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+    load_by(params, shared, ctx, scheduler, [](const TileWork&, std::uint32_t) {});
+  }
+  // `also` is called after the copies of each block along K.
+  template <class Also>
+  HEDDLE_DEVICE static void load_by(const Params& params, Shared& shared, const Context& ctx,
+                                    Scheduler& scheduler, const Also& also) {
     Input input(InputBackend(shared.pipelines.input.barriers.ptr()), shared.pipelines.input.payload());
     LoadOrder order(shared.pipelines);
     const bool is_elected = ctx.elect_one_thread();
@@ -153,6 +161,7 @@ struct MatmulSm100Frame {
           const auto tiles = input.produce();
           tiles.expect_bytes(loads.tx_bytes());
           Family::load(params.operands, loads, ctx, tiles, work, first + i);
+          also(work, first + i);
         }
       };
       if (is_elected) load_blocks(range.first, ahead);

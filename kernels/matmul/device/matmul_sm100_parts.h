@@ -63,6 +63,9 @@ struct MatmulSm100Config {
   HEDDLE_HOST_DEVICE constexpr std::uint32_t sharers_of_b() const { return cluster.m / cta_group; }
 };
 
+// What a family has in shared memory beside its payload, where it has nothing.
+struct NothingShared {};
+
 // Epilogue warps come first: a warp reaches the quarter of tensor memory's lanes that its number says.
 struct MatmulRoles {
   using Epilogue = Role<"epilogue", 4>;

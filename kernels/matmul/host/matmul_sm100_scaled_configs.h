@@ -23,6 +23,8 @@ inline constexpr std::uint32_t kBlockScaledConfigCount =
 inline constexpr MatmulScaledNamed kBlockwiseConfigs[] = {
     {"1sm_128x128_1x1", {.tile_n = 128, .stages = 4}},
     {"1sm_128x64_2x2", {.tile_n = 64, .stages = 3, .cluster = {2, 2}}},
+    {"2sm_256x128_2x1", {.tile_n = 128, .stages = 4, .cluster = {2, 1}, .cta_group = 2}},
+    {"2sm_256x64_4x2", {.tile_n = 64, .stages = 3, .cluster = {4, 2}, .cta_group = 2}},
 };
 inline constexpr std::uint32_t kBlockwiseConfigCount = sizeof(kBlockwiseConfigs) / sizeof(kBlockwiseConfigs[0]);
 
