@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <unordered_map>
 
 namespace heddle::sim::trace {
@@ -26,7 +25,7 @@ struct Writer {
   template <class... T>
   void event(fmt::format_string<T...> format, T&&... values) {
     out += ",\n{";
-    fmt::format_to(std::back_inserter(out), format, std::forward<T>(values)...);
+    out += fmt::format(format, std::forward<T>(values)...);
     out += '}';
   }
 
@@ -69,7 +68,7 @@ struct Writer {
   std::string arguments(const Span& span) const {
     std::string list;
     const auto add = [&](std::string_view name, const std::string& value) {
-      fmt::format_to(std::back_inserter(list), "{}{}:{}", list.empty() ? "" : ",", quoted(name), value);
+      list += fmt::format("{}{}:{}", list.empty() ? "" : ",", quoted(name), value);
     };
     if (span.use != kNoIndex) add("use", fmt::format("{}", span.use));
     if (span.bytes != 0) add("bytes", fmt::format("{}", span.bytes));
@@ -89,10 +88,10 @@ std::string to_json(const Timeline& timeline) {
   for (std::size_t l = 0; l < timeline.launches.size(); ++l) writer.write(timeline.launches[l], l);
   std::string launches;
   for (const Launch& launch : timeline.launches) {
-    fmt::format_to(std::back_inserter(launches),
-                   R"({}{{"kernel":{},"schedule":{},"cycles":{},"copies":{},"mmas":{},"finding":{},"cut":{}}})",
-                   launches.empty() ? "" : ",", quoted(launch.kernel), quoted(launch.schedule), launch.end,
-                   launch.copies, launch.mmas, quoted(launch.finding), quoted(launch.cut));
+    launches +=
+        fmt::format(R"({}{{"kernel":{},"schedule":{},"cycles":{},"copies":{},"mmas":{},"finding":{},"cut":{}}})",
+                    launches.empty() ? "" : ",", quoted(launch.kernel), quoted(launch.schedule), launch.end,
+                    launch.copies, launch.mmas, quoted(launch.finding), quoted(launch.cut));
   }
   // A list of events must not begin with a comma.
   const std::string events = writer.out.empty() ? "" : writer.out.substr(1);

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <utility>
 
 namespace heddle::sim::trace {
@@ -19,14 +18,14 @@ std::int64_t or_none(std::uint32_t number) { return number == kNoIndex ? -1 : st
 
 template <class... T>
 void add(std::string& out, fmt::format_string<T...> format, T&&... values) {
-  fmt::format_to(std::back_inserter(out), format, std::forward<T>(values)...);
+  out += fmt::format(format, std::forward<T>(values)...);
 }
 
 template <class Value>
 void add_column(std::string& out, const Launch& launch, std::string_view name, bool is_last, Value&& value) {
-  fmt::format_to(std::back_inserter(out), "\"{}\":[", name);
+  out += fmt::format("\"{}\":[", name);
   for (std::size_t s = 0; s < launch.spans.size(); ++s) {
-    fmt::format_to(std::back_inserter(out), "{}{}", s == 0 ? "" : ",", value(launch.spans[s]));
+    out += fmt::format("{}{}", s == 0 ? "" : ",", value(launch.spans[s]));
   }
   out += is_last ? "]" : "],\n";
 }
@@ -74,8 +73,7 @@ std::string data_of(const Timeline& timeline) {
     out += quoted(timeline.texts.all()[t]);
   }
   const Launch* first = main_launch(timeline);
-  fmt::format_to(std::back_inserter(out), "],\n\"main\":{},\"launches\":[",
-                 first == nullptr ? 0 : first - timeline.launches.data());
+  out += fmt::format("],\n\"main\":{},\"launches\":[", first == nullptr ? 0 : first - timeline.launches.data());
   for (std::size_t l = 0; l < timeline.launches.size(); ++l) {
     if (l != 0) out += ",\n";
     add_launch(out, timeline.launches[l]);

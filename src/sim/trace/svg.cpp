@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -183,7 +182,7 @@ class Still {
 
   template <class... T>
   void add(fmt::format_string<T...> format, T&&... values) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<T>(values)...);
+    out_ += fmt::format(format, std::forward<T>(values)...);
   }
 
   const Timeline& timeline_;

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace heddle::sim {
@@ -96,9 +95,8 @@ std::string Trace::shares() const {
   std::string text;
   std::uint32_t role = trace::kNoIndex;
   for (const trace::Share& share : launch->shares) {
-    fmt::format_to(std::back_inserter(text), "  {:<14}{:6.1f} %  {}\n",
-                   share.role == role ? "" : timeline_->texts[share.role], share.percent,
-                   timeline_->texts[share.what]);
+    text += fmt::format("  {:<14}{:6.1f} %  {}\n", share.role == role ? "" : timeline_->texts[share.role],
+                        share.percent, timeline_->texts[share.what]);
     role = share.role;
   }
   return text;
