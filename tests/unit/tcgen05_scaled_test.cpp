@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,6 @@ namespace {
 
 using tcgen05_test::a_value;
 using tcgen05_test::b_value;
-using tcgen05_test::bits_of;
 using tcgen05_test::Layout;
 using test::is_silent;
 using test::run_kernel;
@@ -172,6 +172,8 @@ sim::Report run_scaled(const Case& c, std::vector<float>& d, sim::Schedule sched
   const tcgen05_test::Problem shape{.steps = c.steps};
   const Layout a = tcgen05_test::make_layout(shape, Major::kK, Swizzle::k128B, OperandType::kE4m3, a_rows);
   const Layout b = tcgen05_test::make_layout(shape, Major::kK, Swizzle::k128B, OperandType::kE4m3, b_rows);
+  const tcgen05_test::SmallIntegers a_integers(f.a_type);
+  const tcgen05_test::SmallIntegers b_integers(f.b_type);
   std::vector<std::vector<isa::Bytes16>> images;
   std::vector<std::vector<isa::Bytes16>> scales;
   for (std::uint32_t cta = 0; cta < group; ++cta) {
@@ -181,12 +183,10 @@ sim::Report run_scaled(const Case& c, std::vector<float>& d, sim::Schedule sched
     auto* scale_bytes = reinterpret_cast<std::uint8_t*>(scales.back().data());
     for (std::uint32_t k = 0; k < c.depth(); ++k) {
       for (std::uint32_t r = 0; r < a_rows; ++r) {
-        a.put(bytes, f.a_type, c.is_fp4(), r, k,
-              bits_of(f.a_type, static_cast<float>(a_value(cta * a_rows + r, k))));
+        a.put(bytes, f.a_type, c.is_fp4(), r, k, a_integers.bits(a_value(cta * a_rows + r, k)));
       }
       for (std::uint32_t r = 0; r < b_rows; ++r) {
-        b.put(bytes + a.total_bytes, f.b_type, c.is_fp4(), r, k,
-              bits_of(f.b_type, static_cast<float>(b_value(cta * b_rows + r, k))));
+        b.put(bytes + a.total_bytes, f.b_type, c.is_fp4(), r, k, b_integers.bits(b_value(cta * b_rows + r, k)));
       }
     }
     for (std::uint32_t s = 0; s < 4; ++s) {
@@ -294,16 +294,24 @@ void expect_exact(Case c, sim::Schedule schedule = {}) {
   const sim::Report report =
       run_scaled<kind, cta_group, scale_vec, by_tiles>(c, d, schedule, [](auto&, auto&, auto&) {});
   ASSERT_TRUE(is_silent(report));
+  // Rows of an operand with their scales: exact, for they have few bits.
   const std::uint32_t per_scale = c.step_depth() / c.scales_per_step();
+  const auto scaled = [&](std::uint32_t rows, std::uint32_t first_scale, auto&& value_at) {
+    std::vector<double> values;
+    for (std::uint32_t r = 0; r < rows; ++r) {
+      for (std::uint32_t k = 0; k < c.depth(); ++k) {
+        const std::uint8_t bits = scale_bits(c.fields.scale_type, r + first_scale, k / per_scale);
+        values.push_back(static_cast<double>(value_at(r, k)) * scale_value(c.fields.scale_type, bits));
+      }
+    }
+    return values;
+  };
+  const std::vector<double> a = scaled(c.fields.m, 0, a_value);
+  const std::vector<double> b = scaled(c.fields.n, 7, b_value);
   for (std::uint32_t m = 0; m < c.fields.m; ++m) {
     for (std::uint32_t n = 0; n < c.fields.n; ++n) {
-      double sum = 0;
-      for (std::uint32_t k = 0; k < c.depth(); ++k) {
-        const std::uint32_t s = k / per_scale;
-        sum += static_cast<double>(a_value(m, k)) *
-               scale_value(c.fields.scale_type, scale_bits(c.fields.scale_type, m, s)) * b_value(n, k) *
-               scale_value(c.fields.scale_type, scale_bits(c.fields.scale_type, n + 7, s));
-      }
+      const double* row = a.data() + std::size_t{m} * c.depth();
+      double sum = std::inner_product(row, row + c.depth(), b.data() + std::size_t{n} * c.depth(), 0.0);
       if (c.fields.negate_a) sum = -sum;
       ASSERT_EQ(d[std::size_t{m} * (c.fields.n + 8) + n], sum) << "row " << m << ", column " << n;
     }

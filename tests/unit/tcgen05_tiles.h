@@ -65,6 +65,18 @@ inline std::uint32_t bits_of(OperandType type, float value) {
   }
 }
 
+// The bits of what a_value() and b_value() return, found once and not for each element.
+class SmallIntegers {
+ public:
+  explicit SmallIntegers(OperandType type) {
+    for (int value = -2; value <= 2; ++value) bits_[value + 2] = bits_of(type, static_cast<float>(value));
+  }
+  std::uint32_t bits(int value) const { return bits_[value + 2]; }
+
+ private:
+  std::uint32_t bits_[5];
+};
+
 // MN-major tf32 has a layout of its own; the others are those of wgmma.
 struct Layout : wgmma_test::Layout {
   std::uint32_t address(std::uint32_t row, std::uint32_t k) const {
@@ -142,18 +154,19 @@ inline Prepared prepare(const Problem& problem) {
   prepared.a = make_layout(problem, f.a_major, problem.a_swizzle, f.a_type, a_rows);
   prepared.b = make_layout(problem, f.b_major, problem.b_swizzle, f.b_type, b_rows);
   prepared.b_start = prepared.a.total_bytes;
+  const SmallIntegers a_integers(f.a_type);
+  const SmallIntegers b_integers(f.b_type);
   for (std::uint32_t cta = 0; cta < group; ++cta) {
     std::vector<isa::Bytes16> image((prepared.b_start + prepared.b.total_bytes) / 16);
     auto* bytes = reinterpret_cast<std::byte*>(image.data());
     std::memset(bytes, 0x7B, 16 * image.size());
     for (std::uint32_t k = 0; k < problem.depth(); ++k) {
       for (std::uint32_t row = 0; row < a_rows; ++row) {
-        const auto value = static_cast<float>(a_value(cta * a_rows + row, k));
-        prepared.a.put(bytes, f.a_type, false, row, k, bits_of(f.a_type, value));
+        prepared.a.put(bytes, f.a_type, false, row, k, a_integers.bits(a_value(cta * a_rows + row, k)));
       }
       for (std::uint32_t row = 0; row < b_rows; ++row) {
-        const auto value = static_cast<float>(b_value(cta * b_rows + row, k));
-        prepared.b.put(bytes + prepared.b_start, f.b_type, false, row, k, bits_of(f.b_type, value));
+        prepared.b.put(bytes + prepared.b_start, f.b_type, false, row, k,
+                       b_integers.bits(b_value(cta * b_rows + row, k)));
       }
     }
     prepared.images.push_back(std::move(image));

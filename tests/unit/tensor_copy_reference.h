@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -44,13 +45,19 @@ class Random {
   }
   Bytes bytes(std::size_t count) {
     Bytes result(count);
-    for (auto& byte : result) byte = static_cast<std::byte>(engine_());
+    for (std::size_t i = 0; i < count; i += 8) {
+      const std::uint64_t word = engine_();
+      std::memcpy(result.data() + i, &word, std::min<std::size_t>(8, count - i));
+    }
     return result;
   }
 
  private:
   std::mt19937_64 engine_;
 };
+
+// Which bytes may be touched, one char each.
+using Flags = std::vector<char>;
 
 // Global memory from kBase on, of which only some bytes may be touched.
 class Memory : public GlobalReader, public GlobalWriter {
@@ -65,15 +72,13 @@ class Memory : public GlobalReader, public GlobalWriter {
   }
 
   Bytes content;
-  std::vector<bool> is_open;
+  Flags is_open;
 
  private:
   const std::byte* find(std::uint64_t address, std::uint64_t bytes) const {
     if (address < kBase || bytes > content.size() || address - kBase > content.size() - bytes) return nullptr;
     const std::uint64_t at = address - kBase;
-    for (std::uint64_t i = at; i < at + bytes; ++i) {
-      if (!is_open[i]) return nullptr;
-    }
+    if (bytes > 0 && std::memchr(is_open.data() + at, false, bytes) != nullptr) return nullptr;
     return content.data() + at;
   }
 };
@@ -172,14 +177,18 @@ inline std::byte fill_by_hand(const TensorMapSpec& map, std::uint32_t byte) {
   return byte % 2 == 0 ? std::byte{0xF7} : std::byte{0x7F};
 }
 
-inline void load_by_hand(const Case& test, const Bytes& global, Bytes& shared) {
+// Returns how many elements are outside.
+inline int load_by_hand(const Case& test, const Bytes& global, Bytes& shared) {
   const std::uint32_t size = size_of(test.map.type);
+  int outside = 0;
   for_each_element(test, [&](const ElementOfBox& element) {
+    outside += !element.is_inside;
     for (std::uint32_t byte = 0; byte < size; ++byte) {
       shared[swizzled_by_hand(test.map.swizzle, element.linear + byte)] =
           element.is_inside ? global[element.at + byte] : fill_by_hand(test.map, byte);
     }
   });
+  return outside;
 }
 
 // Whether a store writes the element: past the end of a row up to the next multiple of 16 bytes.
@@ -199,8 +208,8 @@ inline void store_by_hand(const Case& test, const Bytes& shared, Bytes& global) 
 }
 
 // Bytes that belong to elements of the tensor. Reading any other is a fault of the engine.
-inline std::vector<bool> bytes_of_tensor(const Case& test) {
-  std::vector<bool> belongs(test.memory_bytes);
+inline Flags bytes_of_tensor(const Case& test) {
+  Flags belongs(test.memory_bytes);
   std::array<std::uint64_t, 5> dims = {1, 1, 1, 1, 1};
   std::array<std::uint64_t, 5> strides = {};
   for (std::uint32_t d = 0; d < test.map.rank; ++d) {
@@ -213,8 +222,7 @@ inline std::vector<bool> bytes_of_tensor(const Case& test) {
         for (std::uint64_t i1 = 0; i1 < dims[1]; ++i1) {
           const std::uint64_t row =
               kMargin + i1 * strides[1] + i2 * strides[2] + i3 * strides[3] + i4 * strides[4];
-          for (std::uint64_t byte = 0; byte < dims[0] * size_of(test.map.type); ++byte)
-            belongs[row + byte] = true;
+          std::memset(belongs.data() + row, true, dims[0] * size_of(test.map.type));
         }
       }
     }
@@ -318,8 +326,10 @@ inline std::ostream& operator<<(std::ostream& out, const Case& test) {
 
 // The first byte that differs, so that a failure prints one line and not two memories.
 inline ::testing::AssertionResult same(const Bytes& actual, const Bytes& expected) {
-  const auto [a, e] = std::mismatch(actual.begin(), actual.end(), expected.begin(), expected.end());
-  if (a == actual.end() && e == expected.end()) return ::testing::AssertionSuccess();
+  if (actual.size() != expected.size())
+    return ::testing::AssertionFailure() << actual.size() << " bytes, not " << expected.size();
+  if (std::memcmp(actual.data(), expected.data(), actual.size()) == 0) return ::testing::AssertionSuccess();
+  const auto [a, e] = std::mismatch(actual.begin(), actual.end(), expected.begin());
   return ::testing::AssertionFailure() << "byte " << a - actual.begin() << " is " << int(*a) << ", not "
                                        << int(*e);
 }

@@ -31,8 +31,7 @@ TEST(BoxCopy, LoadsAsTheReferenceDoesInThousandsOfBoxes) {
     if (random.chance(50)) memory.is_open = bytes_of_tensor(test);
     Bytes shared = random.bytes(test.shared_size);
     Bytes expected = shared;
-    load_by_hand(test, memory.content, expected);
-    for_each_element(test, [&](const ElementOfBox& element) { with_outside += !element.is_inside; });
+    with_outside += load_by_hand(test, memory.content, expected);
 
     const BoxCopy copy = test.copy();
     for (const auto& [first, count] : random_runs(random, copy.rows())) {
