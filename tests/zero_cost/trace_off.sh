@@ -30,9 +30,10 @@ for source in kernels/tile_copy/tile_copy.cu tests/zero_cost/matmul_with_handles
     shift 2
     "$nvcc" -std=c++20 -O2 -arch=sm_90a "$@" "-I$headers" "-I$root/kernels" -o "$folder/$output" "$root/$source"
   }
-  compile "$name.off.cubin" "$root/include" -cubin
+  mkdir "$folder/$name.off"
+  compile "$name.off.cubin" "$root/include" -cubin --keep --keep-dir "$folder/$name.off"
+  mv "$folder/$name.off/$name.ptx" "$folder/$name.off.ptx"
   compile "$name.without.cubin" "$folder/include" -cubin
-  compile "$name.off.ptx" "$root/include" -ptx
   compile "$name.on.ptx" "$root/include" -ptx -DHEDDLE_TRACE=1
   if ! cmp "$folder/$name.off.cubin" "$folder/$name.without.cubin"; then
     echo "$name: with tracing off the machine code is not that of sources without it"
