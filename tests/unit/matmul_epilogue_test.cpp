@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -186,6 +187,29 @@ TEST(Epilogue, FoldsTwoAccumulatorsIntoSwiGlu) {
       ASSERT_EQ(result.out[i], expected) << i / out_cols << ", " << col;
     }
   });
+}
+
+TEST(Epilogue, FoldsAsManyColumnsAsItIsAsked) {
+  struct Difference {
+    struct Params {};
+    static float fold(const Params&, float first, float second) { return first - second; }
+  };
+  float from[24];
+  float to[9];
+  std::fill(std::begin(to), std::end(to), -1.0f);
+  for (std::size_t i = 0; i < std::size(from); ++i) from[i] = static_cast<float>(i * i);
+  fold_columns<Difference, 8, 2>({}, from, to);
+  for (std::size_t i = 0; i < 8; ++i) {
+    const std::size_t at = i / 2 * 4 + i % 2;
+    EXPECT_EQ(to[i], from[at] - from[at + 2]) << i;
+  }
+  EXPECT_EQ(to[8], -1.0f);
+}
+
+TEST(Epilogue, ReluMakesZerosWithoutASign) {
+  EXPECT_FALSE(std::signbit(Relu::of(-0.0f)));
+  EXPECT_FALSE(std::signbit(Relu::of(-3.0f)));
+  EXPECT_EQ(Relu::of(2.5f), 2.5f);
 }
 
 TEST(Epilogue, QuantisesRowsToEightBitsWithScales) {
