@@ -5,8 +5,7 @@ namespace heddle::sim {
 
 namespace {
 
-// docs/results/sm90_costs.json, an H200 at 1.98 GHz; but five constants, marked with what the file gives for
-// them, are of an earlier run that is not kept. docs/results/matmul_h200_predicted.md was made with them.
+// docs/results/sm90_costs.json, one run on an H200 at 1.98 GHz; bench/timing_constants.py has the rules.
 constexpr Timing kH200{
     .card = "H200",
     .is_measured = true,
@@ -19,21 +18,21 @@ constexpr Timing kH200{
     .copy_issue = 48,
     .passing_wait = 69,
     .wake = 90,           // half of a round trip less the arrival
-    .wake_by_peer = 557,  // likewise; the file: 561
+    .wake_by_peer = 561,  // likewise
     .named_barrier = 40,
-    .cluster_barrier = 438,  // the file: 444
-    .l2_latency = 156,       // of 16 bytes, less what issue and wake take; the file: 173
-    .memory_latency = 540,   // likewise; the file: 573
+    .cluster_barrier = 443,
+    .l2_latency = 170,      // of 16 bytes, less what issue and wake take
+    .memory_latency = 572,  // likewise
     .store_read = 1,
     .store_latency = 32,   // store_2k_done less store_2k_read
-    .sm_bytes = 100,       // what 32 KB take more than 16 bytes, from L2; the file: 105
-    .sm_store_bytes = 31,  // of "stmatrix, fence, store"
-    .peer_bytes = 18.5,
-    .l2_bytes = 6220,  // 132 CTAs, 12 parts
-    .memory_bytes = 2386,
+    .sm_bytes = 106,       // what 32 KB take more than 16 bytes, from L2
+    .sm_store_bytes = 30,  // of "stmatrix, fence, store" by four warps
+    .peer_bytes = 18.8,
+    .l2_bytes = 5367,  // 132 CTAs, 12 parts
+    .memory_bytes = 2390,
     .products = 4096,
     .operand_bytes = 128,
-    .multiply_latency = 60,  // of one alone, less its cycles
+    .multiply_latency = 62,  // of one alone, less its cycles
 };
 
 // Unverified: no card confirmed any of it. Published are the clock, the SMs, the bandwidth of memory (8 TB/s) and
