@@ -88,12 +88,12 @@ class Streams(unittest.TestCase):
         card.mend()
         self.assertEqual(torch.ones(2, device="cuda").sum().item(), 2)
 
-    def test_cublas_can_be_made_and_refuses(self):
+    def test_cublas_can_be_made_and_refuses_what_it_does_not_know(self):
         from triton._C.libtriton import nvidia
 
         handle = nvidia.cublas.CublasLt(torch.empty(16, device="cuda"))  # Triton's own ends the process with a crash
-        with self.assertRaisesRegex(NotImplementedError, "CublasLt.matmul: cuBLAS is machine code"):
-            handle.matmul(None, None, None)
+        with self.assertRaisesRegex(NotImplementedError, "CublasLt.convolve: cuBLAS is machine code"):
+            handle.convolve(None, None, None)
 
     def test_streams_that_wait(self):
         codes, out = hand_over(waits=True)
