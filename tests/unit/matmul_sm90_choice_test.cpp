@@ -124,8 +124,12 @@ TEST(MatmulSm90Choice, TheCacheKnowsWhatAChoiceDependsOn) {
   other.is_dependent = false;
   EXPECT_FALSE(is_known(other, needs));
   other = problem;
-  other.out_pitch = 305;
-  EXPECT_FALSE(is_known(other, needs));
+  for (std::int64_t MatmulProblem::*pitch :
+       {&MatmulProblem::a_pitch, &MatmulProblem::b_pitch, &MatmulProblem::out_pitch}) {
+    other = problem;
+    other.*pitch = 1288;
+    EXPECT_FALSE(is_known(other, needs));
+  }
   EXPECT_FALSE(is_known(problem, {.is_fused = true, .workspace_bytes = 1 << 20, .gpu = "NVIDIA H200"}));
   EXPECT_FALSE(is_known(problem, {.is_simulated = true, .workspace_bytes = 1 << 20, .gpu = "NVIDIA H200"}));
   EXPECT_FALSE(is_known(problem, {.workspace_bytes = 0, .gpu = "NVIDIA H200"}));

@@ -108,6 +108,37 @@ TEST_F(MatmulTuneFile, PartsOfKNeedTheirWorkspace) {
       << "clusters need none";
 }
 
+// Rows that the copy engine cannot read where they are cost a copy, and rows that it cannot store another kernel.
+TEST_F(MatmulTuneFile, ALineHoldsForItsRowsAlone) {
+  const MatmulProblem packed{.m = 300, .n = 304, .k = 640, .config = "64x64x64_13_1x1_single@n5"};
+  MatmulProblem padded = packed;
+  padded.b_pitch = 704;
+  padded.out_pitch = 312;
+  padded.config = "256x192x64_3_1x2_coop@n5";
+  add_to_matmul_tune_file(path_, {{kCard, padded}, {kCard, packed}});
+  EXPECT_NE(text().find("; nk; 256x192x64_3_1x2_coop@n5; rows 640,704,312\n"), std::string::npos) << text();
+  EXPECT_NE(text().find("; nk; 64x64x64_13_1x1_single@n5\n"), std::string::npos) << text();
+  matmul_use_tune_file(path_);
+  const auto chosen = [](MatmulProblem problem) {
+    problem.config.clear();
+    return choice(problem);
+  };
+  EXPECT_EQ(chosen(packed), packed.config);
+  EXPECT_EQ(chosen(padded), padded.config);
+  MatmulProblem in_full = packed;
+  in_full.a_pitch = 640;
+  EXPECT_EQ(chosen(in_full), packed.config) << "a pitch that says what is so anyway";
+  padded.b_pitch = 712;
+  EXPECT_NE(chosen(padded), "256x192x64_3_1x2_coop@n5");
+  EXPECT_EQ(
+      refusal("NVIDIA H200; 300,304,640; bf16; bf16; nk; 64x64x64_13_1x1_single@n5; rows 640,639,304\n"),
+      "line 1: rows of A, B and the output 'rows 640,639,304'; 'rows 640,640,304' would pass, and each up to "
+      "1073741824");
+  EXPECT_EQ(refusal("NVIDIA H200; 300,304,640; bf16; bf16; kn; 128x256x64_4_2x1_coop_kn@n5; rows 640,304\n"),
+            "line 1: rows of A, B and the output 'rows 640,304'; 'rows 640,304,304' would pass, and each up to "
+            "1073741824");
+}
+
 TEST_F(MatmulTuneFile, WhatIsWrittenIsRead) {
   const MatmulProblem problem{.m = 7,
                               .n = 8,
@@ -134,7 +165,8 @@ TEST_F(MatmulTuneFile, WhatIsWrittenIsRead) {
 
 TEST_F(MatmulTuneFile, BadLinesAreRefusedWithLineValueAndRule) {
   EXPECT_EQ(refusal("\nNVIDIA H200; 1,2,3\n"),
-            "line 2: it has 2 fields; 'GPU; M,N,K; input; output; layout of B; configuration' has 6");
+            "line 2: it has 2 fields; 'GPU; M,N,K; input; output; layout of B; configuration' has 6, and 'rows' "
+            "may follow");
   EXPECT_EQ(refusal("x; 8,8; bf16; bf16; nk; 64x64x64_13_1x1_single"),
             "line 1: shape '8,8'; M,N,K with each 1 to 1073741824, as in 4096,4096,4096");
   EXPECT_EQ(refusal("x; 8,0,8; bf16; bf16; nk; 64x64x64_13_1x1_single"),

@@ -36,7 +36,9 @@ struct MatmulProblem {
   MatmulElement out_type = MatmulElement::kBf16;  // of bias and residual too
   OperandLayout a_layout = OperandLayout::kKMajor;
   OperandLayout b_layout = OperandLayout::kKMajor;
-  std::int64_t a_pitch = 0;  // from one row to the next; 0: rows follow one another. Rows start on 16 bytes
+  // From one row to the next; 0: rows follow one another. Blackwell takes rows that start on 16 bytes; Hopper
+  // takes others, too, at the cost of a copy: see kMatmulWorkspaceBytes.
+  std::int64_t a_pitch = 0;
   std::int64_t b_pitch = 0;
   std::int64_t out_pitch = 0;
   std::int64_t residual_pitch = 0;

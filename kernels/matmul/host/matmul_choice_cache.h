@@ -33,7 +33,7 @@ class MatmulChoiceCache {
 
   // All that a choice depends on.
   struct Key {
-    std::array<std::int64_t, 6> numbers;
+    std::array<std::int64_t, 9> numbers;
     std::string gpu;
     bool operator==(const Key&) const = default;
   };
@@ -49,19 +49,14 @@ class MatmulChoiceCache {
   };
 
   static Key key_of(const MatmulProblem& p, const MatmulSm90Needs& needs) {
-    const std::int64_t b_cols = p.b_layout == OperandLayout::kMnMajor ? p.n : p.k;
-    const auto past_16_bytes = [](std::int64_t pitch, std::int64_t cols) {
-      return int((pitch == 0 ? cols : pitch) % 8);
-    };
+    const std::array<std::int64_t, 3> pitches = pitches_of(p);
     std::int64_t kinds = 0;
-    for (const int kind :
-         {int(p.a_type), int(p.out_type), int(p.b_layout), int(needs.is_fused), int(needs.is_simulated),
-          int(p.is_dependent),
-          // Which rows the copy engine stores, and which it reads.
-          past_16_bytes(p.out_pitch, p.n), past_16_bytes(p.a_pitch, p.k), past_16_bytes(p.b_pitch, b_cols)}) {
+    for (const int kind : {int(p.a_type), int(p.out_type), int(p.b_layout), int(needs.is_fused),
+                           int(needs.is_simulated), int(p.is_dependent)}) {
       kinds = kinds * 64 + kind;
     }
-    return {{p.m, p.n, p.k, p.splits, static_cast<std::int64_t>(needs.workspace_bytes), kinds},
+    return {{p.m, p.n, p.k, p.splits, static_cast<std::int64_t>(needs.workspace_bytes), kinds, pitches[0],
+             pitches[1], pitches[2]},
             std::string(needs.gpu)};
   }
 

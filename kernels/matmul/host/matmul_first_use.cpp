@@ -25,12 +25,14 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, int, int, int, std::uint64_t, std::string>;
+using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::array<std::int64_t, 3>, int, int, int,
+                       std::uint64_t, std::string>;
 
 Key key_of(const MatmulProblem& p, const MatmulSm90Needs& needs) {
   return {p.m,
           p.n,
           p.k,
+          pitches_of(p),
           int(p.a_type),
           int(p.out_type),
           int(p.b_layout),
@@ -155,6 +157,9 @@ void tune_first_use(const MatmulProblem& problem, const MatmulSm90Needs& needs,
                       .b_type = problem.b_type,
                       .out_type = problem.out_type,
                       .b_layout = problem.b_layout,
+                      .a_pitch = problem.a_pitch,
+                      .b_pitch = problem.b_pitch,
+                      .out_pitch = problem.out_pitch,
                       .config = name_of(best.choice)};
   keep_tuned_matmul_choice({.gpu = std::string(needs.gpu), .problem = std::move(found)});
 }

@@ -88,7 +88,7 @@ bool begins_on_16(std::uint64_t pitch, MatmulElement type) { return pitch * elem
 
 // Whether the copy engine cannot store the output.
 bool has_odd_output(const MatmulProblem& p) {
-  return !begins_on_16(static_cast<std::uint64_t>(p.out_pitch == 0 ? p.n : p.out_pitch), p.out_type);
+  return !begins_on_16(static_cast<std::uint64_t>(pitches_of(p)[2]), p.out_type);
 }
 
 // What the copy engine needs of an operand, behind what else is in the workspace.
@@ -132,6 +132,12 @@ std::uint64_t partial_pitch(const MatmulProblem& p) { return static_cast<std::ui
 
 }  // namespace
 
+std::array<std::int64_t, 3> pitches_of(const MatmulProblem& p) {
+  const std::int64_t b_cols = p.b_layout == OperandLayout::kMnMajor ? p.n : p.k;
+  return {p.a_pitch == 0 ? p.k : p.a_pitch, p.b_pitch == 0 ? b_cols : p.b_pitch,
+          p.out_pitch == 0 ? p.n : p.out_pitch};
+}
+
 bool is_joined(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs,
                std::uint32_t splits) {
   const MatmulSm90Instance& of = kMatmulSm90Instances[instance];
@@ -169,9 +175,9 @@ bool fits_workspace(const MatmulProblem& problem, const MatmulSm90Needs& needs, 
   MatmulPlan plan;
   plan.partial_bytes = workspace_of(problem, needs, choice);
   if (plan.partial_bytes == 0) return true;  // the copies are there whatever is chosen
-  const std::int64_t b_cols = problem.b_layout == OperandLayout::kMnMajor ? problem.n : problem.k;
-  plan.a_pitch = static_cast<std::uint64_t>(problem.a_pitch == 0 ? problem.k : problem.a_pitch);
-  plan.b_pitch = static_cast<std::uint64_t>(problem.b_pitch == 0 ? b_cols : problem.b_pitch);
+  const std::array<std::int64_t, 3> pitches = pitches_of(problem);
+  plan.a_pitch = static_cast<std::uint64_t>(pitches[0]);
+  plan.b_pitch = static_cast<std::uint64_t>(pitches[1]);
   add_row_copies(problem, plan);
   return plan.workspace_bytes() <= needs.workspace_bytes;
 }

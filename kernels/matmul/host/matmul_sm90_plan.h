@@ -6,6 +6,7 @@
 #include "matmul/api/matmul_problem.h"
 #include "matmul_plan.h"
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ std::string matmul_sm90_choice(const MatmulProblem& problem, bool is_fused, bool
 // Throws InputError for what cannot be run. A choice of the library takes at most `workspace_bytes`.
 MatmulPlan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& tensors, bool is_simulated,
                             std::uint64_t workspace_bytes = kMatmulWorkspaceBytes, std::string_view gpu = {});
+
+// From one row of A, B and the output to the next, in elements.
+std::array<std::int64_t, 3> pitches_of(const MatmulProblem& problem);
 
 // From the tune file, the table of tuned shapes or the cost model, in this order.
 MatmulSm90Choice choose_matmul_sm90(const MatmulProblem& problem, const MatmulSm90Needs& needs);

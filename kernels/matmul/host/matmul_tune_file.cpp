@@ -71,25 +71,48 @@ std::string_view name_in(const std::array<std::pair<std::string_view, Value>, co
   return known[0].first;
 }
 
-void read_shape(std::string_view text, MatmulProblem& problem) {
+// "1,2,3", with each number from its least on.
+bool read_three(std::string_view text, const std::array<std::int64_t, 3>& least,
+                const std::array<std::int64_t*, 3>& to) {
   const std::vector<std::string_view> numbers = fields_of(text, ',');
-  std::int64_t* const to[] = {&problem.m, &problem.n, &problem.k};
-  bool is_shape = numbers.size() == 3;
-  for (std::size_t i = 0; is_shape && i < 3; ++i) {
+  if (numbers.size() != 3) return false;
+  for (std::size_t i = 0; i < 3; ++i) {
     const char* const last = numbers[i].data() + numbers[i].size();
     const auto [end, error] = std::from_chars(numbers[i].data(), last, *to[i]);
-    is_shape = error == std::errc() && end == last && *to[i] >= 1 && *to[i] <= (1u << 30);
+    if (error != std::errc() || end != last || *to[i] < least[i] || *to[i] > (1 << 30)) return false;
   }
-  if (!is_shape) {
+  return true;
+}
+
+void read_shape(std::string_view text, MatmulProblem& problem) {
+  if (!read_three(text, {1, 1, 1}, {&problem.m, &problem.n, &problem.k}))
     throw InputError(fmt::format("shape '{}'; M,N,K with each 1 to {}, as in 4096,4096,4096", text, 1u << 30));
+}
+
+constexpr std::string_view kRows = "rows ";
+
+// Behind the layout, which says how long rows are.
+void read_rows(std::string_view text, MatmulProblem& problem) {
+  const std::array<std::int64_t, 3> packed = pitches_of(problem);
+  if (!text.starts_with(kRows) ||
+      !read_three(text.substr(kRows.size()), packed, {&problem.a_pitch, &problem.b_pitch, &problem.out_pitch})) {
+    throw InputError(fmt::format("rows of A, B and the output '{}'; '{}{}' would pass, and each up to {}", text,
+                                 kRows, fmt::join(packed, ","), 1u << 30));
   }
+}
+
+bool is_packed(const MatmulProblem& problem) {
+  MatmulProblem packed = problem;
+  packed.a_pitch = packed.b_pitch = packed.out_pitch = 0;
+  return pitches_of(problem) == pitches_of(packed);
 }
 
 MatmulTuned read_line(std::string_view line) {
   const std::vector<std::string_view> fields = fields_of(line, ';');
-  if (fields.size() != 6) {
+  if (fields.size() != 6 && fields.size() != 7) {
     throw InputError(fmt::format(
-        "it has {} fields; 'GPU; M,N,K; input; output; layout of B; configuration' has 6", fields.size()));
+        "it has {} fields; 'GPU; M,N,K; input; output; layout of B; configuration' has 6, and 'rows' may follow",
+        fields.size()));
   }
   if (fields[0].empty()) throw InputError("the GPU has no name; 'NVIDIA H200' is one");
   MatmulTuned tuned{.gpu = std::string(fields[0]), .problem = {}};
@@ -98,6 +121,7 @@ MatmulTuned read_line(std::string_view line) {
   tuned.problem.b_type = tuned.problem.a_type;
   tuned.problem.out_type = value_called(fields[3], kOutputs, "type of the output");
   tuned.problem.b_layout = value_called(fields[4], kLayouts, "layout of B");
+  if (fields.size() == 7) read_rows(fields[6], tuned.problem);
   tuned.problem.config = std::string(fields[5]);
   (void)read_matmul_sm90_choice(tuned.problem, {}, tuned.problem.config);
   return tuned;
@@ -123,8 +147,9 @@ void check_version(std::string_view line) {
 
 std::string text_of(const MatmulTuned& tuned) {
   const MatmulProblem& p = tuned.problem;
-  return fmt::format("{}; {},{},{}; {}; {}; {}; {}", tuned.gpu, p.m, p.n, p.k, name_in(kInputs, p.a_type),
-                     name_in(kOutputs, p.out_type), name_in(kLayouts, p.b_layout), p.config);
+  const std::string rows = is_packed(p) ? "" : fmt::format("; {}{}", kRows, fmt::join(pitches_of(p), ","));
+  return fmt::format("{}; {},{},{}; {}; {}; {}; {}{}", tuned.gpu, p.m, p.n, p.k, name_in(kInputs, p.a_type),
+                     name_in(kOutputs, p.out_type), name_in(kLayouts, p.b_layout), p.config, rows);
 }
 
 // A line of a file, and what it says about a choice, if anything.
@@ -203,7 +228,7 @@ void replace(const std::string& path, const std::string& text) {
 
 bool is_same(const MatmulProblem& x, const MatmulProblem& y) {
   return x.m == y.m && x.n == y.n && x.k == y.k && x.a_type == y.a_type && x.out_type == y.out_type &&
-         x.b_layout == y.b_layout;
+         x.b_layout == y.b_layout && pitches_of(x) == pitches_of(y);
 }
 
 // The library's file, read when it is first asked for.
@@ -309,7 +334,7 @@ std::optional<MatmulSm90Choice> tuned_matmul_choice(const MatmulProblem& problem
   read_once(library());
   for (auto tuned = library().lines.rbegin(); tuned != library().lines.rend(); ++tuned) {
     if (tuned->gpu != needs.gpu || !is_same(tuned->problem, problem)) continue;
-    // Found with rows that follow one another, it need not be able to store others.
+    // Found with a larger workspace, it need not fit into this one.
     const MatmulSm90Choice choice = read_matmul_sm90_choice(tuned->problem, needs, tuned->problem.config);
     if (can_run(choice.instance, problem, needs, choice.splits) && fits_workspace(problem, needs, choice))
       return choice;
