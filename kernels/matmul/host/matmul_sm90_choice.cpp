@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace heddle {
 
@@ -111,15 +112,23 @@ std::vector<Candidate> candidates(const MatmulProblem& problem, const MatmulSm90
   return all;
 }
 
-// By the whole model. What the formula puts far behind is left out.
+// By the whole model, all that are within `share` of the best, and some others. What the formula puts far behind
+// is left out.
 std::vector<Candidate> corrected(const MatmulProblem& problem, const MatmulSm90Needs& needs,
-                                 std::vector<Candidate> all) {
+                                 std::vector<Candidate> all, double share) {
   constexpr double kFar = 1.35;
-  const double least = all.empty() ? 0 : std::ranges::min_element(all, {}, &Candidate::us)->us;
-  std::erase_if(all, [&](const Candidate& one) { return one.us > kFar * least; });
+  std::ranges::stable_sort(all, {}, &Candidate::us);
+  std::erase_if(all, [far = all.empty() ? 0 : kFar * all[0].us](const Candidate& one) { return one.us > far; });
   if (needs.is_simulated) return all;
-  for (Candidate& one : all) one.us = matmul_sm90_us(problem, one.way);
-  return all;
+  std::vector<Candidate> near;
+  double best = std::numeric_limits<double>::infinity();
+  for (Candidate& one : all) {
+    if (one.us * matmul_sm90_least_correction(one.way.instance) > share * best) continue;
+    one.us *= matmul_sm90_correction(problem, one.way);
+    best = std::min(best, one.us);
+    near.push_back(one);
+  }
+  return near;
 }
 
 MatmulSm90Choice choice_of(const MatmulProblem& problem, const Candidate& one) {
@@ -151,7 +160,7 @@ MatmulSm90Choice choose_anew(const MatmulProblem& problem, const MatmulSm90Needs
   }
   MatmulSm90Choice best;
   double best_us = -1;
-  for (const Candidate& one : corrected(problem, needs, all)) {
+  for (const Candidate& one : corrected(problem, needs, all, 1)) {
     if (best_us >= 0 && one.us >= best_us) continue;
     best_us = one.us;
     best = choice_of(problem, one);
@@ -163,7 +172,7 @@ MatmulSm90Choice choose_anew(const MatmulProblem& problem, const MatmulSm90Needs
 
 std::vector<MatmulSm90Choice> likely_matmul_sm90(const MatmulProblem& problem, const MatmulSm90Needs& needs,
                                                  double share, std::size_t most) {
-  std::vector<Candidate> all = corrected(problem, needs, candidates(problem, needs));
+  std::vector<Candidate> all = corrected(problem, needs, candidates(problem, needs), share);
   std::ranges::sort(all, {}, &Candidate::us);
   std::vector<MatmulSm90Choice> likely;
   for (const Candidate& one : all) {

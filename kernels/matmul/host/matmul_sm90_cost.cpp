@@ -19,8 +19,19 @@ double up(double elems, double step) { return std::ceil(elems / step); }
 double norm(double p, std::initializer_list<double> terms) {
   const double most = std::max(terms);
   double sum = 0;
-  for (const double term : terms) sum += std::pow(term / most, p);
+  for (const double term : terms) sum += term == most ? 1 : std::pow(term / most, p);
   return most * std::pow(sum, 1 / p);
+}
+
+// The same with p = 8.
+double firm_norm(std::initializer_list<double> terms) {
+  const double most = std::max(terms);
+  double sum = 0;
+  for (const double term : terms) {
+    const double squared = (term / most) * (term / most);
+    sum += squared * squared * squared * squared;
+  }
+  return most * std::sqrt(std::sqrt(std::sqrt(sum)));
 }
 
 // What follows from a problem and a tile.
@@ -45,7 +56,7 @@ Work work_of(const MatmulProblem& p, const MatmulSm90Config& c, std::uint32_t sp
   w.tiles = up(m, tile_m * c.cluster_m) * c.cluster_m * up(n, tile_n * c.cluster_n) * c.cluster_n * splits;
   w.busy = up(m, tile_m) * up(n, tile_n) * splits;
   w.is_joined = splits > 1 && c.joins(splits);
-  w.sms = kMatmulSm90SmsOfClusters[w.is_joined ? splits : 1];
+  w.sms = kMatmulSm90SmsOfClusters[w.is_joined ? splits : c.cluster()];
   w.rounds = std::ceil(w.tiles / w.sms);
   w.blocks = up(up(static_cast<double>(p.k), c.tile_k), splits);
   w.copied = std::min(tile_m, up(m, 8) * 8);
@@ -56,7 +67,6 @@ Work work_of(const MatmulProblem& p, const MatmulSm90Config& c, std::uint32_t sp
 
 double formula(const MatmulProblem& p, std::uint32_t splits, bool is_alone, const MatmulSm90InstanceCosts& own) {
   constexpr double kCyclesPerUs = 1980;
-  constexpr double kFirm = 8;
   constexpr const MatmulSm90Costs& all = kMatmulSm90Costs;
   const MatmulSm90Config& c = own.config;
   const Work w = work_of(p, c, splits);
@@ -74,8 +84,8 @@ double formula(const MatmulProblem& p, std::uint32_t splits, bool is_alone, cons
   const double math = double(c.tile_m) * c.tile_n * c.tile_k / 2048 / kCyclesPerUs;
   const double latency = all.latency_us + all.memory_latency_us * std::min(1.0, memory_bytes / l2_bytes);
   const double block =
-      norm(kFirm, {math / own.efficiency, again * 2 * c.tile_k * (w.copied + w.copied_b) / all.sm_bytes_per_us,
-                   latency / c.stages});
+      firm_norm({math / own.efficiency, again * 2 * c.tile_k * (w.copied + w.copied_b) / all.sm_bytes_per_us,
+                 latency / c.stages});
   const double sm = w.rounds * w.blocks * block + (c.form == MatmulForm::kPingpong ? 1 : w.rounds) * own.store_us;
   const double l2 = again * l2_bytes / all.l2_bytes_per_us;
   const double flops = 2 * w.busy * w.blocks * c.tile_m * c.tile_n * c.tile_k;
@@ -89,8 +99,7 @@ double formula(const MatmulProblem& p, std::uint32_t splits, bool is_alone, cons
   const double setup = own.setup_us;
   if (is_alone) return own.fixed_us + setup + run + all.alone_us + added;
   const double in_flight = std::max(1.0, std::floor(w.sms / w.tiles));
-  return norm(kFirm, {own.fixed_us + run, all.launch_us + setup, (own.fixed_us + setup + run) / in_flight}) +
-         added;
+  return firm_norm({own.fixed_us + run, all.launch_us + setup, (own.fixed_us + setup + run) / in_flight}) + added;
 }
 
 // Where a problem lies for an instance: near ones are alike.
@@ -117,21 +126,34 @@ Place place_of(const MatmulProblem& p, const MatmulSm90Config& c, std::uint32_t 
   return place;
 }
 
-struct TimedPlace {
-  Place at;
-  double missed;
+// Some that were timed, coordinate by coordinate: a choice looks at thousands, and instructions do it for several
+// at once.
+struct TimedPlaces {
+  static constexpr std::size_t kCount = 8;
+  static constexpr float kNowhere = 1e9f;  // far from all, where there are fewer
+
+  std::array<std::array<float, kCount>, std::tuple_size_v<Place>> at;
+  std::array<float, kCount> missed;
 };
 
 // Of each fitted instance.
-const std::vector<TimedPlace>& timed_places(std::size_t fitted) {
+const std::vector<TimedPlaces>& timed_places(std::size_t fitted) {
   static const auto all = [] {
-    std::array<std::vector<TimedPlace>, std::size(kMatmulSm90InstanceCosts)> places;
+    std::array<std::vector<TimedPlaces>, std::size(kMatmulSm90InstanceCosts)> places;
+    std::array<std::size_t, std::size(kMatmulSm90InstanceCosts)> counts{};
     for (const MatmulSm90Miss& miss : kMatmulSm90Misses) {
       const MatmulSm90TimedShape& shape = kMatmulSm90TimedShapes[miss.shape];
-      const MatmulSm90Config& config = kMatmulSm90InstanceCosts[miss.instance].config;
-      places[miss.instance].push_back(
-          {place_of({.m = shape.m, .n = shape.n, .k = shape.k}, config, miss.splits, miss.is_alone),
-           miss.log_256 / 256.0});
+      const Place at = place_of({.m = shape.m, .n = shape.n, .k = shape.k},
+                                kMatmulSm90InstanceCosts[miss.instance].config, miss.splits, miss.is_alone);
+      std::vector<TimedPlaces>& of = places[miss.instance];
+      const std::size_t number = counts[miss.instance]++ % TimedPlaces::kCount;
+      if (number == 0) {
+        of.emplace_back();
+        for (auto& coordinates : of.back().at) coordinates.fill(TimedPlaces::kNowhere);
+        of.back().missed.fill(0);
+      }
+      for (std::size_t i = 0; i < at.size(); ++i) of.back().at[i][number] = at[i];
+      of.back().missed[number] = static_cast<float>(miss.log_256) / 256;
     }
     return places;
   }();
@@ -140,19 +162,25 @@ const std::vector<TimedPlace>& timed_places(std::size_t fitted) {
 
 // The logarithm of the time over the formula's, by the times nearby.
 double missed_nearby(const MatmulProblem& p, std::size_t fitted, const MatmulSm90Way& way) {
-  constexpr float kFar = 16;  // what lies further weighs nothing
+  constexpr float kFar = 12;  // what lies further weighs nothing
   const Place at = place_of(p, kMatmulSm90InstanceCosts[fitted].config, way.splits, way.is_alone);
-  double sum = 0;
-  double weights = kMatmulSm90Shrinks;
-  for (const TimedPlace& timed : timed_places(fitted)) {
-    float apart = 0;
-    for (std::size_t i = 0; i < at.size(); ++i) apart += (at[i] - timed.at[i]) * (at[i] - timed.at[i]);
-    if (apart > kFar) continue;
-    const double weight = std::exp(-apart);
-    sum += weight * timed.missed;
-    weights += weight;
+  float sum = 0;
+  auto weights = static_cast<float>(kMatmulSm90Shrinks);
+  for (const TimedPlaces& timed : timed_places(fitted)) {
+    std::array<float, TimedPlaces::kCount> apart{};
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      for (std::size_t j = 0; j < apart.size(); ++j) {
+        apart[j] += (at[i] - timed.at[i][j]) * (at[i] - timed.at[i][j]);
+      }
+    }
+    for (std::size_t j = 0; j < apart.size(); ++j) {
+      if (apart[j] > kFar) continue;
+      const float weight = std::exp(-apart[j]);
+      sum += weight * timed.missed[j];
+      weights += weight;
+    }
   }
-  return sum / weights;
+  return double{sum / weights};
 }
 
 double distance(const MatmulSm90Config& x, const MatmulSm90Config& y) {
@@ -191,12 +219,27 @@ double matmul_sm90_formula_us(const MatmulProblem& problem, const MatmulSm90Way&
   return formula(problem, way.splits, way.is_alone, costs_of(way.instance));
 }
 
-double matmul_sm90_us(const MatmulProblem& problem, const MatmulSm90Way& way) {
+double matmul_sm90_correction(const MatmulProblem& problem, const MatmulSm90Way& way) {
   // Without an overlap few ways were timed, those that looked well for it: where all are to be compared without,
   // what the formula missed with it says more.
   MatmulSm90Way timed = way;
   timed.is_alone = way.is_alone && problem.is_dependent;
-  return matmul_sm90_formula_us(problem, way) * std::exp(missed_nearby(problem, fitted_as(way.instance), timed));
+  return std::exp(missed_nearby(problem, fitted_as(way.instance), timed));
+}
+
+double matmul_sm90_least_correction(std::uint32_t instance) {
+  static const auto all = [] {
+    std::array<double, std::size(kMatmulSm90InstanceCosts)> least;
+    least.fill(1);
+    for (const MatmulSm90Miss& miss : kMatmulSm90Misses)
+      least[miss.instance] = std::min(least[miss.instance], std::exp(miss.log_256 / 256.0));
+    return least;
+  }();
+  return all[fitted_as(instance)];
+}
+
+double matmul_sm90_us(const MatmulProblem& problem, const MatmulSm90Way& way) {
+  return matmul_sm90_formula_us(problem, way) * matmul_sm90_correction(problem, way);
 }
 
 }  // namespace heddle

@@ -88,7 +88,9 @@ struct MatmulSm90Way {
 // that was.
 double matmul_sm90_formula_us(const MatmulProblem& problem, const MatmulSm90Way& way);
 
-// And corrected.
+// By how much it is corrected, the least that this can be for any problem, and the result.
+double matmul_sm90_correction(const MatmulProblem& problem, const MatmulSm90Way& way);
+double matmul_sm90_least_correction(std::uint32_t instance);
 double matmul_sm90_us(const MatmulProblem& problem, const MatmulSm90Way& way);
 
 inline constexpr double kMatmulSm90Sms = 132;
