@@ -83,6 +83,17 @@ TEST(MatmulSm90Fp8, BlocksAreExactOnIntegers) {
   }
 }
 
+// Small tiles: four stages together, of which one is added while the next is multiplied, and what is left of K.
+TEST(MatmulSm90Fp8, StagesThatAreAddedMeanwhileAreExact) {
+  for (const std::int64_t k : {400, 512, 1168}) {
+    EXPECT_TRUE(runs_right(Case(fp8(70, 40, k, GroupScaling::kBlocks, "64x16x128_16_1x1_e4m3_blocks"), {})));
+  }
+  EXPECT_TRUE(
+      runs_right(Case(fp8(70, 264, 1168, GroupScaling::kBlocks, "128x64x128_8_1x4_e4m3_blocks"), {}, 5, true)));
+  EXPECT_TRUE(
+      runs_right(Case(fp8(70, 136, 672, GroupScaling::kRows, "128x64x128_8_1x4_e4m3_exact", true), {}, 6, true)));
+}
+
 TEST(MatmulSm90Fp8, GroupsHaveScalesOfTheirOwn) {
   test::CaseShare share(2);
   for (const char* config : kBlocks) {

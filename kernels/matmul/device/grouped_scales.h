@@ -145,16 +145,24 @@ class BlockFactors {
     if constexpr (has_two) of_right_ = of_lane(right_batch_, k);
   }
 
-  template <class Totals, class Values>
-  HEDDLE_DEVICE void add(Totals& totals, std::uint32_t row_block, const Values& values) const {
+  // Those of the stage whose scales were taken last, for 64 rows.
+  struct Products {
+    RowPair of_runs[runs];
+
+    template <class Totals, class Values>
+    HEDDLE_DEVICE void add(Totals& totals, std::uint32_t row_block, const Values& values) const {
+      totals.add(row_block, values, of_runs);
+    }
+  };
+  HEDDLE_DEVICE Products products(std::uint32_t row_block) const {
     const RowPair& a = of_a_[row_block];
-    RowPair factors[runs];
+    Products products;
     HEDDLE_UNROLL
     for (std::uint32_t run = 0; run < runs; ++run) {
       const float b = !has_two || run * step < split_ ? of_left_ : of_right_;
-      factors[run] = {{a[0] * b, a[1] * b}};
+      products.of_runs[run] = {{a[0] * b, a[1] * b}};
     }
-    totals.add(row_block, values, factors);
+    return products;
   }
 
  private:
@@ -188,10 +196,13 @@ struct NoFactors {
   HEDDLE_DEVICE void fetch_if_due(std::uint32_t) {}
   template <class Stage>
   HEDDLE_DEVICE void take(const Stage&, std::uint32_t) {}
-  template <class Totals, class Values>
-  HEDDLE_DEVICE void add(Totals& totals, std::uint32_t row_block, const Values& values) const {
-    totals.add(row_block, values);
-  }
+  struct Products {
+    template <class Totals, class Values>
+    HEDDLE_DEVICE void add(Totals& totals, std::uint32_t row_block, const Values& values) const {
+      totals.add(row_block, values);
+    }
+  };
+  HEDDLE_DEVICE Products products(std::uint32_t) const { return {}; }
 };
 
 // As WgmmaInputBackend, for stages of which threads read a part, too: scales, which only this CTA's own copies
