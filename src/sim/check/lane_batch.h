@@ -40,38 +40,51 @@ class LaneBatch {
     std::uint32_t lanes = 0;    // which of the batch
     bool is_one = true;         // `access` stands for all of them
 
-    bool is_single() const { return std::has_single_bit(lanes); }
+    bool is_single() const { return check::is_one(lanes); }
   };
 
   bool is_empty() const { return count_ == 0; }
 
-  // Whether it is of the same instruction as those before it, by a lane that knows the same.
-  bool takes(const LaneAccess& next) const {
-    const LaneAccess& last = lanes_[count_ - 1];
-    return last.thread->warp == next.thread->warp && last.thread->lane < next.thread->lane &&
-           last.site == next.site && last.is_write == next.is_write &&
-           last.thread->known.is_same(next.thread->known);
+  // Whether it is of the same instruction as those before it, by a lane that knows the same. Asked of what all
+  // have in common, which is not written with every lane.
+  bool takes(const ThreadOrder& thread, std::uint16_t site, bool is_write) const {
+    return thread.warp == warp_ && thread.lane > last_lane_ && site == site_ && is_write == is_write_ &&
+           thread.known.is_same(*known_);
   }
 
-  void add(const LaneAccess& next) {
+  void add(const ThreadOrder& thread, std::uint64_t global, std::uint32_t bytes, std::uint16_t site,
+           bool is_write, bool keeps_value) {
     if (count_ == 0) {
-      is_run_ = is_broadcast_ = true;
+      warp_ = thread.warp;
+      known_ = &thread.known;
+      site_ = site;
+      is_write_ = is_write;
+      bytes_ = bytes;
+      keeps_value_ = keeps_value;
+      is_alike_ = is_run_ = true;
+      is_broadcast_ = !is_write;  // two writes of one byte are in conflict with one another
     } else {
-      const LaneAccess& last = lanes_[count_ - 1];
-      const bool is_alike = next.bytes == last.bytes && next.keeps_value == last.keeps_value;
-      is_run_ = is_run_ && is_alike && next.global == last.global + last.bytes &&
-                next.thread->lane == last.thread->lane + 1;
-      // Two writes of one byte are in conflict with one another.
-      is_broadcast_ = is_broadcast_ && is_alike && next.global == last.global && !next.is_write;
+      is_alike_ = is_alike_ && bytes == bytes_ && keeps_value == keeps_value_;
+      is_run_ = is_run_ && global == last_global_ + bytes_ && thread.lane == last_lane_ + 1;
+      is_broadcast_ = is_broadcast_ && global == last_global_;
     }
-    lanes_[count_++] = next;
+    last_global_ = global;
+    last_lane_ = thread.lane;
+    LaneAccess& next = lanes_[count_++];
+    next.thread = &thread;
+    next.global = global;
+    next.bytes = bytes;
+    next.site = site;
+    next.is_write = is_write;
+    next.keeps_value = keeps_value;
   }
 
   // Once all have been added. Lanes next to one another mostly read what is next to one another, or all the same.
   void group() {
-    if (is_broadcast_) return group_broadcast();
-    if (is_run_) return group_run();
+    if (is_alike_ && is_broadcast_) return group_broadcast();
+    if (is_alike_ && is_run_) return group_run();
     for (std::size_t i = 0; i < count_; ++i) group_one(i);
+    places_ = {};
   }
 
   const LaneAccess& lane(std::size_t index) const { return lanes_[index]; }
@@ -80,7 +93,6 @@ class LaneBatch {
   void clear() {
     count_ = 0;
     used_ = 0;
-    if (!is_run_ && !is_broadcast_) places_ = {};
   }
 
  private:
@@ -111,11 +123,11 @@ class LaneBatch {
 
   void group_one(std::size_t index) {
     const LaneAccess& next = lanes_[index];
-    const Access access = next.access();
     Group& group = group_of(next.global / kGranule);
     if (group.lanes == 0) {
-      group.access = access;
-    } else {
+      group.access = next.access();
+    } else if (!(is_alike_ && !next.is_write && reads_the_same(group, next))) {
+      const Access access = next.access();
       // Two writes of one byte are in conflict with one another.
       const bool can_join = !next.is_write || ((group.access.bytes & access.bytes) == 0 &&
                                                group.access.keeps_value == access.keeps_value);
@@ -124,7 +136,18 @@ class LaneBatch {
     group.lanes |= 1u << index;
   }
 
+  // The most frequent case of Access::merge(): another lane reads what all of the group have read.
+  static bool reads_the_same(Group& group, const LaneAccess& next) {
+    const auto bytes = static_cast<std::uint16_t>(((1u << next.bytes) - 1) << next.global % kGranule);
+    Access& all = group.access;
+    if (bytes != all.bytes || (all.width != 0 && !check::is_one(all.lanes))) return false;
+    all.width = 0;
+    all.lanes |= 1u << next.thread->lane;
+    return true;
+  }
+
   Group& group_of(std::uint64_t granule) {
+    if (used_ != 0 && groups_[used_ - 1].granule == granule) return groups_[used_ - 1];
     for (std::size_t at = granule;; ++at) {
       std::uint8_t& place = places_[at % places_.size()];
       if (place == 0) {
@@ -137,6 +160,16 @@ class LaneBatch {
 
   std::array<LaneAccess, kLanes> lanes_;
   std::size_t count_ = 0;
+  // Of the first, and of the last.
+  const WarpOrder* warp_ = nullptr;
+  const Clock* known_ = nullptr;
+  std::uint32_t bytes_ = 0;
+  std::uint16_t site_ = 0;
+  bool is_write_ = false;
+  bool keeps_value_ = false;
+  std::uint32_t last_lane_ = 0;
+  std::uint64_t last_global_ = 0;
+  bool is_alike_ = false;             // all have as many bytes, and keep what was there or none does
   bool is_run_ = false;               // each begins where the one before it ends
   bool is_broadcast_ = false;         // all read the same
   std::array<Group, kLanes> groups_;  // in the order in which they came

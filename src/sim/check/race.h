@@ -138,7 +138,6 @@ class RaceChecker final : public Observer {
     return peer_of(home.cta->threads[event.thread], rank, std::is_same_v<Kind, event::SharedRead>, event.site);
   }
   std::optional<Home> peer_of(const ThreadOrder& by, std::uint32_t rank, bool reads, CallSite site);
-  void access_global(const LaneAccess& one);
   void flush();
   bool judge_together(const LaneBatch::Group& group);
   void judge_alone(const LaneAccess& one);

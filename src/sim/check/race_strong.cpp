@@ -49,35 +49,30 @@ constexpr std::size_t kMostReaders = 6;  // who writes later conflicts with one 
 // Both are of one warp, and each byte of theirs was touched by the same lane.
 bool has_same_lanes(const Access& before, const Access& now) {
   if (before.is_async() || before.cluster != now.cluster || before.who != now.who) return false;
-  if (now.width == 0) return before.width == 0 && before.lanes == now.lanes && std::has_single_bit(now.lanes);
+  if (now.width == 0) return before.width == 0 && before.lanes == now.lanes && is_one(now.lanes);
   return before.width == now.width && before.first == now.first;
 }
 
 }  // namespace
 
 void RaceChecker::on(const event::GlobalRead& event) {
-  const LaneAccess one{.thread = &order_.thread(event),
-                       .global = event.global,
-                       .bytes = event.bytes,
-                       .site = sites_.number(event.site)};
-  if (event.is_coherent) return access_global(one);
+  const ThreadOrder& thread = order_.thread(event);
+  const std::uint16_t site = sites_.number(event.site);
+  if (event.is_coherent) {
+    if (!batch_.is_empty() && !batch_.takes(thread, site, false)) flush();
+    return batch_.add(thread, event.global, event.bytes, site, false, false);
+  }
   if (!batch_.is_empty()) flush();
+  const LaneAccess one{.thread = &thread, .global = event.global, .bytes = event.bytes, .site = site};
   const Spot spot = spot_of(one.global);
   if (!stops_for_not_coherent(spot, {one.access(), one.thread->lane})) judge_alone(one);
 }
 
 void RaceChecker::on(const event::GlobalWrite& event) {
-  access_global({.thread = &order_.thread(event),
-                 .global = event.global,
-                 .bytes = event.bytes,
-                 .site = sites_.number(event.site),
-                 .is_write = true,
-                 .keeps_value = event.keeps_value});
-}
-
-void RaceChecker::access_global(const LaneAccess& one) {
-  if (!batch_.is_empty() && !batch_.takes(one)) flush();
-  batch_.add(one);
+  const ThreadOrder& thread = order_.thread(event);
+  const std::uint16_t site = sites_.number(event.site);
+  if (!batch_.is_empty() && !batch_.takes(thread, site, true)) flush();
+  batch_.add(thread, event.global, event.bytes, site, true, event.keeps_value);
 }
 
 // Lanes of one instruction, before anything else is looked at.
@@ -99,8 +94,10 @@ bool RaceChecker::judge_together(const LaneBatch::Group& group) {
   if (spot.granule.strong != 0) return false;
   if (spot.copies != nullptr && !spot.copies->at(spot.offset).empty()) return false;
   const Access& access = group.access;
-  if (!access.is_write && spot.shadow.has_read(spot.granule, access)) return true;
-  View view = View::of(*batch_.lane(static_cast<std::size_t>(std::countr_zero(group.lanes))).thread);
+  const ThreadOrder& first = *batch_.lane(static_cast<std::size_t>(std::countr_zero(group.lanes))).thread;
+  if (!access.is_write && spot.shadow.is_nothing_new(spot.granule, access, first.known, kMostReaders))
+    return true;
+  View view = View::of(first);
   view.self = ~Component{0};
   const bool is_in_question =
       spot.shadow.find(spot.granule, access.bytes, !access.is_write, [&](const Access& before) {
@@ -117,7 +114,14 @@ void RaceChecker::judge_alone(const LaneAccess& one) {
   const Spot spot = spot_of(one.global);
   const Access access = one.access();
   const Side now{access, thread.lane};
-  if (!one.is_write && spot.shadow.has_read(spot.granule, access)) return;
+  if (!one.is_write) {
+    const bool is_for_threads =
+        spot.granule.strong == 0 && (spot.copies == nullptr || spot.copies->at(spot.offset).empty());
+    const bool is_old = is_for_threads
+                            ? spot.shadow.is_nothing_new(spot.granule, access, thread.known, kMostReaders)
+                            : spot.shadow.has_read(spot.granule, access);
+    if (is_old) return;
+  }
   const View view = View::of(thread);
   bool is_beside = false;
   const bool stops = spot.shadow.find(spot.granule, access.bytes, !one.is_write, [&](const Access& before) {

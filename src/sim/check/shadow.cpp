@@ -45,6 +45,29 @@ void Shadow::give_back(Granule& granule) {
   granule.more = 0;
 }
 
+bool Shadow::is_nothing_new(const Granule& granule, const Access& access, const Clock& known,
+                            std::size_t most) const {
+  if (granule.read.includes(access)) return true;
+  if (granule.more == 0) return false;
+  const bool knows_none = known.own.is_null();
+  const auto may_be_forgotten = [&](const Access& old) {
+    return old.cluster == access.cluster && (!knows_none || old.who == access.who);
+  };
+  bool may_be_left_out =
+      known.world.is_null() && (granule.write.bytes & access.bytes) == 0 && !may_be_forgotten(granule.read);
+  std::size_t readers = 0;
+  for (const Access& old : more_[granule.more - 1]) {
+    if (old.is_write) {
+      may_be_left_out = false;
+      continue;
+    }
+    if (old.includes(access)) return true;
+    may_be_left_out = may_be_left_out && !may_be_forgotten(old);
+    readers += (access.bytes & ~old.bytes) == 0 ? 1 : 0;
+  }
+  return may_be_left_out && readers >= most;
+}
+
 void Shadow::record_read(Granule& granule, const Access& access, const View& view, std::size_t most) {
   if (granule.more == 0) {
     if (granule.read.bytes == 0) {

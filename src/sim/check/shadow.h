@@ -26,6 +26,9 @@ inline constexpr std::uint32_t kGranule = 16;
 // kAlloc: the word that a tcgen05.alloc writes for its thread, through no proxy that would need a fence.
 enum class By : std::uint8_t { kThread, kCopy, kMma, kAsyncCopy, kAlloc };
 
+// std::has_single_bit() counts them all.
+constexpr bool is_one(std::uint32_t lanes) { return lanes != 0 && (lanes & (lanes - 1)) == 0; }
+
 // One access, or those of several lanes of a warp at one epoch.
 struct Access {
   Epoch epoch = 0;
@@ -77,8 +80,17 @@ struct Access {
     return found;
   }
 
+  // One of them; 0 if it is no thread.
+  std::uint32_t a_lane_at(std::uint16_t some) const {
+    if (is_async()) return 0;
+    if (width == 0) return static_cast<std::uint32_t>(std::countr_zero(lanes));
+    const auto byte = static_cast<int>(std::countr_zero(static_cast<std::uint16_t>(bytes & some)));
+    return static_cast<std::uint32_t>(first + byte / width);
+  }
+
   // A lane that touched some of these bytes without `view` knowing (0 if it is no thread), if there is one.
   std::optional<std::uint32_t> unknown_to(const View& view, std::uint16_t some) const {
+    if (cluster != view.cluster && epoch != 0 && view.known->world.is_null()) return a_lane_at(some);
     if (is_async()) return view.knows(cluster, who, epoch) ? std::nullopt : std::optional<std::uint32_t>(0);
     for (std::uint32_t left = lanes_at(some); left != 0; left &= left - 1) {
       const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
@@ -97,8 +109,8 @@ struct Access {
     if (width == other.width && first == other.first && width != 0) {
       bytes |= other.bytes;
       lanes |= other.lanes;
-    } else if (bytes == other.bytes && (width == 0 || std::has_single_bit(lanes)) &&
-               (other.width == 0 || std::has_single_bit(other.lanes))) {
+    } else if (bytes == other.bytes && (width == 0 || is_one(lanes)) &&
+               (other.width == 0 || is_one(other.lanes))) {
       width = 0;
       lanes |= other.lanes;
     } else {
@@ -184,6 +196,10 @@ class Shadow {
     }
     return false;
   }
+
+  // The same of a thread that knows so much, or that nobody has written the bytes, and so many others have read
+  // them that one more makes no difference: record_read() would not keep it.
+  bool is_nothing_new(const Granule& granule, const Access& access, const Clock& known, std::size_t most) const;
 
   StrongAccesses* strong(const Granule& granule) {
     return granule.strong == 0 ? nullptr : &strong_[granule.strong - 1];

@@ -117,6 +117,11 @@ const GlobalMemory::Region* GlobalMemory::hit(std::uint64_t address, std::uint64
 }
 
 const GlobalMemory::Region* GlobalMemory::find(std::uint64_t address, std::uint64_t bytes) const {
+  // Most accesses follow one to the same region, in whatever layer it is.
+  for (const GlobalMemory* layer = this; layer != nullptr; layer = layer->below_) {
+    const Region* last = layer->last_hit_.load(std::memory_order_relaxed);
+    if (last != nullptr && holds(*last, address, bytes)) return last;
+  }
   for (const GlobalMemory* layer = this; layer != nullptr; layer = layer->below_) {
     if (const Region* found = layer->hit(address, bytes); found != nullptr) return found;
   }

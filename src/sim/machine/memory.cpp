@@ -12,12 +12,27 @@
 
 namespace heddle::sim::machine {
 
+namespace {
+
+// What most instructions move is copied without a call.
+inline void copy_few(void* to, const void* from, std::uint32_t bytes) {
+  switch (bytes) {
+    case 2: std::memcpy(to, from, 2); return;
+    case 4: std::memcpy(to, from, 4); return;
+    case 8: std::memcpy(to, from, 8); return;
+    case 16: std::memcpy(to, from, 16); return;
+    default: std::memcpy(to, from, bytes);
+  }
+}
+
+}  // namespace
+
 void MemoryUnit::ld_shared(Thread& thread, SharedAddress address, void* registers, std::uint32_t bytes,
                            CallSite site) {
   const std::byte* source = core_.shared_bytes(thread, address, bytes, site, "ld.shared");
   mbarriers_.check_none_in(thread, core_.cta_of(thread, address, site, "ld.shared"), address & kOffsetMask, bytes,
                            site, "ld.shared", false);
-  std::memcpy(registers, source, bytes);
+  copy_few(registers, source, bytes);
   core_.emit(event::SharedRead{
       .cta = thread.cta->linear, .thread = thread.tid, .address = address, .bytes = bytes, .site = site});
 }
@@ -54,7 +69,7 @@ void MemoryUnit::ld_global(Thread& thread, std::uint64_t address, void* register
                 fmt::format("ld.global of {} bytes at {}; the address must be a multiple of {}", bytes,
                             core_.global().describe(address), bytes));
   }
-  std::memcpy(registers, region->host + (address - region->address), bytes);
+  copy_few(registers, region->host + (address - region->address), bytes);
   core_.emit(event::GlobalRead{.cta = thread.cta->linear,
                                .thread = thread.tid,
                                .global = address,
