@@ -179,6 +179,14 @@ struct Released {
   World to_launch, to_launch_fenced;
 };
 
+// A strong store, and what its thread knew then. See Signals.
+struct Signal {
+  std::uint64_t cluster = ~std::uint64_t{0};
+  Component by = 0;
+  Epoch at = 0;
+  Clock known = {};
+};
+
 // Who is left of a cluster that has ended: what reports need.
 struct Departed {
   std::uint32_t cta;

@@ -14,6 +14,7 @@
 #include "sim/check/order.h"
 #include "sim/check/race_report.h"
 #include "sim/check/shadow.h"
+#include "sim/check/signals.h"
 #include "sim/check/tmem_race.h"
 #include "sim/machine/address.h"
 
@@ -220,6 +221,7 @@ class RaceChecker final : public Observer {
 
   FindingSink sink_;
   Order order_;
+  Signals signals_;
   Sites sites_;
   RaceReport report_;
   TmemChecker tmem_;

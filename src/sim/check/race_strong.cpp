@@ -34,7 +34,11 @@ bool RaceChecker::stops_for(const Spot& spot, const Side& before, const Side& no
   if (spot.cta == nullptr) {
     // What was made of values that mean nothing may well be in conflict: they are the cause.
     if (judges_uses_ && stops_for_uses()) return true;
-    return sink_.stops(FaultCode::kGlobalRace, is_same || is_formal ? Verdict::kFormal : Verdict::kWrong, places,
+    const bool is_read_over = !before.access.is_write && !before.access.is_strong && !now.access.is_strong &&
+                              !now.access.is_async() &&
+                              signals_.is_over(before.access, before.access.bytes & now.access.bytes, view);
+    return sink_.stops(FaultCode::kGlobalRace,
+                       is_same || is_formal || is_read_over ? Verdict::kFormal : Verdict::kWrong, places,
                        [&] { return report_.global_conflict(before, now, view, spot.global); });
   }
   if (!is_same) return stops_for_conflict(before, now, *spot.cta, spot.offset, spot.granule, is_formal);
@@ -220,13 +224,17 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
   }
   if (how.reads) {
     for (const StrongAccesses::Place& place : strong.places) {
-      if ((place.bytes & access.bytes) != 0) order_.observe(thread, place.released, how);
+      if ((place.bytes & access.bytes) == 0) continue;
+      order_.observe(thread, place.released, how);
+      if (place.signal.by != 0 || place.signal.at != 0) signals_.observe(thread, place.signal);
     }
   }
   strong.add(access, thread, view);
   if (!how.writes) return;
   // What is built on bytes that nobody has written is no better than they.
   if (how.old != Strong::Old::kBuiltOn) granule.written |= access.bytes;
+  // Model: of stores alone; atomic operations are too many to keep what each of them knew.
+  const bool signals = spot.cta == nullptr && !how.reads && how.old == Strong::Old::kIgnored;
   StrongAccesses::Place* written = nullptr;
   for (StrongAccesses::Place& place : strong.places) {
     if (place.bytes == access.bytes) {
@@ -236,10 +244,13 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
     }
   }
   if (written == nullptr) {
-    if (!how.releases && !order_.has_fenced(thread)) return;
+    if (!how.releases && !order_.has_fenced(thread) && !signals) return;
     written = &strong.places.emplace_back(StrongAccesses::Place{access.bytes, {}});
   }
   order_.publish(thread, written->released, how, builds_on_old);
+  if (signals) {
+    written->signal = {thread.warp->cluster, thread.warp->component(thread.lane), thread.warp->now, thread.known};
+  }
 }
 
 }  // namespace heddle::sim::check

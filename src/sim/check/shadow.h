@@ -144,6 +144,7 @@ struct StrongAccesses {
   struct Place {
     std::uint16_t bytes;
     Released released;
+    Signal signal = {};
   };
 
   std::vector<Access> accesses;
