@@ -38,12 +38,14 @@ struct Legal {
 
 inline constexpr Exhibit kExhibits[] = {
 #include "exhibits.inc"
+#include "fourth.inc"
 #include "held_out.inc"
 #include "third.inc"
 #include "unseen.inc"
 };
 
 inline constexpr Legal kLegal[] = {
+#include "fourth_legal.inc"
 #include "held_out_legal.inc"
 #include "legal.inc"
 #include "third_legal.inc"
@@ -53,7 +55,7 @@ inline constexpr Legal kLegal[] = {
 // Files whose instructions only Blackwell has.
 constexpr bool is_blackwell(std::string_view file) {
   return file == "tcgen05" || file == "clc" || file == "held_out_sm100" || file == "unseen_sm100" ||
-         file == "third_sm100";
+         file == "third_sm100" || file == "fourth_sm100";
 }
 
 }  // namespace heddle::museum

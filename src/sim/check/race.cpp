@@ -352,7 +352,16 @@ bool RaceChecker::async_in_shared(const SharedPart& part, Access access, const C
       }
       return false;
     };
-    if (memory.shadow.find(granule, access.bytes, !access.is_write, judge)) return false;
+    // What a thread has stored under a copy in flight is the cause, and not who reads it from there.
+    const Access& stored = granule.write;
+    const bool is_stored_under = access.is_write && stored.by == By::kThread &&
+                                 (stored.bytes & access.bytes) != 0 &&
+                                 stored.unknown_to(views.front(), access.bytes).has_value();
+    if (is_stored_under && judge(stored)) return false;
+    const auto judge_rest = [&](const Access& before) {
+      return !(is_stored_under && &before == &stored) && judge(before);
+    };
+    if (memory.shadow.find(granule, access.bytes, !access.is_write, judge_rest)) return false;
     if (const StrongAccesses* strong = memory.shadow.strong(granule); strong != nullptr) {
       const auto is_wrong = [&](const Access& before) {
         return (before.bytes & access.bytes) != 0 && (before.is_write || access.is_write) && judge(before);

@@ -233,13 +233,17 @@ bool is_unwritten(const GlobalMemory& memory, const GlobalRange& range, bool loo
 
 }  // namespace
 
-// Whether nobody has written any of where the piece comes from.
+// Whether nobody has written any of where the piece comes from. A row that reaches beyond the tensor brings
+// zeros, too.
 bool TmaEngine::brings_unwritten(const Copy& copy, const Piece& piece) const {
   const GlobalMemory& memory = core_.global();
   if (!memory.has_unwritten()) return false;
   const std::vector<GlobalRange> ranges = global_ranges(copy, piece);
   const auto is_one = [&](const GlobalRange& range) { return is_unwritten(memory, range, true); };
-  return !ranges.empty() && std::all_of(ranges.begin(), ranges.end(), is_one);
+  if (ranges.empty() || !std::all_of(ranges.begin(), ranges.end(), is_one)) return false;
+  std::uint64_t bytes = 0;
+  for (const GlobalRange& range : ranges) bytes += range.bytes;
+  return !copy.box || bytes == piece.count * copy.box->row_bytes();
 }
 
 bool TmaEngine::may_bring_unwritten(const Copy& copy, const Piece& piece) const {
