@@ -169,6 +169,34 @@ TEST(PtxUndefined, AMultiplicationPassesOnRowsAndColumns) {
   expect_used(body("%f3"), "lane 0: the value is stored to global memory");
 }
 
+// Lane 0 alone has something undefined, in row 0 of A: lanes 0 to 3 hold that row of the product, and lanes 4 to
+// 7 the next one.
+TEST(PtxUndefined, OtherMultiplicationsPassOnRowsToo) {
+  const auto body = [](const std::string& multiply, const char* lanes) {
+    return "mov.u32 %r10, 0; setp.eq.u32 %p1, %r1, 0; @%p1 ld.shared.u32 %r10, [%r2+512]; mov.u32 %r11, 0;\n"
+           "mov.u32 %r12, 0x44444444;\n" +
+           multiply + "shr.u32 %r5, %r1, 2; setp.eq.u32 %p2, %r5, " + lanes +
+           "; @%p2 st.global.f32 [%rd1], %f1; ret;";
+  };
+  const std::string sparse =
+      "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4},\n"
+      "{%r10,%r11,%r11,%r11}, {%r11,%r11,%r11,%r11}, {%f5,%f6,%f7,%f8}, %r12, 0x0;\n";
+  expect_silent(body(sparse, "1"));
+  expect_used(body(sparse, "0"), "the value is stored to global memory");
+  const std::string wmma =
+      "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%f1,%f2,%f3,%f4,%f9,%f10,%f11,%f12},\n"
+      "{%r10,%r11,%r11,%r11,%r11,%r11,%r11,%r11}, {%r11,%r11,%r11,%r11,%r11,%r11,%r11,%r11},\n"
+      "{%f5,%f6,%f7,%f8,%f5,%f6,%f7,%f8};\n";
+  expect_silent(body(wmma, "1"));
+  expect_used(body(wmma, "0"), "the value is stored to global memory");
+  // Not what lane 0 itself stores, but its neighbours.
+  const auto neighbour = [&](const std::string& multiply) {
+    return body(multiply, "0; setp.eq.and.u32 %p2, %r1, 1, %p2");
+  };
+  expect_used(neighbour(sparse), "lane 1: the value is stored to global memory");
+  expect_used(neighbour(wmma), "lane 1: the value is stored to global memory");
+}
+
 TEST(PtxUndefined, AnAtomicOnUnwrittenMemoryLeavesItUndefined) {
   const auto body = [](const char* first) {
     return std::string(first) +

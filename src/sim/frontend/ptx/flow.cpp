@@ -86,11 +86,11 @@ void classify(std::string_view mnemonic, const Function& function, const Instruc
     flow.kind = FlowKind::kHandled;
     flow.has_effect = opcode == "stmatrix";
     // Those of other shapes pass on what the lane itself has.
-    const bool is_other = has(mnemonic, ".f64") || has(mnemonic, ".m8n8") || has(mnemonic, "4.s32") ||
-                          has(mnemonic, ".b1") || has(mnemonic, ".sp");
-    if (opcode == "mma" && is_other) flow.kind = FlowKind::kCompute;
+    const bool is_other =
+        has(mnemonic, ".f64") || has(mnemonic, ".m8n8") || has(mnemonic, "4.s32") || has(mnemonic, ".b1");
+    if (opcode == "mma" && is_other && !has(mnemonic, ".sp")) flow.kind = FlowKind::kCompute;
   } else if (opcode == "wmma") {
-    flow.kind = has(mnemonic, ".load") || has(mnemonic, ".store") ? FlowKind::kHandled : FlowKind::kCompute;
+    flow.kind = FlowKind::kHandled;
     flow.has_effect = has(mnemonic, ".store");
   } else if (opcode == "tcgen05") {
     flow.kind = has(mnemonic, ".ld") || has(mnemonic, ".st") ? FlowKind::kHandled : FlowKind::kControl;

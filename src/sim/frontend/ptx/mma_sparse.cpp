@@ -16,6 +16,7 @@
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/dense_multiply.h"
 #include "sim/frontend/ptx/interpreter.h"
+#include "sim/frontend/ptx/product_flow.h"
 
 #include <heddle/isa/warp.h>
 
@@ -92,8 +93,45 @@ std::uint32_t place_in_k(std::uint32_t indices, const Sparse& s, std::uint32_t i
   return base + (indices >> 2 * (within / unit) & 3) * unit + within % unit;
 }
 
+void follow_multiply(Warp& warp, const Instruction& i, const Sparse& s) {
+  ProductFlow flow(kM, kN);
+  const auto look = [&](std::uint32_t row, std::uint32_t l, Undefined& at) {
+    if (const Undefined word = undefined_of(*warp.frame_of[l], i.rows[row], l); word.bits != 0) at = word;
+  };
+  const bool is_half = s.how.d == Number::kF16;
+  const std::uint32_t b_first = s.d_registers + s.registers;
+  const auto metadata_row = static_cast<std::uint32_t>(i.rows.size()) - 1;
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    const std::uint32_t group = l / 4;
+    for (std::uint32_t r = 0; r < s.registers; ++r) {
+      look(s.d_registers + r, l, flow.rows[group + 8 * (r % 2)]);
+      look(b_first + r, l, flow.columns[group]);
+    }
+    look(metadata_row, l, flow.rows[group]);
+    look(metadata_row, l, flow.rows[group + 8]);
+    for (std::uint32_t e = 0; e < 4; ++e) {
+      const Undefined c =
+          undefined_of(*warp.frame_of[l], i.rows[b_first + s.registers + (is_half ? e / 2 : e)], l);
+      const std::uint64_t bits = is_half ? c.bits >> 16 * (e % 2) & 0xffff : c.bits;
+      flow.c(group + 8 * (e / 2), 2 * (l % 4) + e % 2) = {bits, c.origin};
+    }
+  }
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    for (std::uint32_t r = 0; r < s.d_registers; ++r) {
+      Undefined d;
+      for (std::uint32_t e = is_half ? 2 * r : r; e <= (is_half ? 2 * r + 1 : r); ++e) {
+        const Undefined& one = flow.of(l / 4 + 8 * (e / 2), 2 * (l % 4) + e % 2);
+        const std::uint64_t bits = is_half ? std::uint64_t{0xffff} << 16 * (e % 2) : 0xffffffffu;
+        if (one.bits != 0) d = {d.bits | bits, one.origin};
+      }
+      set_undefined(warp, *warp.frame_of[l], i.rows[r], l, d);
+    }
+  }
+}
+
 void multiply(Warp& warp, const Instruction& i) {
   const Sparse s(i);
+  if (warp.undefined_rows != 0) follow_multiply(warp, i, s);
   const std::uint64_t ones = ~std::uint64_t{0} >> (64 - s.bits);
   const std::uint32_t b_first = s.d_registers + s.registers;
   std::vector<std::uint64_t> a(std::size_t{kM} * s.how.k), b(std::size_t{kN} * s.how.k), d(std::size_t{kM} * kN);

@@ -14,6 +14,7 @@
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/dense_multiply.h"
 #include "sim/frontend/ptx/interpreter.h"
+#include "sim/frontend/ptx/product_flow.h"
 
 #include <heddle/isa/warp.h>
 
@@ -210,6 +211,9 @@ struct Multiply {
     b = {Matrix::kB, static_cast<Number>(i.more[2]), shape};
     c = {Matrix::kC, static_cast<Number>(i.more[3]), shape};
   }
+  std::uint32_t a_first() const { return d.registers(); }
+  std::uint32_t b_first() const { return a_first() + a.registers(); }
+  std::uint32_t c_first() const { return b_first() + b.registers(); }
 };
 
 std::uint64_t& word(Warp& warp, std::uint32_t row, std::uint32_t lane) {
@@ -246,13 +250,41 @@ void scatter(Warp& warp, const Instruction& i, const Fragment& f, const std::vec
   }
 }
 
+void follow_multiply(Warp& warp, const Instruction& i, const Multiply& m) {
+  ProductFlow flow(m.d.rows(), m.d.columns());
+  const auto ones_of = [](const Fragment& f) { return ~std::uint64_t{0} >> (64 - f.bits()); };
+  const auto look = [&](const Fragment& f, std::uint32_t first, const auto& take) {
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      for (std::uint32_t r = 0; r < f.distinct(); ++r) {
+        const Undefined word = undefined_of(*warp.frame_of[l], i.rows[first + r], l);
+        for (std::uint32_t e = 0; word.bits != 0 && e < f.per_register(); ++e) {
+          if ((word.bits >> e * f.bits() & ones_of(f)) != 0) take(place_of(f, l, r, e)) = word;
+        }
+      }
+    }
+  };
+  look(m.a, m.a_first(), [&](const Place& p) -> Undefined& { return flow.rows[p.row]; });
+  look(m.b, m.b_first(), [&](const Place& p) -> Undefined& { return flow.columns[p.column]; });
+  look(m.c, m.c_first(), [&](const Place& p) -> Undefined& { return flow.c(p.row, p.column); });
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    for (std::uint32_t r = 0; r < m.d.registers(); ++r) {
+      Undefined word;
+      for (std::uint32_t e = 0; e < m.d.per_register(); ++e) {
+        const Place p = place_of(m.d, l, r, e);
+        const Undefined& one = flow.of(p.row, p.column);
+        if (one.bits != 0) word = {word.bits | ones_of(m.d) << e * m.d.bits(), one.origin};
+      }
+      set_undefined(warp, *warp.frame_of[l], i.rows[r], l, word);
+    }
+  }
+}
+
 void multiply(Warp& warp, const Instruction& i) {
   const Multiply m(i);
-  const std::uint32_t a_first = m.d.registers();
-  const std::uint32_t b_first = a_first + m.a.registers();
-  const std::vector<std::uint64_t> a = gather(warp, i, m.a, a_first);
-  const std::vector<std::uint64_t> b = gather(warp, i, m.b, b_first);
-  std::vector<std::uint64_t> d = gather(warp, i, m.c, b_first + m.b.registers());
+  if (warp.undefined_rows != 0) follow_multiply(warp, i, m);
+  const std::vector<std::uint64_t> a = gather(warp, i, m.a, m.a_first());
+  const std::vector<std::uint64_t> b = gather(warp, i, m.b, m.b_first());
+  std::vector<std::uint64_t> d = gather(warp, i, m.c, m.c_first());
   const Shape& shape = m.a.shape;
   multiply_dense({.m = shape.m,
                   .n = shape.n,
