@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/host_work.h"
 
-#include "runtime/json_lines.h"
 #include "runtime/options.h"
+#include "runtime/reports.h"
 
 #include <heddle/sim/accept.h>
 #include <heddle/sim/fault_code.h>
@@ -10,9 +10,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace heddle::runtime {
 
@@ -20,17 +22,17 @@ namespace {
 
 using sim::History;
 
-bool is_accepted(const State& card, const std::string& place) {
+// The rule that accepts a conflict there, or nothing.
+std::string accepted_by(const std::string& place) {
   for (const auto* rules : {&options().accepted, &options().suppressed}) {
     for (const std::string& text : *rules) {
       const sim::AcceptRule rule = sim::AcceptRule::parse(text);
       if (rule.code != sim::FaultCode::kGlobalRace) continue;
       if (rule.has_place() && place.find(rule.file) == std::string::npos) continue;
-      const_cast<State&>(card).used_rules.insert(text);
-      return true;
+      return text;
     }
   }
-  return false;
+  return "";
 }
 
 std::string report_of(const State& card, const History::Conflict& found, History::Way way) {
@@ -71,19 +73,14 @@ Error order_host_work(State& card, const void* written, std::size_t written_byte
         const std::optional<History::Conflict> found = History::find(before, address, bytes, way);
         if (!found) continue;
         const std::string place = before.places.empty() ? "" : before.places[found->touched.place];
-        const std::string text = report_of(card, *found, way);
-        const bool passes = is_accepted(card, place);
-        const std::vector<std::string> places(place.empty() ? 0 : 1, place);
-        write_finding({.code = sim::FaultCode::kGlobalRace, .text = text, .places = places}, !passes, 0,
-                      card.call);
-        if (passes) {
-          say_finding("accepted: " + text);
-          continue;
-        }
-        show_printed(card);
-        std::fflush(stdout);
-        std::fputs(text.c_str(), stderr);
-        error = card.failed = Error::kLaunchFailure;
+        const std::string rule = accepted_by(place);
+        sim::Report report;
+        (rule.empty() ? report.diagnoses : report.accepted)
+            .push_back({.code = sim::FaultCode::kGlobalRace,
+                        .text = report_of(card, *found, way),
+                        .places = std::vector<std::string>(place.empty() ? 0 : 1, place),
+                        .accepted_by = rule});
+        if (!take_report(card, card.call, report)) error = card.failed = Error::kLaunchFailure;
       }
     }
     history.works.push_back(std::move(work));

@@ -2,9 +2,9 @@
 #include "runtime/launch.h"
 
 #include "runtime/device.h"
-#include "runtime/json_lines.h"
 #include "runtime/options.h"
 #include "runtime/report_code.h"
+#include "runtime/reports.h"
 #include "runtime/trace.h"
 #include "runtime/version.h"
 
@@ -15,7 +15,6 @@
 #include <heddle/sim/history.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -118,21 +117,6 @@ std::vector<std::byte> gather(const sim::PtxEntry& entry, const LaunchRequest& r
     std::memcpy(bytes.data() + entry.parameter_offsets[p], request.arguments[p], entry.parameter_sizes[p]);
   }
   return bytes;
-}
-
-// What did not stop the launch: each pair of places once in the life of the program.
-void tell(State& card, const sim::Report& report, std::uint64_t launch, const std::string& kernel) {
-  for (const auto* list : {&report.formal, &report.accepted}) {
-    for (const sim::Diagnosis& one : *list) {
-      const bool is_formal = list == &report.formal;
-      Told& told = is_formal ? card.formal : card.accepted;
-      told.times += one.times;
-      if (!is_formal) card.used_rules.insert(one.accepted_by);
-      if (!told.places.emplace(one.code, fmt::format("{}", fmt::join(one.places, " "))).second) continue;
-      write_finding(one, false, launch, kernel);
-      if (!card.keeps_reports()) say_finding((is_formal ? "" : "accepted: ") + one.text);
-    }
-  }
 }
 
 // With the token's program in it, and the launch if each has a schedule of its own.
@@ -292,14 +276,7 @@ Error run(State& card, const LaunchWork& work, const void* stream) {
     const std::uint64_t actors = volume(request.grid) * ((volume(request.block) + 31) / 32) + 1;
     card.pct.add(actors, report.stats.steps, asked.depth);
   }
-  tell(card, report, number, name);
-  for (const sim::Diagnosis& one : report.diagnoses) write_finding(one, true, number, name);
-  if (card.keeps_reports() && !(report.ok() && report.formal.empty() && report.accepted.empty())) {
-    card.reports.push_back(std::make_unique<heddle_report>(name, report));
-  }
-  if (report.ok()) return Error::kSuccess;
-  show_printed(card);
-  if (!card.keeps_reports()) std::fputs(report.text().c_str(), stderr);
+  if (take_report(card, name, report, number)) return Error::kSuccess;
   write_trace();  // a program may not come to its end after this
   card.failed = code_of(report);
   return Error::kSuccess;

@@ -63,7 +63,7 @@ class Streams(unittest.TestCase):
     def test_operator_beside_a_kernel(self):
         with self.assertRaisesRegex(RuntimeError, "unspecified launch failure"):
             add_beside(waits=False)
-        card.take_reports()
+        self.assertEqual([one.stopped[0].code for one in card.take_reports()], ["global_race"])
         card.mend()
 
     def test_operator_that_waits_for_a_kernel(self):
