@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mutants [--kernel NAME] [--mutation NAME] [--every N] [--from FIRST] [--list] [--write FILE]: plants every
-// mistake of heddle/testing/ptx_mutants.h at every place of the kernels, as nvcc compiles them, and sees that
-// each is noticed: by a report, or by a wrong result. One that is not must be known as equivalent. Exit status 1
-// if any is missed.
-// --every N takes one of N, --from FIRST begins with another than the first of all; --write puts the table into a
-// document.
+// mutants [--kernel NAME] [--mutation NAME] [--every N] [--from FIRST] [--jobs N] [--list] [--write FILE]: plants
+// every mistake of heddle/testing/ptx_mutants.h at every place of the kernels, as nvcc compiles them, and sees
+// that each is noticed: by a report, or by a wrong result. One that is not must be known as equivalent. Exit
+// status 1 if any is missed.
+// --every N takes one of N, --from FIRST begins with another than the first of all; --jobs N judges so many at a
+// time; --write puts the table into a document.
 #include "../docs/generated_table.h"
 #include "kernels.h"
 
@@ -126,6 +126,7 @@ struct Options {
   std::string mutation;
   std::size_t every = 1;
   std::size_t from = 0;
+  std::size_t jobs = 1;
   bool list = false;
   std::string write;
 };
@@ -176,16 +177,73 @@ void judge(Outcome& one, const std::string& text, const std::string& strict_with
   }
 }
 
+// A kernel as it is, and what it ends with as strictly as can be.
+struct Ground {
+  std::string text;
+  std::string strict_without;
+};
+
+using Grounds = std::map<const MutantKernel*, Ground>;
+
+void judge(Outcome& one, const Grounds& grounds) {
+  const Ground& ground = grounds.at(one.kernel);
+  judge(one, ground.text, ground.strict_without);
+}
+
+// Each process has every so-manieth of them, and writes a line for each: its number, its fate and its code. What
+// a process that ends early has not judged stays missed.
+void judge_all(std::vector<Outcome>& all, const Grounds& grounds, std::size_t jobs) {
+  if (jobs == 1) {
+    for (Outcome& one : all) judge(one, grounds);
+    return;
+  }
+  int ends[2];
+  if (pipe(ends) != 0) std::abort();
+  std::fflush(nullptr);
+  std::vector<pid_t> children;
+  for (std::size_t job = 0; job < jobs; ++job) {
+    const pid_t child = fork();
+    if (child != 0) {
+      children.push_back(child);
+      continue;
+    }
+    for (std::size_t i = job; i < all.size(); i += jobs) {
+      judge(all[i], grounds);
+      const std::string line = fmt::format("{} {} {}\n", i, static_cast<int>(all[i].fate), all[i].code);
+      if (write(ends[1], line.data(), line.size()) != static_cast<ssize_t>(line.size())) _exit(1);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string lines;
+  char part[4096];
+  for (ssize_t n = 0; (n = read(ends[0], part, sizeof(part))) > 0;) {
+    lines.append(part, static_cast<std::size_t>(n));
+  }
+  close(ends[0]);
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  std::istringstream in(lines);
+  std::string line;
+  while (std::getline(in, line)) {
+    std::istringstream words(line);
+    std::size_t number = 0;
+    int fate = 0;
+    words >> number >> fate >> std::ws;
+    all[number].fate = static_cast<Fate>(fate);
+    std::getline(words, all[number].code);
+  }
+}
+
 std::vector<Outcome> run_all(const Options& options, bool& is_clean) {
   std::vector<Outcome> all;
+  Grounds grounds;
   std::size_t number = 0;
   for (const MutantKernel& kernel : mutant_kernels()) {
     if (!options.kernel.empty() && kernel.name != options.kernel) continue;
     const std::string text = text_of(kernel);
-    std::string strict_without;
     if (!options.list) {
       const std::string verdict = verdict_of(kernel, text, 0);
-      strict_without = verdict_of(kernel, text, 0, true);
+      grounds[&kernel] = {text, verdict_of(kernel, text, 0, true)};
       if (!verdict.empty()) fmt::print("{}: without a mistake it ends with {}\n", kernel.name, verdict);
       is_clean = is_clean && verdict.empty();
     }
@@ -193,9 +251,9 @@ std::vector<Outcome> run_all(const Options& options, bool& is_clean) {
       if (!options.mutation.empty() && mutant.mutation != options.mutation) continue;
       if (number++ % options.every != options.from) continue;
       all.push_back({&kernel, std::move(mutant), Fate::kMissed, ""});
-      if (!options.list) judge(all.back(), text, strict_without);
     }
   }
+  if (!options.list) judge_all(all, grounds, options.jobs);
   return all;
 }
 
@@ -312,12 +370,15 @@ int main(int argc, char** argv) {
       options.every = static_cast<std::size_t>(std::atoi(value.c_str()));
     } else if (word == "--from" && std::atoi(value.c_str()) > 0) {
       options.from = static_cast<std::size_t>(std::atoi(value.c_str()));
+    } else if (word == "--jobs" && std::atoi(value.c_str()) > 0) {
+      options.jobs = static_cast<std::size_t>(std::atoi(value.c_str()));
     } else if (word == "--write") {
       options.write = value;
     } else {
       std::fprintf(
           stderr,
-          "mutants [--kernel NAME] [--mutation NAME] [--every N] [--from FIRST] [--list] [--write FILE]\n");
+          "mutants [--kernel NAME] [--mutation NAME] [--every N] [--from FIRST] [--jobs N] [--list] [--write "
+          "FILE]\n");
       return 2;
     }
   }
