@@ -21,13 +21,10 @@ function(heddle_add_kernel name source)
   set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/${name}_sim.cpp")
   file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"@source@\"\n" @ONLY)
   add_library(${name}_sim OBJECT "${wrapper}")
-  set_target_properties(${name}_sim PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_link_libraries(${name}_sim PUBLIC heddle::sim ${arg_LIBRARIES} PRIVATE ${heddle_kernel_cxx_options})
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    # It spends its time in the simulated SM; optimising checked code takes four times as long as compiling it.
-    target_compile_options(${name}_sim PRIVATE -O0)
-  elseif(HEDDLE_TESTS)
-    target_compile_options(${name}_sim PRIVATE "$<$<CONFIG:RelWithDebInfo>:-O1>")  # likewise: in two thirds
+  target_link_libraries(${name}_sim PUBLIC ${arg_LIBRARIES})
+  heddle_set_simulated_target(${name}_sim)
+  if(TARGET heddle_kernel_precompiled)  # in this project's own build
+    heddle_reuse_precompiled(${name}_sim heddle_kernel_precompiled)
   endif()
 
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
@@ -75,6 +72,18 @@ function(heddle_link_kernels program)
   target_compile_definitions(${program} PRIVATE HEDDLE_WITH_CUDA=${with_cuda})
   if(with_cuda)
     set_target_properties(${program} PROPERTIES CUDA_RUNTIME_LIBRARY Static)
+  endif()
+endfunction()
+
+# The settings that every target with kernels for the simulated SM shares.
+function(heddle_set_simulated_target target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(${target} PUBLIC heddle::sim PRIVATE ${heddle_kernel_cxx_options})
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    # It spends its time in the simulated SM; optimising checked code takes four times as long as compiling it.
+    target_compile_options(${target} PRIVATE -O0)
+  elseif(HEDDLE_TESTS)
+    target_compile_options(${target} PRIVATE "$<$<CONFIG:RelWithDebInfo>:-O1>")  # likewise: in two thirds
   endif()
 endfunction()
 

@@ -11,6 +11,19 @@ function(heddle_precompile target)
   heddle_show_precompiled(${target})
 endfunction()
 
+# heddle_precompile_kernels(): compiles for all kernels in the simulated SM what each of them includes. nvcc, which compiles
+# the same files without, asks for the includes that this would hide. To be called before the first heddle_add_kernel.
+function(heddle_precompile_kernels)
+  if(HEDDLE_PRECOMPILE)
+    set(source "${CMAKE_CURRENT_BINARY_DIR}/kernel_precompiled.cpp")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "")
+    add_library(heddle_kernel_precompiled OBJECT "${source}")
+    heddle_set_simulated_target(heddle_kernel_precompiled)
+    target_precompile_headers(heddle_kernel_precompiled PRIVATE <heddle/heddle.h> <heddle/host.h>)
+    heddle_show_precompiled(heddle_kernel_precompiled)
+  endif()
+endfunction()
+
 # heddle_reuse_precompiled(<target> <other>): the same with what was compiled for another target of the same options.
 function(heddle_reuse_precompiled target other)
   if(NOT HEDDLE_PRECOMPILE)
