@@ -199,6 +199,15 @@ TEST_F(MatmulTuneFile, AFileThatIsNotThereIsRefused) {
   }
 }
 
+TEST_F(MatmulTuneFile, AFileWithoutAnEndIsRefused) {
+  try {
+    (void)read_matmul_tune_file("/dev/zero");
+    FAIL() << "was read";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "matmul: tune file '/dev/zero' cannot be read: it is no ordinary file");
+  }
+}
+
 TEST_F(MatmulTuneFile, AFileOfAnotherVersionOrForOtherKernelsIsRefused) {
   EXPECT_EQ(refusal("version 2; kernels 12345678\n"),
             "line 1: it is of 'version 2'; this library reads 'version 1'");

@@ -97,7 +97,7 @@ bool matmul_tunes_first_use() {
   static const bool tunes = [] {
     const std::string value = environment("HEDDLE_TUNE");
     if (!value.empty() && value != "0" && value != "1")
-      fmt::print(stderr, "heddle: HEDDLE_TUNE is '{}'; 0 and 1 are known, and it counts as 0\n", value);
+      std::fprintf(stderr, "heddle: HEDDLE_TUNE is '%s'; 0 and 1 are known, and it counts as 0\n", value.c_str());
     return value == "1";
   }();
   return tunes;
@@ -147,7 +147,9 @@ void tune_first_use(const MatmulProblem& problem, const MatmulSm90Needs& needs,
     best.why = error.what();
   }
   if (best.us == std::numeric_limits<double>::infinity()) {
-    fmt::print(stderr, "heddle: matmul {},{},{} was not tuned: {}\n", problem.m, problem.n, problem.k, best.why);
+    const std::string text =
+        fmt::format("heddle: matmul {},{},{} was not tuned: {}\n", problem.m, problem.n, problem.k, best.why);
+    std::fputs(text.c_str(), stderr);
     return;
   }
   MatmulProblem found{.m = problem.m,

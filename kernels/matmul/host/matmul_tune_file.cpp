@@ -162,6 +162,9 @@ std::vector<Line> lines_of(const std::string& path) {
   std::ifstream file(path);
   if (!file)
     throw InputError(fmt::format("matmul: tune file '{}' cannot be read: {}", path, std::strerror(errno)));
+  // What is no file may have no end.
+  if (std::error_code ignored; !std::filesystem::is_regular_file(path, ignored))
+    throw InputError(fmt::format("matmul: tune file '{}' cannot be read: it is no ordinary file", path));
   std::vector<Line> lines;
   std::string line;
   for (std::size_t number = 1; std::getline(file, line); ++number) {
@@ -175,7 +178,8 @@ std::vector<Line> lines_of(const std::string& path) {
         lines.back().tuned = read_line(text);
       }
     } catch (const InputError& error) {
-      throw InputError(fmt::format("matmul: tune file '{}', line {}: {}", path, number, error.what()));
+      // It may quote a line of any length.
+      throw InputError(fmt::format("matmul: tune file '{}', line {}: {:.1000}", path, number, error.what()));
     }
   }
   if (file.bad())
@@ -246,7 +250,9 @@ Library& library() {
 }
 
 // What a program did not ask for in so many words does not end it.
-void say(const std::string& error) { fmt::print(stderr, "heddle: {}; going on without it\n", error); }
+void say(const std::string& error) {
+  std::fputs(fmt::format("heddle: {}; going on without it\n", error).c_str(), stderr);
+}
 
 std::vector<MatmulTuned> tuned_of(const std::vector<Line>& lines) {
   std::vector<MatmulTuned> tuned;
