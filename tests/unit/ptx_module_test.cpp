@@ -286,5 +286,29 @@ TEST(PtxModule, RefusesALaunchWhoseRegistersNoMachineHolds) {
   EXPECT_NE(launch(32, nullptr).find("4 bytes of parameters at a null pointer"), std::string::npos);
 }
 
+TEST(PtxModule, SpacesMayStandBeforeModifiers) {
+  std::vector<std::uint32_t> out(1);
+  const sim::Report report =
+      run_ptx(ptx_module("ld .param.u64 %rd1, [out]; mov.b32 %r1, 0x04030201; prmt  .b32 .b4e %r2, %r1, %r1, 0;\n"
+                         "add\t.u32 %r2, %r2, 1; st .global .b32 [%rd1], %r2; ret;"),
+              out, {0}, {.threads = 1});
+  ASSERT_TRUE(report.ok()) << report.text();
+  EXPECT_EQ(out[0], 0x02030402u);
+}
+
+TEST(PtxModule, RegistersMayBeVectors) {
+  std::vector<std::uint32_t> out(4);
+  const sim::Report report = run_ptx(
+      ptx_module("{ .reg .v2 .b32 a, b; .reg .v4 .u32 c; ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [in];\n"
+                 "ld.global.v2.b32 a, [%rd2]; mov.b64 %rd3, {a.x, a.y}; mov.b64 {b.r, b.g}, %rd3;\n"
+                 "mov.u32 c.x, a.y; mov.u32 c.y, b.x; add.u32 c.z, c.x, c.y; mov.u32 c.a, 9;\n"
+                 "st.global.v4.u32 [%rd1], c; ret; }"),
+      out, {5, 7}, {.threads = 1});
+  ASSERT_TRUE(report.ok()) << report.text();
+  EXPECT_EQ(out, (std::vector<std::uint32_t>{7, 5, 12, 9}));
+  EXPECT_THROW(sim::PtxModule::load(ptx_module("{ .reg .v2 .b32 a; mov.u32 a.z, 0; ret; }"), "bad.ptx"),
+               InputError);
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -7,6 +7,7 @@
 #include <heddle/isa/sreg.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -124,6 +125,7 @@ struct ModuleText {
   std::vector<std::unique_ptr<FunctionText>> functions;
   std::map<std::string, std::uint32_t, std::less<>> function_ids;
   std::map<std::uint32_t, std::string> files;
+  std::deque<std::string> joined;  // mnemonics that were written with spaces
 };
 
 // Throws InputError "name:line: what" for text that is not PTX.

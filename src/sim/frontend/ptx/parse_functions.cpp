@@ -189,13 +189,14 @@ void Parser::body_directive() {
 }
 
 void Parser::registers() {
+  const std::uint32_t elements = accept(".v2") ? 2 : accept(".v4") ? 4 : 1;
   const std::string_view type = expect_word("the type of a register");
   const std::uint32_t bits = bits_of(type);
   if (bits == 0) fail(fmt::format("'{}' is not the type of a register", type));
   do {
     const std::string_view name = expect_word("the name of a register");
-    std::uint64_t count = 1;
-    const bool is_range = accept('<');
+    std::uint64_t count = elements;
+    const bool is_range = elements == 1 && accept('<');
     if (is_range) {
       count = expect_integer("how many registers");
       expect('>', "behind the number of registers");
@@ -207,6 +208,8 @@ void Parser::registers() {
     function_->register_bits.insert(function_->register_bits.end(), count, static_cast<std::uint16_t>(bits));
     if (is_range) {
       names_.back().ranges[name] = {first, static_cast<std::uint32_t>(count)};
+    } else if (elements != 1) {
+      names_.back().vectors[name] = {first, elements};
     } else {
       names_.back().registers[name] = first;
     }

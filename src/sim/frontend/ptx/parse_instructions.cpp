@@ -24,6 +24,10 @@ void Parser::instruction() {
     statement.guard = *id;
   }
   statement.mnemonic = expect_word("an instruction");
+  // As for ptxas, spaces may stand before a modifier: "prmt .b32".
+  while (peek().kind == TokenKind::kWord && peek().text.starts_with('.')) {
+    statement.mnemonic = module_->joined.emplace_back(fmt::format("{}{}", statement.mnemonic, take().text));
+  }
   if (!peek().is(';')) {
     do {
       statement.operands.push_back(operand(0, false));
@@ -110,6 +114,33 @@ Operand Parser::list(OperandKind kind, char end, int depth, bool in_address) {
   return result;
 }
 
+// PTX: Vectors: the elements of `v` are v.x, v.y, v.z and v.w, or v.r, v.g, v.b and v.a.
+std::optional<Operand> Parser::vector_operand(std::string_view name) const {
+  const std::size_t dot = name.rfind('.');
+  const bool is_element = dot != std::string_view::npos && dot + 2 == name.size();
+  const std::size_t letter = is_element ? std::string_view("xyzwrgba").find(name.back()) : std::string_view::npos;
+  const auto element = [](std::uint32_t id) {
+    Operand result;
+    result.kind = OperandKind::kRegister;
+    result.id = id;
+    return result;
+  };
+  for (auto scope = names_.rbegin(); scope != names_.rend(); ++scope) {
+    if (const auto whole = scope->vectors.find(name); whole != scope->vectors.end()) {
+      Operand result;
+      result.kind = OperandKind::kVector;
+      for (std::uint32_t e = 0; e < whole->second.second; ++e)
+        result.list.push_back(element(whole->second.first + e));
+      return result;
+    }
+    if (letter == std::string_view::npos) continue;
+    const auto part = scope->vectors.find(name.substr(0, dot));
+    if (part == scope->vectors.end() || letter % 4 >= part->second.second) continue;
+    return element(part->second.first + static_cast<std::uint32_t>(letter % 4));
+  }
+  return std::nullopt;
+}
+
 Operand Parser::name_operand(std::string_view name) {
   Operand result;
   result.name = name;
@@ -119,6 +150,7 @@ Operand Parser::name_operand(std::string_view name) {
     result.id = *id;
     return result;
   }
+  if (std::optional<Operand> vector = vector_operand(name)) return *std::move(vector);
   for (auto scope = names_.rbegin(); scope != names_.rend(); ++scope) {
     if (const auto found = scope->variables.find(name); found != scope->variables.end()) {
       result.kind = OperandKind::kVariable;

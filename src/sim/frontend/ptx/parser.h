@@ -35,7 +35,8 @@ class Parser : private Cursor {
   // What a block has declared.
   struct Names {
     std::map<std::string_view, std::uint32_t> registers, variables;
-    std::map<std::string_view, std::pair<std::uint32_t, std::uint32_t>> ranges;  // first, count
+    std::map<std::string_view, std::pair<std::uint32_t, std::uint32_t>> ranges;   // first, count
+    std::map<std::string_view, std::pair<std::uint32_t, std::uint32_t>> vectors;  // likewise, of .v2 and .v4
   };
   struct TypeText {
     std::uint32_t align = 0;
@@ -75,6 +76,7 @@ class Parser : private Cursor {
   std::optional<std::uint32_t> find_register(std::string_view name) const;
   Operand operand(int depth, bool in_address);
   Operand list(OperandKind kind, char end, int depth, bool in_address);
+  std::optional<Operand> vector_operand(std::string_view name) const;
   Operand name_operand(std::string_view name);
 
   std::unique_ptr<ModuleText> module_;
