@@ -6,7 +6,6 @@
     bench/matmul_shapes.py tuning 1000 > tuning.txt
     bench/matmul_shapes.py tuning-more 700 > more.txt
     bench/matmul_shapes.py timing > bench/timing_shapes.txt
-    bench/matmul_shapes.py behind sweep.json.gz more.json.gz > behind.txt
 
 The rule, which was written down before anything was tuned with it:
 - Every third model of the list below, from the second on, is held out; the others are for tuning.
@@ -23,11 +22,7 @@ The rule, which was written down before anything was tuned with it:
 - Twenty judge the timing model (docs/timing.md), and were drawn before any of them was measured: three of five are layers of
   any of the models, one is odd, one of about one round of tiles. None is among the shapes above, nor among the twenty that
   the model was made with (bench/predicted_shapes.txt).
-- A third list, for new tiles: the shapes of earlier sweeps at which the best configuration was behind cublasLt's by 1.5 %
-  or more, and then as many others, drawn from them.
 """
-import gzip
-import json
 import math
 import os
 import random
@@ -156,21 +151,8 @@ def timing():
     return drawn(20, kinds, lambda shape: shape not in seen)
 
 
-def behind(paths):
-    worse, others = [], []
-    for path in paths:
-        with (gzip.open if path.endswith(".gz") else open)(path, "rt") as file:
-            for shape in json.load(file)["shapes"]:
-                if shape["configs"]:
-                    is_behind = shape["cublaslt_best_us"] < 0.985 * min(shape["configs"].values())
-                    (worse if is_behind else others).append((shape["m"], shape["n"], shape["k"]))
-    return worse + random.Random(16).sample(others, min(len(worse), len(others)))
-
-
 def main():
-    if len(sys.argv) > 2 and sys.argv[1] == "behind":
-        shapes = behind(sys.argv[2:])
-    elif sys.argv[1:] == ["held-out"]:
+    if sys.argv[1:] == ["held-out"]:
         shapes = held_out()
     elif len(sys.argv) == 3 and sys.argv[1] == "tuning" and sys.argv[2].isdigit():
         shapes = tuning(int(sys.argv[2]))
@@ -179,7 +161,7 @@ def main():
     elif sys.argv[1:] == ["timing"]:
         shapes = timing()
     else:
-        sys.exit("usage: matmul_shapes.py held-out | tuning COUNT | tuning-more COUNT | timing | behind SWEEP.json...")
+        sys.exit("usage: matmul_shapes.py held-out | tuning COUNT | tuning-more COUNT | timing")
     for shape in shapes:
         print(",".join(map(str, shape)))
 

@@ -7,15 +7,11 @@
     bench/matmul_shapes.py tuning-more 700 > more.txt
     matmul_bench --sweep --by-model --shapes more.txt --seconds 150 --json more.json
     gzip -9 -n sweep.json more.json
-    bench/matmul_shapes.py behind sweep.json.gz more.json.gz > behind.txt
-    matmul_bench --sweep --by-model --shapes behind.txt --seconds 100 --json clusters.json
-    gzip -9 -n clusters.json
-    kernels/matmul/host/generated/fit_matmul_sm90.py sweep.json.gz more.json.gz clusters.json.gz \\
-        kernels/matmul/host/generated/matmul_sm90_model.h
+    kernels/matmul/host/generated/fit_matmul_sm90.py sweep.json.gz more.json.gz kernels/matmul/host/generated/matmul_sm90_model.h
 
-docs/results/matmul_h200_sweep.json.gz, matmul_h200_sweep_more.json.gz and matmul_h200_sweep_clusters.json.gz are such
-reports, without what takes twice as long as the best; the last has the times of the tiles that were added then, in two
-runs. Needs numpy and scipy. The model is described in matmul_sm90_cost.h, and matmul_sm90_cost.cpp has the same arithmetic. It is a formula with fitted constants, times what the formula missed at shapes nearby. Prints how much slower the model's choices
+docs/results/matmul_h200_sweep.json.gz and matmul_h200_sweep_more.json.gz are such reports, without what takes twice as long
+as the best. Needs numpy and scipy. The model is described in matmul_sm90_cost.h, and matmul_sm90_cost.cpp has the same
+arithmetic. It is a formula with fitted constants, times what the formula missed at shapes nearby. Prints how much slower the model's choices
 are than the best configuration: by the formula, and corrected by the times of other shapes (each fifth of the shapes by those
 of the other four).
 """
@@ -111,7 +107,7 @@ class Data:
         copied_b = np.minimum(tn, ceil(n, 8) * 8)
         self.is_joined = joins(tm, tn, tk, stages, cm * cn, form, splits)
         self.is_scattered = ~self.is_alone & (cm * cn == 1) & ~self.is_joined
-        self.sms = SMS_OF_CLUSTERS[np.where(self.is_joined, splits, cm * cn).astype(int)]
+        self.sms = SMS_OF_CLUSTERS[np.where(self.is_joined, splits, 1).astype(int)]
         self.sent = 4 * tm * tn * (splits - 1) / splits
         self.tiles = tiles
         self.rounds = np.ceil(tiles / self.sms)
@@ -276,7 +272,7 @@ def main():
         with (gzip.open if path.endswith(".gz") else open)(path, "rt") as file:
             report = json.load(file)
         shapes += report["shapes"]
-    report["shapes"] = shapes = joined(shape for shape in shapes if shape["configs"])
+    report["shapes"] = shapes = [shape for shape in shapes if shape["configs"]]
     with open(INSTANCES) as file:
         known = instances_in(file.read())
     for shape in shapes:
@@ -297,26 +293,14 @@ def main():
     write(sys.argv[-1], report, x, instances, data, missed(data, predicted), is_kept, final)
 
 
-def joined(shapes):
-    """Times of a shape in several reports, in those of the first: what cublasLt took says how far they are apart."""
-    found = {}
-    for shape in shapes:
-        first = found.setdefault((shape["m"], shape["n"], shape["k"]), shape)
-        if first is not shape:
-            scale = first["cublaslt_best_us"] / shape["cublaslt_best_us"]
-            first["configs"] |= {name: us * scale for name, us in shape["configs"].items()}
-    return list(found.values())
-
-
 def instances_in(header):
     """The names of those with B as [N, K] and a plain epilogue."""
     forms = {"kCooperative": "coop", "kPingpong": "pingpong", "kSingle": "single"}
     found = re.findall(r"HEDDLE_MATMUL\((\d+), (\d+), (\d+), (\d+), (\d+), (\d+), (k\w+)([^)]*)\), MatmulGroup::(\w+)", header)
-    swapped = re.findall(r"HEDDLE_SWAPPED\((\d+), (\d+), (\d+), (\d+), (\d+), (\d+), (k\w+)[^)]*\), MatmulGroup::kSwapped",
-                         header)
+    swapped = re.findall(r"HEDDLE_SWAPPED\((\d+), (\d+), (\d+), (\d+), (\d+), (k\w+)[^)]*\), MatmulGroup::kSwapped", header)
     return {f"{m}x{n}x{k}_{s}_{cm}x{cn}_{forms[form]}"
             for m, n, k, s, cm, cn, form, more, group in found if "kMN" not in more and group in ("kLarge", "kSmall")
-            } | {f"{n}x{m}x{k}_{s}_{cn}x{cm}_{forms[form]}_swapped" for m, n, k, s, cm, cn, form in swapped}
+            } | {f"{n}x{m}x{k}_{s}_{c}x1_{forms[form]}_swapped" for m, n, k, s, c, form in swapped}
 
 
 def write(path, report, x, instances, data, errors, is_kept, final):
