@@ -50,7 +50,7 @@ namespace heddle::test {
 namespace {
 
 struct Shared {
-  alignas(128) std::uint32_t tile[64];
+  alignas(128) std::uint32_t tile[32];
   SharedMemBarrier bar;
 };
 
@@ -58,16 +58,16 @@ struct Shared {
 sim::Report run(std::vector<std::uint32_t>& data, const sim::Schedule& schedule) {
   sim::GlobalMemory memory;
   memory.add("data", data.data(), data.size() * sizeof(data[0]));
-  return run_kernel<Shared>({.threads = 64, .grid = {4}, .cluster = {2}, .memory = &memory, .schedule = schedule},
+  return run_kernel<Shared>({.threads = 32, .grid = {2}, .cluster = {2}, .memory = &memory, .schedule = schedule},
                             [&](Shared& shared) {
                               const std::uint32_t bytes = sizeof(shared.tile);
-                              std::uint32_t* own = data.data() + 64 * isa::ctaid().x;
+                              std::uint32_t* own = data.data() + 32 * isa::ctaid().x;
                               if (isa::tid_x() == 0) {
                                 init_barrier(&shared.bar, 1);
                                 isa::mbarrier_arrive_expect_tx(&shared.bar, bytes);
                                 isa::cp_async_bulk_load(shared.tile, own, bytes, &shared.bar);
                               }
-                              isa::bar_sync(1, 64);
+                              isa::bar_sync(1, 32);
                               wait_parity(&shared.bar, 0);
                               const std::uint32_t value = isa::ld_shared(&shared.tile[isa::tid_x()]);
                               isa::st_shared(&shared.tile[isa::tid_x()], value + 1);
@@ -86,7 +86,7 @@ TEST(NoMemory, EachAllocationOfALaunchMayFail) {
   for (const sim::Schedule& schedule : {sim::Schedule::round_robin(), sim::Schedule::random(3)}) {
     long failed = 0;
     for (long after = 0;; ++after) {
-      std::vector<std::uint32_t> data(256, 5);
+      std::vector<std::uint32_t> data(64, 5);
       has_failed = false;
       allocations_left = after;
       bool is_well = false;
@@ -97,7 +97,7 @@ TEST(NoMemory, EachAllocationOfALaunchMayFail) {
       allocations_left = -1;
       if (!has_failed) {
         EXPECT_TRUE(is_well);
-        EXPECT_EQ(data, std::vector<std::uint32_t>(256, 6));
+        EXPECT_EQ(data, std::vector<std::uint32_t>(64, 6));
         break;
       }
       ++failed;
