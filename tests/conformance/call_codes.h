@@ -235,6 +235,23 @@ inline const WrongCall kWrongCalls[] = {
        cudaFuncAttributes found;
        return cudaFuncGetAttributes(&found, static_cast<const void*>(host));
      }},
+    {"function_attributes_of_null", 98,
+     [](int*) -> int {
+       cudaFuncAttributes found;
+       return cudaFuncGetAttributes(&found, static_cast<const void*>(nullptr));
+     }},
+    {"function_set_attribute_of_none", 400,
+     [](int*) -> int {
+       return cudaFuncSetAttribute(static_cast<const void*>(host), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   64);
+     }},
+    {"launch_of_none", 400,
+     [](int*) -> int { return cudaLaunchKernel(host, dim3(1), dim3(1), nullptr, 0, nullptr); }},
+    {"occupancy_of_none", 400,
+     [](int*) -> int {
+       int count;
+       return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, static_cast<const void*>(host), 32, 0);
+     }},
     {"too_much_shared_allowed", 1,
      [](int*) -> int {
        return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20);
@@ -335,6 +352,11 @@ inline const WrongCall kWrongCalls[] = {
      }},
     {"module_of_null", 1, [](int*) -> int { return load_module(nullptr); }},
     {"module_of_words", 200, [](int*) -> int { return load_module("no PTX at all"); }},
+    {"module_of_bad_ptx", 218,
+     [](int*) -> int { return load_module(".version 8.0\n.target sm_90\n.address_size 64\nnonsense\n"); }},
+    {"module_of_ptx_for_a_later_card", 0,
+     [](int*) -> int { return load_module(".version 99.0\n.target sm_90\n.address_size 64\n"); },
+     222},  // here any version is read whose instructions are known
     {"module_of_a_file_not_there", 301, [](int*) -> int { return load_module_file("/no/such/file"); }},
     {"module_of_a_folder", 301, [](int*) -> int { return load_module_file("/tmp"); },
      2},  // a folder has no size to allocate

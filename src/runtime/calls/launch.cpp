@@ -14,7 +14,8 @@ namespace {
 
 Error launch_handle(State& card, const void* handle, const LaunchRequest& request) {
   const Kernel* kernel = card.modules.find_kernel(handle);
-  return kernel == nullptr ? Error::kInvalidDeviceFunction : launch(card, *kernel, request);
+  if (kernel == nullptr) return handle == nullptr ? Error::kInvalidDeviceFunction : Error::kInvalidHandle;
+  return launch(card, *kernel, request);
 }
 
 }  // namespace
