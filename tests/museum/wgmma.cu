@@ -200,6 +200,16 @@ EXHIBIT(registers_given_by_one_warp) {
   a.out[threadIdx.x] = 1;
 }
 
+// Warps of one group that keep different numbers of registers, as CUTLASS's attention for Blackwell has them.
+EXHIBIT(registers_that_differ_by_warp) {
+  if (mended || threadIdx.x >= 32) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+  } else {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+  }
+  a.out[threadIdx.x] = 1;
+}
+
 // A descriptor whose tile ends behind shared memory.
 EXHIBIT(descriptor_with_wrong_stride) {
   __shared__ Operands s;

@@ -145,15 +145,32 @@ TEST(Setmaxnreg, AWarpThatLeavesItOutIsReportedThoughOthersWaitForItsRegisters) 
   EXPECT_TRUE(by_warps(4).ok());
 }
 
-TEST(Setmaxnreg, DifferentCountsWithinAWarpgroupAreReported) {
-  const sim::Report report = run(128, 0, [] {
-    if (isa::tid_x() < 32) {
-      isa::setmaxnreg_dec<40>();
-    } else {
-      isa::setmaxnreg_dec<48>();
-    }
-  });
-  EXPECT_TRUE(report.has("divergence")) << report.text();
+TEST(Setmaxnreg, DifferentCountsOfWarpsAreFormal) {
+  const auto counts = [](auto first) {
+    return run(256, 40, [&] {
+      if (isa::tid_x() < 32) {
+        first();
+      } else if (isa::tid_x() < 128) {
+        isa::setmaxnreg_dec<32>();
+      } else {
+        isa::setmaxnreg_inc<48>();
+      }
+    });
+  };
+  const sim::Report apart = counts([] { isa::setmaxnreg_dec<24>(); });
+  EXPECT_TRUE(apart.ok()) << apart.text();
+  ASSERT_EQ(apart.formal.size(), 1u);
+  EXPECT_EQ(
+      apart.formal[0].text.substr(0, apart.formal[0].text.find('\n')),
+      "[divergence] formal: setmaxnreg.dec 32 in warp 1, but others of its warpgroup execute setmaxnreg.dec "
+      "24; all of them execute the same");
+  EXPECT_TRUE(counts([] { isa::setmaxnreg_dec<32>(); }).formal.empty());
+  // Each warp gives and takes its own: one that keeps all leaves too little for the others.
+  const sim::Report too_many = counts([] { isa::setmaxnreg_dec<40>(); });
+  EXPECT_EQ(
+      first_line(too_many),
+      "[register_budget] setmaxnreg.inc 48 waits for registers that nobody gives back: the warpgroups ask for "
+      "40/32 + 48 = 82, but the CTA has 2 * 40 = 80");
 }
 
 TEST(Setmaxnreg, AWarpgroupThatIsNotWholeIsReported) {

@@ -35,15 +35,22 @@ bool RegisterUnit::setmaxnreg(Thread& thread, bool increases, std::uint32_t coun
     group.register_changes.push_back({increases, count});
   const RegisterChange& first = group.register_changes[warp.register_changes++];
   for (std::uint32_t l = 0; l < 32; ++l) {
-    if (thread.cta->threads[thread.warp() * 32 + l].result == value && first.increases == increases &&
-        first.count == count) {
-      continue;
-    }
-    core_.fault(
-        &thread, site, FaultCode::kDivergence,
-        fmt::format("setmaxnreg.{} {} in warp {}, but others of its warpgroup execute another one; all of them "
-                    "execute the same",
-                    direction(increases), count, thread.warp()));
+    if (thread.cta->threads[thread.warp() * 32 + l].result == value) continue;
+    core_.fault(&thread, site, FaultCode::kDivergence,
+                fmt::format("setmaxnreg.{} {} in lane {} of warp {}, but another lane executes another one; all "
+                            "of them execute the same",
+                            direction(increases), count, thread.lane(), thread.warp()));
+  }
+  // The pool is one of warps: chips grant each of them its own number (CUTLASS's attention for Blackwell).
+  if (first.increases != increases || first.count != count) {
+    core_.judge(&thread, site,
+                {.code = FaultCode::kDivergence,
+                 .headline = fmt::format("setmaxnreg.{} {} in warp {}, but others of its warpgroup execute "
+                                         "setmaxnreg.{} {}; all of them execute the same",
+                                         direction(increases), count, thread.warp(), direction(first.increases),
+                                         first.count),
+                 .details = {},
+                 .verdict = Verdict::kFormal});
   }
   if (warp.registers != 0 && (increases ? warp.registers > count : warp.registers < count)) {
     core_.fault(&thread, site, FaultCode::kRegisterBudget,
@@ -94,11 +101,15 @@ void RegisterUnit::check_waits() const {
     std::string held;
     std::uint32_t asked = 0;
     for (const Warpgroup& group : cta.warpgroups) {
-      const WgmmaWarp& warp = group.warps.front();
-      const std::uint32_t wanted = warp.wanted_registers == 0 ? warp.registers : warp.wanted_registers;
-      held += fmt::format("{}{}", held.empty() ? "" : " + ", wanted);
-      asked += wanted;
+      std::uint32_t before = 0;
+      for (const WgmmaWarp& warp : group.warps) {
+        const std::uint32_t wanted = warp.wanted_registers == 0 ? warp.registers : warp.wanted_registers;
+        if (wanted != before) held += fmt::format("{}{}", before != 0 ? "/" : held.empty() ? "" : " + ", wanted);
+        before = wanted;
+        asked += wanted;
+      }
     }
+    asked = (asked + kWarpgroupWarps - 1) / kWarpgroupWarps;
     const std::size_t groups = cta.warpgroups.size();
     core_.fault(
         &thread, thread.wait.site, FaultCode::kRegisterBudget,
