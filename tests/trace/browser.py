@@ -221,6 +221,24 @@ def check_page(browser):
     browser.key("Escape")
     check(browser.value("timeline.matches") is None, "Escape leaves the search")
 
+    tile = browser.value("""(() => {
+      const {launch, describe} = timeline, i = launch.tile.findIndex((tile, i) => tile >= 0 && launch.step[i] >= 0);
+      if (i < 0) return null;
+      const same = (j) => launch.tile[j] === launch.tile[i];
+      return {fact: describe(i).facts.find(fact => fact.startsWith('tile ')), step: launch.step[i],
+              spans: Array.from(launch.tile.keys()).filter(same).length,
+              steps: Array.from(launch.tile.keys()).filter(j => same(j) && launch.step[j] === launch.step[i]).length};
+    })()""")
+    if tile:
+        name, step = tile["fact"].split(", step ")
+        check(step == str(tile["step"]), f"hovering tells '{tile['fact']}'")
+        for query, expected in ((name, tile["spans"]), (f"{name} step {step}", tile["steps"])):
+            browser.key("/")
+            browser.call("Input.insertText", text=query)
+            found = browser.value("timeline.matches && timeline.matches.count")
+            check(found == expected, f"the search for '{query}' finds {found}, not {expected}")
+            browser.key("Escape")
+
     browser.value("document.getElementById('critical').click()")
     check(browser.value("document.getElementById('critical').getAttribute('aria-pressed')") == "true",
           "the critical path is not shown")

@@ -2,6 +2,7 @@
 """Reads a trace as somebody would who has never seen heddle, and says what is wrong with it.
 
     read_trace.py FILE.json|FILE.html|FILE.svg [--finding CODE] [--involved ROLE] [--remark TEXT] [--processes N]
+                 [--tiles N]
 """
 import argparse
 import html.parser
@@ -29,12 +30,38 @@ def check_no_overlap(spans, what):
         end = begin + length
 
 
+class Tiles:
+    """Which tiles are named, and from which use of a ring the steps of each are counted."""
+
+    def __init__(self):
+        self.names, self.first, self.without = set(), {}, set()
+
+    def add(self, lane, label, tile, use, step):
+        check(step is None or (tile is not None and use is not None), f"{label}: a step without a tile or a use")
+        if tile is None:
+            if re.fullmatch(r"load .*\[\d+\]|wgmma|tcgen05.*", label):
+                self.without.add(label)
+            return
+        check(re.fullmatch(r"\d+,\d+", tile), f"{label}: the tile is '{tile}'")
+        self.names.add(tile)
+        if step is not None:
+            ring = re.sub(r".* (?:of|load) |\[.*", "", label)
+            self.first.setdefault((lane, tile, ring), set()).add(use - step)
+
+    def check_count(self, options):
+        for (lane, tile, ring), first in self.first.items():
+            check(len(first) == 1, f"tile {tile} in lane {lane}: its steps of {ring} are counted from uses {sorted(first)}")
+        if options.tiles is not None:
+            check(len(self.names) >= options.tiles, f"{len(self.names)} tiles; {options.tiles} or more expected")
+            check(not self.without, f"of no tile: {sorted(self.without)}")
+
+
 def read_json(path, options):
     with open(path, encoding="utf-8") as file:
         trace = json.load(file)
     check(trace["otherData"]["unit"] == "cycles", "the unit is not cycles")
     events = trace["traceEvents"]
-    threads, processes, lanes, flows = {}, {}, {}, {}
+    threads, processes, lanes, flows, tiles = {}, {}, {}, {}, Tiles()
     copies = mmas = 0
     for event in events:
         kind = event["ph"]
@@ -47,6 +74,8 @@ def read_json(path, options):
             lane = event["pid"], event["tid"]
             check(lane in threads, f"a span in lane {lane}, which has no name")
             lanes.setdefault(lane, []).append((event["ts"], event["dur"]))
+            names = event["args"]
+            tiles.add(lane, event["name"], names.get("tile"), names.get("use"), names.get("step"))
             if event["cat"] == "copy" and not event["name"].startswith("request"):
                 copies += event["args"]["count"]
             if event["cat"] == "multiply" and not event["name"].startswith("tcgen05.cp"):
@@ -65,6 +94,7 @@ def read_json(path, options):
             inside = [1 for begin, length in lanes[event["pid"], event["tid"]] if begin <= event["ts"] < begin + length]
             check(inside, f"flow {number} touches no span")
     check(flows, "nothing ended a wait")
+    tiles.check_count(options)
     launches = trace["otherData"]["launches"]
     check(sum(launch["copies"] for launch in launches) == copies, f"{copies} copies are drawn, not as many as were made")
     check(sum(launch["mmas"] for launch in launches) == mmas, f"{mmas} multiplications are drawn, not as many as were made")
@@ -109,6 +139,11 @@ def read_html(path, options):
         spans = launch["spans"]
         lengths = {len(column) for column in spans.values()}
         check(len(lengths) == 1, "columns of different lengths")
+        tiles = Tiles()
+        for lane, label, *numbers in zip(*(spans[name] for name in ("lane", "label", "tile", "use", "step"))):
+            tile, use, step = (None if number < 0 else number for number in numbers)
+            tiles.add(lane, texts[label], None if tile is None else texts[tile], use, step)
+        tiles.check_count(options)
         lanes = {}
         for begin, length, lane in zip(spans["begin"], spans["length"], spans["lane"]):
             lanes.setdefault(lane, []).append((begin, length))
@@ -172,6 +207,7 @@ parser.add_argument("--finding")
 parser.add_argument("--involved")
 parser.add_argument("--remark")
 parser.add_argument("--processes", type=int)
+parser.add_argument("--tiles", type=int)
 arguments = parser.parse_args()
 reader = {"json": read_json, "html": read_html, "svg": read_svg}[arguments.file.rsplit(".", 1)[1]]
 print(f"{arguments.file}: {reader(arguments.file, arguments)} spans, as they must be")

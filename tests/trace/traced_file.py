@@ -6,7 +6,7 @@
 import struct
 import sys
 
-BEGIN, END, ANCHOR, ROLE, BARRIERS, TEXT, PASS, ARRIVE, MULTIPLY = range(1, 10)
+BEGIN, END, ANCHOR, ROLE, BARRIERS, TEXT, PASS, ARRIVE, MULTIPLY, TILE, TILE_END = range(1, 12)
 KEPT, CAPACITY = 64, 16
 FULL_ROLE, EMPTY_ROLE = 0, 1
 FULL, EMPTY = 1024, 1040  # offsets of the barriers of stage 0
@@ -31,8 +31,9 @@ def barriers(first, role):
     return [(0, BARRIERS, role | 2 << 2 | len("input") << 12, first)] + text("input")
 
 
-load = [waits(10, 15, EMPTY, 1), (30, ARRIVE, 4096, FULL), waits(50, 165, EMPTY, 0), (175, ARRIVE, 2048, FULL)]
-math = [waits(20, 90, FULL, 0), (95, MULTIPLY, 0, 0), (160, ARRIVE, 0, EMPTY), waits(180, 260, FULL, 1), (270, ARRIVE, 0, EMPTY)]
+load = [(5, TILE, 1, 3), waits(10, 15, EMPTY, 1), (30, ARRIVE, 4096, FULL), (45, TILE, 2, 3), waits(50, 165, EMPTY, 0), (175, ARRIVE, 2048, FULL)]
+math = [(10, TILE, 1, 3), waits(20, 90, FULL, 0), (95, MULTIPLY, 0, 0), (160, ARRIVE, 0, EMPTY), (170, TILE_END, 0, 0),
+        (172, TILE, 2, 3), waits(180, 260, FULL, 1), (270, ARRIVE, 0, EMPTY)]
 rows = [row("math", barriers(FULL, FULL_ROLE) + barriers(EMPTY, EMPTY_ROLE), math), row("load", [], load)]
 with open(sys.argv[1], "wb") as file:
     file.write(b"heddle trace 1\n1 1 1 2 1 %d 4 ring\n" % CAPACITY + struct.pack("<II", len(math), len(load)) + b"".join(rows))

@@ -42,8 +42,8 @@ constexpr std::uint32_t kStages = 2;
 constexpr std::uint32_t kTiles = 6;
 constexpr std::uint32_t kTileBytes = 1024;
 
-// One thread loads tiles, two warps use them.
-template <class Backend = MbarrierBackend<kStages>>
+// One thread loads tiles, two warps use them; if the kernel names tiles of its output, three for each.
+template <class Backend = MbarrierBackend<kStages>, bool names_tiles = false>
 struct Ring {
   using Pipeline = ProducerConsumerPipeline<kStages, Backend>;
   struct Params {
@@ -56,6 +56,12 @@ struct Ring {
   };
   static constexpr std::uint32_t kThreads = 96;
 
+  static void name_tile(std::uint32_t tile) {
+    if (!names_tiles || tile % 3 != 0) return;
+    if (tile != 0) isa::annotate_tile_end();
+    if (tile < kTiles) isa::annotate_tile(3, tile == 0 ? 1 : 10);
+  }
+
   static void run(const Params& params, Shared& shared) {
     Pipeline pipeline(shared.barriers, "ring");
     if (isa::tid_x() == 0) {
@@ -66,21 +72,25 @@ struct Ring {
     if (isa::warp_idx() != 0) {
       isa::annotate_role("use");
       for (std::uint32_t tile = 0; tile < kTiles; ++tile) {
+        name_tile(tile);
         auto stage = pipeline.acquire_consumer();
         (void)isa::ld_shared(shared.tile[stage.index()] + isa::tid_x());
         std::move(stage).release_elected();
       }
+      name_tile(kTiles);
       return;
     }
     isa::annotate_role("load");
     if (!isa::elect_sync()) return;
     for (std::uint32_t tile = 0; tile < kTiles; ++tile) {
+      name_tile(tile);
       auto stage = pipeline.acquire_producer();
       stage.expect_bytes(kTileBytes);
       isa::cp_async_bulk_load(shared.tile[stage.index()], params.source + tile * params.stride, kTileBytes,
                               stage.mbar());
       std::move(stage).release();
     }
+    name_tile(kTiles);
     pipeline.drain_producer();
   }
 };
@@ -94,6 +104,7 @@ sim::Report run_ring(sim::Trace& trace, sim::Schedule schedule = {}) {
                              {.source = source});
 }
 
+using Named = Ring<MbarrierBackend<kStages>, true>;
 using Broken = Ring<MutantBackend<MbarrierBackend<kStages>, Mutation{Mistake::kDropRelease}>>;
 
 const Launch& only(const sim::Trace& trace) { return trace.timeline().launches.at(0); }
@@ -218,6 +229,58 @@ TEST(Trace, AStageIsFilledThenFullThenInUseForEachTile) {
   ASSERT_EQ(read.size(), kTiles);
   for (const Span& span : filled) EXPECT_EQ(text(trace, span.label), "load fills");
   for (const Span& span : read) EXPECT_EQ(text(trace, span.label), "use has it");
+}
+
+// "3,10 step 2"; empty where a span has none.
+std::string tile_of(const sim::Trace& trace, const Span& span) {
+  if (span.tile == sim::trace::kNoIndex) return "";
+  const std::string tile = text(trace, span.tile);
+  return span.step == sim::trace::kNoIndex ? tile : tile + " step " + std::to_string(span.step);
+}
+
+TEST(Trace, ATileIsThatOfAllThatItsWarpDoesUntilItsEnd) {
+  sim::Trace trace;
+  ASSERT_TRUE(run_ring<Named>(trace).ok());
+  const std::vector<std::string> steps = {"3,1 step 0",  "3,1 step 1",  "3,1 step 2",
+                                          "3,10 step 0", "3,10 step 1", "3,10 step 2"};
+  for (const char* role : {"load", "use"}) {
+    std::vector<std::size_t> held(kTiles);
+    for (const Span& hold : spans_of(trace, LaneKind::kWarp, role, SpanKind::kHold)) {
+      ASSERT_LT(hold.use, kTiles + kStages);
+      EXPECT_EQ(tile_of(trace, hold), hold.use < kTiles ? steps[hold.use] : "") << role << " " << hold.use;
+      if (hold.use < kTiles) ++held[hold.use];
+    }
+    EXPECT_EQ(std::ranges::count(held, 0u), 0) << role;
+    std::size_t waits = 0;
+    for (const Span& wait : spans_of(trace, LaneKind::kWarp, role, SpanKind::kWait)) {
+      if (wait.use == sim::trace::kNoIndex) continue;
+      // Those of the last two uses drain the ring, and are for no tile.
+      EXPECT_EQ(tile_of(trace, wait), wait.use < kTiles ? steps[wait.use] : "") << role << " " << wait.use;
+      ++waits;
+    }
+    EXPECT_GE(waits, 4u) << role;
+    const std::vector<Span> works = spans_of(trace, LaneKind::kWarp, role, SpanKind::kWork);
+    EXPECT_EQ(tile_of(trace, works.front()), "") << role;
+  }
+  for (const Span& copy : spans_of(trace, LaneKind::kCopies, "copies", SpanKind::kCopy)) {
+    EXPECT_EQ(tile_of(trace, copy), steps[copy.use]);
+  }
+  const std::string json = to_json(trace.timeline());
+  EXPECT_NE(json.find("\"use\":5,\"tile\":\"3,10\",\"step\":2"), std::string::npos);
+}
+
+TEST(Trace, NamingTilesChangesNoTimeNoScheduleAndNoShare) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const sim::Schedule schedule = seed == 0 ? sim::Schedule{} : sim::Schedule::random(seed);
+    sim::Trace without;
+    sim::Trace with;
+    const sim::Report plain = run_ring(without, schedule);
+    const sim::Report named = run_ring<Named>(with, schedule);
+    EXPECT_EQ(named.stats.instructions, plain.stats.instructions);
+    EXPECT_EQ(only(with).end, only(without).end);
+    EXPECT_EQ(with.shares(), without.shares());
+    for (const Span& span : only(without).spans) EXPECT_EQ(tile_of(without, span), "");
+  }
 }
 
 TEST(Trace, SharesOfARoleAddUpToAllOfItsTime) {

@@ -175,6 +175,38 @@ TEST(TracedLaunch, AWaitIsFollowedToWhatEndedIt) {
   EXPECT_EQ(drawn.launch().end, 300u);
 }
 
+TEST(TracedLaunch, TilesCutTheWorkAndCountTheirSteps) {
+  TracedLaunch launch = two_warps();
+  Warp math(launch, 0);
+  math.event(70'010, TraceEvent::kTile, 1, 3);
+  math.event(70'092, TraceEvent::kTile, 1, 3);  // said again, it is the same
+  math.event(70'175, TraceEvent::kTileEnd, 0, 0);
+  math.event(70'177, TraceEvent::kTile, 10, 3);
+  Warp load(launch, 1);
+  load.event(70'005, TraceEvent::kTile, 1, 3);
+  load.event(70'045, TraceEvent::kTile, 10, 3);
+  const Drawn drawn(std::move(launch));
+  const auto tiles = [&](LaneKind kind, std::string_view group) {
+    std::string all;
+    for (const Span& span : drawn.launch().spans) {
+      const auto& lane = drawn.launch().lanes[span.lane];
+      if (lane.kind != kind || drawn.text(lane.group) != group) continue;
+      all += (all.empty() ? "" : "; ") + std::to_string(span.begin) +
+             (span.tile == sim::trace::kNoIndex ? "" : " " + drawn.text(span.tile)) +
+             (span.step == sim::trace::kNoIndex ? "" : " #" + std::to_string(span.step));
+    }
+    return all;
+  };
+  EXPECT_EQ(tiles(LaneKind::kWarp, "math"),
+            "0; 10 3,1; 20 3,1 #0; 90 3,1 #0; 100 3,1 #1; 120 3,1 #1; 121 3,1; 150 3,1 #1; 170 3,1; 175; "
+            "177 3,10; 180 3,10 #0; 260 3,10 #0; 270 3,10");
+  EXPECT_EQ(tiles(LaneKind::kWarp, "load"),
+            "0; 5 3,1; 10 3,1 #0; 15 3,1 #0; 30 3,1; 32 3,1 #1; 35 3,1 #1; 40 3,1; 45 3,10; 50 3,10 #0; "
+            "165 3,10 #0; 175 3,10");
+  EXPECT_EQ(tiles(LaneKind::kCopies, "copies"), "30 3,1 #0; 175 3,10 #0; 40 3,1 #1");
+  EXPECT_EQ(tiles(LaneKind::kMultiplications, "multiplications"), "95 3,1");
+}
+
 TEST(TracedLaunch, ClocksOfSmsAreAligned) {
   const Drawn drawn(two_warps(2));
   std::uint64_t ends = 0;

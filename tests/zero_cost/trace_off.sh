@@ -8,22 +8,22 @@ root=$1 nvcc=$2 folder=$3
 rm -rf "$folder"
 mkdir -p "$folder"
 cp -r "$root/include" "$folder/include"
-calls='TracedWait traced(|trace_arrive(bar|trace_multiply();|trace_begin();|trace_end();|trace_tested(|trace_barriers(first'
+calls='TracedWait traced(|trace_arrive(bar|trace_multiply();|trace_begin();|trace_end();|trace_tested(|trace_barriers(first|annotate_tile'
 removed=0
 for file in $(grep -rlE "$(echo "$calls" | sed 's/[()]/\\&/g')" "$folder/include" | grep -v 'isa/trace.h$'); do
   before=$(wc -l < "$file")
   sed -i -E -e '/TracedWait traced\(/d' -e '/^ *trace_(arrive|multiply|begin|end)\(.*\);$/d' \
-    -e '/^ *trace_barriers\(first/d' -e 's/isa::trace_tested\((test<[a-z_]+>\([^;]*site\)), [a-z_]+\(stage\), phase\)/\1/' "$file"
+    -e '/^ *isa::annotate_tile(_end)?\(.*\);$/d' -e '/^ *trace_barriers\(first/d' -e 's/isa::trace_tested\((test<[a-z_]+>\([^;]*site\)), [a-z_]+\(stage\), phase\)/\1/' "$file"
   removed=$((removed + before - $(wc -l < "$file")))
 done
-if grep -rnE 'TracedWait traced|trace_(arrive|multiply|begin|end|tested|barriers)\(' "$folder/include" | grep -v 'isa/trace.h:'; then
+if grep -rnE 'TracedWait traced|trace_(arrive|multiply|begin|end|tested|barriers)\(|isa::annotate_tile' "$folder/include" | grep -v 'isa/trace.h:'; then
   echo "these calls were not taken out"
   exit 1
 fi
 echo "$removed lines taken out"
-[ "$removed" -ge 18 ]
+[ "$removed" -ge 22 ]
 failed=0
-for source in kernels/tile_copy/tile_copy.cu tests/zero_cost/matmul_with_handles.cu; do
+for source in kernels/tile_copy/tile_copy.cu tests/zero_cost/matmul_with_handles.cu examples/03_hopper_tiles.cu; do
   name=$(basename "$source" .cu)
   compile() {  # OUTPUT HEADERS OPTIONS...
     output=$1 headers=$2

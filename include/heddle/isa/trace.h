@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Records of what warps do on the GPU, for timelines. A build with HEDDLE_TRACE set to 1 writes one where a wait
-// begins and ends, a barrier is arrived on, a group of wgmma is committed, and a role or a ring gets its name;
-// the memory is that of a DeviceTrace (host/device_trace.h). Otherwise everything here is empty. The simulated SM
-// needs none: it sees what instructions do.
+// begins and ends, a barrier is arrived on, a group of wgmma is committed, a tile is begun or done with, and a
+// role or a ring gets its name; the memory is that of a DeviceTrace (host/device_trace.h). Otherwise everything
+// here is empty. The simulated SM needs none: it sees what instructions do.
 //
 //   const TracedWait traced(bar, parity);
 //   while (!mbarrier_try_wait_parity(bar, parity)) {}
@@ -182,6 +182,10 @@ HEDDLE_DEVICE void trace_arrive(const void* bar, std::uint32_t tx_bytes = 0) {
   detail::trace_event(pack_record(TraceEvent::kArrive, tx_bytes), detail::trace_offset(bar));
 }
 HEDDLE_DEVICE void trace_multiply() { detail::trace_event(pack_record(TraceEvent::kMultiply, 0), 0); }
+HEDDLE_DEVICE void trace_tile(std::uint32_t m, std::uint32_t n) {
+  detail::trace_event(pack_record(TraceEvent::kTile, n), m);
+}
+HEDDLE_DEVICE void trace_tile_end() { detail::trace_event(pack_record(TraceEvent::kTileEnd, 0), 0); }
 
 // From where it is made to the end of its block the warp waits.
 class TracedWait {
@@ -227,6 +231,8 @@ HEDDLE_DEVICE void trace_role(const char*) {}
 HEDDLE_DEVICE void trace_barriers(const void*, std::uint32_t, Name, std::uint32_t) {}
 HEDDLE_DEVICE void trace_arrive(const void*, std::uint32_t = 0) {}
 HEDDLE_DEVICE void trace_multiply() {}
+HEDDLE_DEVICE void trace_tile(std::uint32_t, std::uint32_t) {}
+HEDDLE_DEVICE void trace_tile_end() {}
 HEDDLE_DEVICE bool trace_tested(bool is_over, const void*, std::uint32_t) { return is_over; }
 
 class TracedWait {

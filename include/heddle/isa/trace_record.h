@@ -20,7 +20,9 @@ enum class TraceEvent : std::uint8_t {
   kText,      // eight letters of the name before, in place of the clock
   kPass,      // a wait is over; detail: WaitedFor and for what; value: how long it was
   kArrive,    // value: the barrier's offset; detail: how many bytes are to come
-  kMultiply   // a group of wgmma is committed
+  kMultiply,  // a group of wgmma is committed
+  kTile,      // what follows is for a tile of the output; value: its place along M; detail: along N
+  kTileEnd    // that tile is done with
 };
 
 enum class WaitedFor : std::uint8_t {

@@ -19,6 +19,7 @@
 //     for (auto work : scheduler.tiles()) multiply(work);
 #pragma once
 
+#include <heddle/isa/annotate.h>
 #include <heddle/isa/clc.h>
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/fence.h>
@@ -113,8 +114,15 @@ class ClcTileScheduler {
       Iterator(const Iterator&) = delete;
       Iterator& operator=(const Iterator&) = delete;
 
-      HEDDLE_DEVICE TileWork operator*() const { return scheduler_->work(); }
-      HEDDLE_DEVICE void operator++() { scheduler_->take_response(site_); }
+      HEDDLE_DEVICE TileWork operator*() const {
+        const TileWork work = scheduler_->work();
+        isa::annotate_tile(work.m, work.n);
+        return work;
+      }
+      HEDDLE_DEVICE void operator++() {
+        isa::annotate_tile_end();
+        scheduler_->take_response(site_);
+      }
       HEDDLE_DEVICE bool operator!=(End) const { return scheduler_->has_work(); }
 
      private:

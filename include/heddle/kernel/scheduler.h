@@ -14,6 +14,7 @@
 //   for (auto work : scheduler.tiles()) load(work.m, work.n);
 #pragma once
 
+#include <heddle/isa/annotate.h>
 #include <heddle/isa/entry.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/target.h>
@@ -220,8 +221,12 @@ class PersistentTileScheduler {
 
     class Iterator {
      public:
-      HEDDLE_DEVICE TileWork operator*() const { return work_; }
+      HEDDLE_DEVICE TileWork operator*() const {
+        isa::annotate_tile(work_.m, work_.n);
+        return work_;
+      }
       HEDDLE_DEVICE void operator++() {
+        isa::annotate_tile_end();
         index_ += every_ * clusters_;
         if (index_ < params_->cluster_tiles) work_ = tile_work<config>(*params_, index_, cta_rank_);
       }

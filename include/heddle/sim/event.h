@@ -17,18 +17,17 @@
 
 namespace heddle::sim {
 
-using Event =
-    std::variant<event::CtaStart, event::CtaExit, event::ThreadExit, event::Role, event::RegisterCount,
-                 event::BarrierInit, event::BarrierInval, event::BarrierArrive, event::BarrierExpect,
-                 event::BarrierComplete, event::BarrierPhase, event::BarrierBlock, event::BarrierPass,
-                 event::NamedArrive, event::NamedPass, event::ClusterArrive, event::ClusterPass, event::WarpMeet,
-                 event::SharedRead, event::SharedWrite, event::GlobalRead, event::GlobalWrite,
-                 event::SharedStrong, event::GlobalStrong, event::Fence, event::CopyIssue, event::CopyReadShared,
-                 event::CopyWriteShared, event::CopyReadGlobal, event::CopyWriteGlobal, event::CopyReadMap,
-                 event::CopyDone, event::GroupCommit, event::GroupPass, event::ClusterCancel, event::AsyncIssue,
-                 event::AsyncPass, event::AsyncArrive, event::MmaIssue, event::MmaReadShared, event::MmaTouchTmem,
-                 event::MmaDone, event::MmaFence, event::MmaCommit, event::MmaPass, event::MmaTell,
-                 event::TmemAlloc, event::TmemDealloc, event::TmemIssue, event::TmemMove, event::TmemPass>;
+using Event = std::variant<
+    event::CtaStart, event::CtaExit, event::ThreadExit, event::Role, event::TileBegin, event::TileEnd,
+    event::RegisterCount, event::BarrierInit, event::BarrierInval, event::BarrierArrive, event::BarrierExpect,
+    event::BarrierComplete, event::BarrierPhase, event::BarrierBlock, event::BarrierPass, event::NamedArrive,
+    event::NamedPass, event::ClusterArrive, event::ClusterPass, event::WarpMeet, event::SharedRead,
+    event::SharedWrite, event::GlobalRead, event::GlobalWrite, event::SharedStrong, event::GlobalStrong,
+    event::Fence, event::CopyIssue, event::CopyReadShared, event::CopyWriteShared, event::CopyReadGlobal,
+    event::CopyWriteGlobal, event::CopyReadMap, event::CopyDone, event::GroupCommit, event::GroupPass,
+    event::ClusterCancel, event::AsyncIssue, event::AsyncPass, event::AsyncArrive, event::MmaIssue,
+    event::MmaReadShared, event::MmaTouchTmem, event::MmaDone, event::MmaFence, event::MmaCommit, event::MmaPass,
+    event::MmaTell, event::TmemAlloc, event::TmemDealloc, event::TmemIssue, event::TmemMove, event::TmemPass>;
 
 // A bit for each kind of event.
 using EventMask = std::uint64_t;

@@ -87,6 +87,16 @@ struct Role {
   const char* name = "";
 };
 
+// The thread says which tile of the output it works for, by its row and column among the tiles, and that it is
+// done with it.
+struct TileBegin {
+  std::uint32_t cta = 0, thread = 0, m = 0, n = 0;
+};
+
+struct TileEnd {
+  std::uint32_t cta = 0, thread = 0;
+};
+
 // Registers that each thread of a warp has now.
 struct RegisterCount {
   std::uint32_t cta = 0, thread = 0, registers = 0;

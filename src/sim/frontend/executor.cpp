@@ -30,6 +30,8 @@ Executor::Executor(const LaunchOptions& options, const LaunchShape& shape, const
                    const void* params)
     : Run(options, shape, entry.threads, entry.shared_bytes, entry.registers), entry_(entry), params_(params) {}
 
+Executor* Executor::current_or_null() { return current_executor; }
+
 Executor& Executor::current() {
   if (current_executor == nullptr) {
     std::fputs("heddle: a kernel instruction was called outside of sim::launch\n", stderr);

@@ -26,6 +26,7 @@ class Executor : private Run {
 
   // For instructions, on the fiber of the thread that executes them.
   static Executor& current();
+  static Executor* current_or_null();
   machine::Machine& machine() { return machine_; }
   machine::Thread& thread() { return *running_; }
   machine::SharedAddress address_of(const void* shared, CallSite site);

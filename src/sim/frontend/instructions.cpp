@@ -536,6 +536,29 @@ void annotate_barriers(MbarPtr first, std::uint32_t count, Name pipeline, Barrie
 
 namespace {
 
+// What is told to observers alone counts for nothing: schedules are the same with and without it.
+template <class Kind>
+void tell(Kind kind) {
+  Executor* const executor = Executor::current_or_null();
+  if (executor == nullptr || !executor->machine().wants<Kind>()) return;
+  const Thread& thread = executor->thread();
+  kind.cta = thread.cta->linear;
+  kind.thread = thread.tid;
+  try {
+    return executor->machine().emit(kind);
+  } catch (...) {
+    executor->keep_exception();
+  }
+  executor->abandon();
+}
+
+}  // namespace
+
+void annotate_tile(std::uint32_t m, std::uint32_t n) { tell(sim::event::TileBegin{.m = m, .n = n}); }
+void annotate_tile_end() { tell(sim::event::TileEnd{}); }
+
+namespace {
+
 // The headline is made here, so that the stack that is abandoned holds no memory.
 template <class Headline>
 [[noreturn]] void stop_thread(sim::FaultCode code, const Headline& headline, CallSite site) noexcept {

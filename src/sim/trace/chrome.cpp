@@ -71,6 +71,8 @@ struct Writer {
       list += fmt::format("{}{}:{}", list.empty() ? "" : ",", quoted(name), value);
     };
     if (span.use != kNoIndex) add("use", fmt::format("{}", span.use));
+    if (span.tile != kNoIndex) add("tile", quoted(text(span.tile)));
+    if (span.step != kNoIndex) add("step", fmt::format("{}", span.step));
     if (span.bytes != 0) add("bytes", fmt::format("{}", span.bytes));
     if (span.kind == SpanKind::kCopy || span.kind == SpanKind::kMultiply) {
       add("count", fmt::format("{}", span.count));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -106,8 +107,8 @@ void Recorder::end_waits() {
     const bool is_leader = thread->lane() == records_.warps[index].leader;
     const bool has_better = of_warp.best && of_warp.best->on.kind != Awaited::Kind::kWarp;
     if (of_warp.best && (is_of_warp || (has_better && !is_leader))) continue;
-    of_warp.best =
-        WaitRecord{on, records_.warps[index].now[thread->lane()], open_end, {}, thread->wait.site, true};
+    of_warp.best = WaitRecord{on,   records_.warps[index].now[thread->lane()],    open_end, {}, thread->wait.site,
+                              true, records_.warps[index].tile_of(thread->lane())};
     if (on.kind == Awaited::Kind::kBarrier && records_.barriers[on.id].name.empty()) {
       name(records_.barriers[on.id], *thread->wait.barrier);
     }
@@ -186,6 +187,7 @@ Launch Drawing::take() {
     return *warp.role != '\0' || warp.issues_mmas || warp.issues_copies;
   });
   count_stages();
+  find_first_uses();
   operations_.resize(records_.ctas.size());
   barriers_.resize(records_.ctas.size());
   for (std::uint32_t o = 0; o < records_.operations.size(); ++o) {
@@ -258,6 +260,31 @@ std::uint32_t Drawing::use_of(const Awaited& on) const {
   return static_cast<std::uint32_t>(turn * stages_.at(ring_of(parts)) + parts.stage);
 }
 
+void Drawing::find_first_uses() {
+  for (std::uint32_t w = 0; w < records_.warps.size(); ++w) {
+    for (const HoldRecord& hold : records_.warps[w].holds) {
+      const std::uint32_t use = use_of({Awaited::Kind::kBarrier, hold.barrier, hold.phase});
+      const auto [first, is_new] =
+          first_uses_.try_emplace({w, hold.tile, records_.barriers[hold.barrier].parts.pipeline}, use);
+      if (!is_new) first->second = std::min(first->second, use);
+    }
+  }
+}
+
+// A stage that is waited for and never had is the first, or comes after those that were had; one that the warp
+// has had since an earlier tile is none of this one.
+std::uint32_t Drawing::step_of(std::uint32_t warp, const Tile& tile, std::uint32_t barrier,
+                               std::uint32_t use) const {
+  if (tile.m == kNoIndex || use == kNoIndex) return kNoIndex;
+  const auto first = first_uses_.find({warp, tile.number, records_.barriers[barrier].parts.pipeline});
+  if (first == first_uses_.end()) return 0;
+  return use < first->second ? kNoIndex : use - first->second;
+}
+
+std::uint32_t Drawing::tile_text(const Tile& tile) {
+  return tile.m == kNoIndex ? kNoIndex : text(fmt::format("{},{}", tile.m, tile.n));
+}
+
 std::uint32_t Drawing::add_lane(LaneKind kind, std::uint32_t cta, const std::string& group,
                                 const std::string& label) {
   launch_.lanes.push_back(
@@ -294,28 +321,36 @@ void Drawing::draw_warp(std::uint32_t index) {
   first_span_[2 * index] = static_cast<std::uint32_t>(launch_.spans.size());
   Time now = warp.begin;
   for (const WaitRecord& wait : warp.waits[warp.leader]) {
-    draw_work(warp, lane, now, wait.begin);
+    draw_work(index, lane, now, wait.begin);
+    const std::uint32_t use = use_of(wait.on);
     add_span({.begin = wait.begin,
               .end = wait.end,
               .lane = lane,
               .label = text(label_of(wait.on)),
               .place = place_of(wait.site),
-              .use = use_of(wait.on),
+              .use = use,
+              .tile = tile_text(wait.tile),
+              .step = step_of(index, wait.tile, wait.on.id, use),
               .kind = SpanKind::kWait,
               .is_open = wait.is_open});
     causes_.back() = wait.cause;
     now = wait.end;
   }
-  draw_work(warp, lane, now, warp.now[warp.leader]);
+  draw_work(index, lane, now, warp.now[warp.leader]);
   first_span_[2 * index + 1] = static_cast<std::uint32_t>(launch_.spans.size());
 }
 
-void Drawing::draw_work(const WarpRecord& warp, std::uint32_t lane, Time begin, Time end) {
+void Drawing::draw_work(std::uint32_t index, std::uint32_t lane, Time begin, Time end) {
+  const WarpRecord& warp = records_.warps[index];
+  const std::vector<TileNote>& notes = warp.tiles[warp.leader];
   constexpr std::ptrdiff_t kMostHeld = 64;  // rings are short: what was got longer ago was given back
   while (begin < end) {
     const auto next = std::ranges::upper_bound(warp.holds, begin, {}, &HoldRecord::begin);
     Time until = next == warp.holds.end() ? end : std::min(end, next->begin);
-    Span span{.begin = begin, .lane = lane, .label = text("works")};
+    const auto note = std::ranges::upper_bound(notes, begin, {}, &TileNote::time);
+    if (note != notes.end()) until = std::min(until, note->time);
+    const Tile tile = note == notes.begin() ? Tile{} : std::prev(note)->tile;
+    Span span{.begin = begin, .lane = lane, .label = text("works"), .tile = tile_text(tile)};
     // Of several stages it works on the one that it got last.
     for (auto hold = next; hold != warp.holds.begin() && next - hold < kMostHeld;) {
       --hold;
@@ -324,6 +359,7 @@ void Drawing::draw_work(const WarpRecord& warp, std::uint32_t lane, Time begin, 
       span.kind = SpanKind::kHold;
       span.label = text(fmt::format("{}[{}]", parts.pipeline, parts.stage));
       span.use = use_of({Awaited::Kind::kBarrier, hold->barrier, hold->phase});
+      span.step = step_of(index, tile, hold->barrier, span.use);
       if (hold->end != 0) until = std::min(until, hold->end);
       break;
     }
@@ -363,13 +399,16 @@ void Drawing::draw_operations(std::uint32_t cta) {
         span_of_operation_[o] = static_cast<std::uint32_t>(launch_.spans.size());
         const bool has_barrier = operation.barrier < records_.barriers.size();
         const BarrierRecord* told = has_barrier ? &records_.barriers[operation.barrier] : nullptr;
+        const std::uint32_t use =
+            has_barrier ? use_of({Awaited::Kind::kBarrier, operation.barrier, operation.phase}) : kNoIndex;
         add_span({.begin = operation.issued,
                   .end = std::max(operation.done, operation.issued + 1),
                   .lane = lane,
                   .label = text(copy_label(operation, told)),
                   .place = place_of(operation.site),
-                  .use = has_barrier ? use_of({Awaited::Kind::kBarrier, operation.barrier, operation.phase})
-                                     : kNoIndex,
+                  .use = use,
+                  .tile = tile_text(operation.tile),
+                  .step = step_of(operation.warp, operation.tile, operation.barrier, use),
                   .count = operation.count,
                   .bytes = operation.bytes,
                   .kind = multiplies ? SpanKind::kMultiply : SpanKind::kCopy,

@@ -7,6 +7,9 @@
 
 #include <heddle/sim/report.h>
 
+#include <map>
+#include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 namespace heddle::sim::trace {
@@ -25,13 +28,17 @@ class Drawing {
   std::string role_of(const WarpRecord& warp) const;
   std::string label_of(const Awaited& on) const;
   std::uint32_t use_of(const Awaited& on) const;
+  // Which use of its ring `use` is for the tile, in the hands of the warp.
+  std::uint32_t step_of(std::uint32_t warp, const Tile& tile, std::uint32_t barrier, std::uint32_t use) const;
+  std::uint32_t tile_text(const Tile& tile);
+  void find_first_uses();
   std::uint32_t add_lane(LaneKind kind, std::uint32_t cta, const std::string& group, const std::string& label);
   void add_span(Span span);
   void count_stages();
   void draw_cta(std::uint32_t cta);
   void draw_warp(std::uint32_t warp);
   // The time in which the warp does not wait, cut where it gets and gives back stages.
-  void draw_work(const WarpRecord& warp, std::uint32_t lane, Time begin, Time end);
+  void draw_work(std::uint32_t warp, std::uint32_t lane, Time begin, Time end);
   void draw_operations(std::uint32_t cta);
   void draw_barriers(std::uint32_t cta);
   void draw_stage(const BarrierRecord& full, const BarrierRecord* empty);
@@ -50,6 +57,8 @@ class Drawing {
   std::vector<std::vector<std::uint32_t>> operations_;     // by CTA
   std::vector<std::vector<std::uint32_t>> barriers_;       // by CTA
   std::unordered_map<std::string, std::uint32_t> stages_;  // of each ring
+  // Of each ring, by warp and number of its tile.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string_view>, std::uint32_t> first_uses_;
   std::unordered_map<const char*, std::uint32_t> places_;  // a text, for line 0 of a file
 };
 

@@ -60,6 +60,8 @@ void add_launch(std::string& out, const Launch& launch) {
   add_column(out, launch, "place", false, [](const Span& span) { return span.place; });
   add_column(out, launch, "cause", false, [](const Span& span) { return or_none(span.cause); });
   add_column(out, launch, "use", false, [](const Span& span) { return or_none(span.use); });
+  add_column(out, launch, "tile", false, [](const Span& span) { return or_none(span.tile); });
+  add_column(out, launch, "step", false, [](const Span& span) { return or_none(span.step); });
   add_column(out, launch, "count", false, [](const Span& span) { return span.count; });
   add_column(out, launch, "bytes", false, [](const Span& span) { return span.bytes; });
   add_column(out, launch, "open", true, [](const Span& span) { return span.is_open ? 1 : 0; });

@@ -55,6 +55,17 @@ void Recorder::on(const event::ThreadExit& event) {
 
 void Recorder::on(const event::Role& event) { records_.warps[warp_index(event)].role = event.name; }
 
+void Recorder::on(const event::TileBegin& event) { note_tile(event, event.m, event.n); }
+
+void Recorder::on(const event::TileEnd& event) { note_tile(event, kNoIndex, kNoIndex); }
+
+void Recorder::note_tile(Who who, std::uint32_t m, std::uint32_t n) {
+  WarpRecord& warp = records_.warps[warp_index(who)];
+  const std::uint32_t lane = who.thread % 32;
+  const bool is_new = has_room() && warp.begin_tile(lane, warp.now[lane], m, n);
+  if (is_new && lane == warp.leader) ++recorded_;  // the work is cut there
+}
+
 void Recorder::on(const event::BarrierInit& event) {
   step(event);
   if (records_.barriers.size() <= event.barrier) records_.barriers.resize(event.barrier + 1);
@@ -190,7 +201,7 @@ void Recorder::wait(Who who, CallSite site, const Awaited& on, Time end, const C
   const std::uint32_t lane = who.thread % 32;
   const Time begin = warp.now[lane];
   warp.now[lane] = std::max(begin + least, end);
-  if (begin + least < end) keep(warp, lane, {on, begin, end, cause, site, false});
+  if (begin + least < end) keep(warp, lane, {on, begin, end, cause, site, false, warp.tile_of(lane)});
 }
 
 // The event is told for lane 0 alone.
@@ -279,23 +290,23 @@ void Recorder::on(const event::BarrierPass& event) {
     phase.passed_by = warp;
   }
   if (record.parts.role != isa::BarrierRole::kOther)
-    open_hold(records_.warps[warp], event.barrier, event.phase, now);
+    open_hold(records_.warps[warp], {event.barrier, event.phase, now, 0, tile_of(event).number});
 }
 
-void Recorder::open_hold(WarpRecord& warp, std::uint32_t barrier, std::uint64_t phase, Time now) {
-  const auto open = std::ranges::find_if(warp.open_holds,
-                                         [&](std::uint32_t hold) { return warp.holds[hold].barrier == barrier; });
+void Recorder::open_hold(WarpRecord& warp, const HoldRecord& opened) {
+  const auto open = std::ranges::find_if(
+      warp.open_holds, [&](std::uint32_t hold) { return warp.holds[hold].barrier == opened.barrier; });
   if (open != warp.open_holds.end()) {
     HoldRecord& hold = warp.holds[*open];
-    if (hold.phase == phase) hold.begin = std::min(hold.begin, now);
+    if (hold.phase == opened.phase) hold.begin = std::min(hold.begin, opened.begin);
     // A lane that comes after another; the phase before the first is ~0, and comes before all.
-    if (hold.phase + 1 >= phase + 1) return;
+    if (hold.phase + 1 >= opened.phase + 1) return;
     warp.open_holds.erase(open);
   }
   if (!has_room()) return;
   recorded_ += 1;
   warp.open_holds.push_back(static_cast<std::uint32_t>(warp.holds.size()));
-  warp.holds.push_back({barrier, phase, now, 0});
+  warp.holds.push_back(opened);
 }
 
 // Whoever got a stage by one of its barriers gives it back by the other, which may be that of another CTA.
@@ -368,7 +379,8 @@ void Recorder::on(const event::CopyIssue& event) {
                                  .count = 1,
                                  .bytes = event.bytes,
                                  .barrier = has_barrier ? event.barrier : kNoIndex,
-                                 .site = event.site});
+                                 .site = event.site,
+                                 .tile = tile_of(event)});
   copies_[event.copy] = index;
   if (kind == AsyncRecord::Kind::kLoad) {
     loads_[event.copy] = {.operation = index,
@@ -450,7 +462,8 @@ void Recorder::on(const event::MmaIssue& event) {
                                    .issued = now,
                                    .done = now,
                                    .text = text,
-                                   .site = event.site});
+                                   .site = event.site,
+                                   .tile = tile_of(event)});
   }
   ++records_.operations[queue.open].count;
   const double products = 32.0 * event.m * event.n;

@@ -34,6 +34,8 @@ class Recorder final : public Watcher<Recorder> {
   void on(const event::CtaExit& event);
   void on(const event::ThreadExit& event);
   void on(const event::Role& event);
+  void on(const event::TileBegin& event);
+  void on(const event::TileEnd& event);
   void on(const event::BarrierInit& event);
   void on(const event::BarrierArrive& event);
   void on(const event::BarrierExpect& event);
@@ -151,7 +153,9 @@ class Recorder final : public Watcher<Recorder> {
   BarrierRecord& barrier(std::uint32_t id);
   void name(BarrierRecord& record, const machine::Barrier& barrier);
   void contribute(std::uint32_t barrier, Time time, const Cause& cause);
-  void open_hold(WarpRecord& warp, std::uint32_t barrier, std::uint64_t phase, Time now);
+  void note_tile(Who who, std::uint32_t m, std::uint32_t n);
+  Tile tile_of(Who who) { return records_.warps[warp_index(who)].tile_of(who.thread % 32); }
+  void open_hold(WarpRecord& warp, const HoldRecord& opened);
   void extend_hold(WarpRecord& warp, const BarrierRecord& signalled, Time now);
   // When the bytes of a load are there.
   Time land(Load& load);

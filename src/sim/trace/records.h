@@ -47,6 +47,18 @@ struct Awaited {
   friend bool operator==(const Awaited&, const Awaited&) = default;
 };
 
+// A tile of the output, as a kernel has named it; of none there is no m.
+struct Tile {
+  std::uint32_t m = kNoIndex;
+  std::uint32_t n = kNoIndex;
+  std::uint32_t number = 0;  // of the note among those of its lane, from 1
+};
+
+struct TileNote {
+  Time time = 0;
+  Tile tile = {};
+};
+
 struct WaitRecord {
   Awaited on;
   Time begin = 0;
@@ -54,6 +66,7 @@ struct WaitRecord {
   Cause cause = {};
   CallSite site = {};
   bool is_open = false;
+  Tile tile = {};
 };
 
 // A stage of a pipeline in the hands of a warp.
@@ -61,7 +74,8 @@ struct HoldRecord {
   std::uint32_t barrier = 0;  // whose phase gave it: full for a consumer, empty for a producer
   std::uint64_t phase = 0;
   Time begin = 0;
-  Time end = 0;  // 0: not released
+  Time end = 0;            // 0: not released
+  std::uint32_t tile = 0;  // its number
 };
 
 struct WarpRecord {
@@ -76,8 +90,19 @@ struct WarpRecord {
   std::array<std::uint32_t, 32> steps{};
   std::array<std::vector<WaitRecord>, 32> waits;  // by lane
   std::uint32_t leader = 0;                       // the lane that has done most so far: it stands for the warp
+  std::array<std::vector<TileNote>, 32> tiles;    // likewise
   std::vector<HoldRecord> holds;
   std::vector<std::uint32_t> open_holds;  // indices of the above, at most one for a barrier
+
+  Tile tile_of(std::uint32_t lane) const { return tiles[lane].empty() ? Tile{} : tiles[lane].back().tile; }
+  // From `time` on the lane works for that tile, or for none; false: it did already.
+  bool begin_tile(std::uint32_t lane, Time time, std::uint32_t m, std::uint32_t n) {
+    const Tile before = tile_of(lane);
+    if (before.m == m && before.n == n) return false;
+    const auto number = static_cast<std::uint32_t>(tiles[lane].size() + 1);
+    tiles[lane].push_back({time, {m, n, number}});
+    return true;
+  }
 };
 
 struct AsyncRecord {
@@ -93,6 +118,7 @@ struct AsyncRecord {
   std::uint64_t phase = 0;
   const char* text = "";
   CallSite site = {};
+  Tile tile = {};
 };
 
 struct PhaseRecord {

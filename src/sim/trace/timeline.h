@@ -42,8 +42,10 @@ struct Span {
   std::uint32_t place = 0;  // a text: where in the source
   std::uint32_t cause =
       kNoIndex;  // wait: the span that ended it; copies and multiplications: the one that issued it
-  std::uint32_t use = kNoIndex;  // which use of its ring, counted from 0
-  std::uint32_t count = 1;       // instructions that it stands for
+  std::uint32_t use = kNoIndex;   // which use of its ring, counted from 0
+  std::uint32_t tile = kNoIndex;  // a text, "3,1": what its warp worked for
+  std::uint32_t step = kNoIndex;  // which use of its ring for that tile, counted from 0
+  std::uint32_t count = 1;        // instructions that it stands for
   std::uint64_t bytes = 0;
   SpanKind kind = SpanKind::kWork;
   bool is_open = false;  // had not ended when the run did

@@ -44,6 +44,7 @@ struct Touch {
   std::uint32_t parity = 0;
   std::uint32_t wait = kNoIndex;  // of the warp
   std::uint32_t bytes = 0;
+  Tile tile = {};
 };
 
 class Reading {
@@ -212,7 +213,7 @@ class Reading {
         }
         case TraceEvent::kArrive:
           arrivals_[barrier_at(cta, record.value)].push_back(
-              {.time = now, .warp = index, .bytes = detail_of(record)});
+              {.time = now, .warp = index, .bytes = detail_of(record), .tile = warp.tile_of(0)});
           break;
         case TraceEvent::kMultiply:
           warp.issues_mmas = true;
@@ -224,8 +225,11 @@ class Reading {
                                              .issued = now,
                                              .done = now,
                                              .count = 1,
-                                             .text = "wgmma"});
+                                             .text = "wgmma",
+                                             .tile = warp.tile_of(0)});
           break;
+        case TraceEvent::kTile: warp.begin_tile(0, now, record.value, detail_of(record)); break;
+        case TraceEvent::kTileEnd: warp.begin_tile(0, now, kNoIndex, kNoIndex); break;
         default: break;
       }
     }
@@ -254,10 +258,14 @@ class Reading {
     std::uint32_t wait = kNoIndex;
     if (end > begin) {
       wait = static_cast<std::uint32_t>(warp.waits[0].size());
-      warp.waits[0].push_back({.on = on, .begin = begin, .end = end});
+      warp.waits[0].push_back({.on = on, .begin = begin, .end = end, .tile = warp.tile_of(0)});
     }
     if (on.kind == Awaited::Kind::kBarrier) {
-      passes_[on.id].push_back({.time = end, .warp = index, .parity = detail_of(record) >> 3 & 1, .wait = wait});
+      passes_[on.id].push_back({.time = end,
+                                .warp = index,
+                                .parity = detail_of(record) >> 3 & 1,
+                                .wait = wait,
+                                .tile = warp.tile_of(0)});
     } else if (on.kind == Awaited::Kind::kWgmma) {
       while (groups.size() > detail_of(record) >> 4) {
         AsyncRecord& operation = out_.records.operations[groups.front()];
@@ -289,7 +297,8 @@ class Reading {
         at.is_over = true;
       }
       if (touch.wait != kNoIndex) warp.waits[0][touch.wait].on.phase = phase;
-      if (record.parts.role != isa::BarrierRole::kOther) warp.holds.push_back({barrier, phase, touch.time, 0});
+      if (record.parts.role != isa::BarrierRole::kOther)
+        warp.holds.push_back({barrier, phase, touch.time, 0, touch.tile.number});
     }
   }
 
@@ -316,7 +325,8 @@ class Reading {
                                            .finished = is_seen ? 1u : 0u,
                                            .bytes = touch.bytes,
                                            .barrier = barrier,
-                                           .phase = at - 1});
+                                           .phase = at - 1,
+                                           .tile = touch.tile});
         if (is_seen) record.phases[at].cause = {Cause::Kind::kAsync, operation, done};
       } else if (is_seen) {
         record.phases[at].cause = cause;

@@ -38,7 +38,8 @@
     const s = source.spans, count = s.begin.length;
     const result = { ...source, count, begin: Float64Array.from(s.begin), end: new Float64Array(count),
       lane: Uint32Array.from(s.lane), label: Uint32Array.from(s.label), place: Uint32Array.from(s.place),
-      cause: Int32Array.from(s.cause), use: Int32Array.from(s.use), times: Uint32Array.from(s.count),
+      cause: Int32Array.from(s.cause), use: Int32Array.from(s.use),
+      tile: Int32Array.from(s.tile), step: Int32Array.from(s.step), times: Uint32Array.from(s.count),
       bytes: Float64Array.from(s.bytes), kind: Uint8Array.from(s.kind), open: Uint8Array.from(s.open) };
     for (let i = 0; i < count; ++i) result.end[i] = s.begin[i] + s.length[i];
     result.first = new Uint32Array(source.lanes.length + 1);
@@ -273,6 +274,7 @@
     return where + (kind === 3 ? "" : text(group) + ", ") + text(label);
   }
 
+  const tileOf = (i) => "tile " + text(launch.tile[i]);
   const number = (value) => value.toLocaleString("en");
 
   function describe(i) {
@@ -280,6 +282,7 @@
     const head = kind === "wait" ? "waits for " + label : kind === "hold" ? "works, holds " + label : label;
     const facts = [`cycles ${number(launch.begin[i])} to ${number(launch.end[i])} (${number(launch.end[i] - launch.begin[i])})`];
     if (launch.use[i] >= 0) facts.push("use " + launch.use[i] + " of the ring");
+    if (launch.tile[i] >= 0) facts.push(tileOf(i) + (launch.step[i] >= 0 ? ", step " + launch.step[i] : ""));
     if (launch.bytes[i]) facts.push(number(launch.bytes[i]) + " bytes");
     if (kind === "multiply") facts.push(launch.times[i] + (launch.times[i] === 1 ? " instruction" : " instructions"));
     if (launch.open[i]) facts.push(kind === "wait" ? "had not ended when the run did" : "not over when the run ended");
@@ -367,6 +370,11 @@
     redraw();
   }
 
+  // "tile 3,1", and "tile 3,1 step 4" for one of its steps along K.
+  function isOfTile(i, query) {
+    return launch.tile[i] >= 0 && (tileOf(i) === query || tileOf(i) + " step " + launch.step[i] === query);
+  }
+
   function search(wanted) {
     const query = wanted.trim().toLowerCase();
     matches = null;
@@ -378,7 +386,7 @@
       let count = 0, first = NONE;
       for (let i = 0; i < launch.count; ++i) {
         if (!labels[launch.label[i]] && !labels[launch.place[i]] && !lanes[launch.lane[i]] &&
-            "#" + launch.use[i] !== query) continue;
+            "#" + launch.use[i] !== query && !isOfTile(i, query)) continue;
         spans[i] = 1;
         ++count;
         if (first === NONE) first = i;
