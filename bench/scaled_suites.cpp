@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -91,7 +92,8 @@ class Operands {
           const Wanted wanted = element(static_cast<std::int64_t>(group), row, col);
           const double got = out[static_cast<std::size_t>(row * problem_.n + col)].to_float();
           const double error = std::fabs(got - wanted.sum) / wanted.deviation;
-          if (!(error <= largest)) largest = error;  // a NaN stays
+          if (std::isnan(error)) return error;
+          largest = std::max(largest, error);
         }
       }
       first += rows_[group];

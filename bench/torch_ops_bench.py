@@ -2,11 +2,12 @@
 """The operators of torch.ops.heddle beside PyTorch's own on a GPU, in one run: right, what a call takes the host, and how
 long the kernels take.
 
-    python3 bench/torch_ops_bench.py        # heddle on PYTHONPATH, with a libheddle.so that was built with CUDA
+    python3 bench/torch_ops_bench.py [--calls 500] [--rounds 15]  # heddle on PYTHONPATH, its libheddle.so built with CUDA
 
-Host times are medians of 15 times 500 calls that nobody waits for; kernel times those of a CUDA graph of 20 calls. Beside each
+Host times are medians of that many rounds of calls that nobody waits for; kernel times those of a CUDA graph of 20 calls. Beside each
 operator stands one that is registered in the same way and does nothing but make its output: what PyTorch takes to call Python.
 """
+import argparse
 import statistics
 import time
 
@@ -17,9 +18,20 @@ import torch
 BF16 = torch.bfloat16
 
 
-def host_us(function, calls=500, rounds=15):
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--calls", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=15)
+    return parser.parse_args()
+
+
+OPTIONS = options()
+
+
+def host_us(function):
+    calls = OPTIONS.calls
     times = []
-    for _ in range(rounds + 2):
+    for _ in range(OPTIONS.rounds + 2):
         torch.cuda.synchronize()
         begin = time.perf_counter()
         for _ in range(calls):
