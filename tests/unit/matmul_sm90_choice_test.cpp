@@ -94,6 +94,20 @@ TEST(MatmulSm90Choice, LaunchesThatLoseByAnOverlapWait) {
   EXPECT_FALSE(choose_matmul_sm90(problem, needs).is_alone) << "it waits anyway";
 }
 
+TEST(MatmulSm90Choice, OneRowThatBeginsOn16BytesCountsAsPacked) {
+  using Steps = std::array<std::int64_t, 3>;
+  EXPECT_EQ(row_steps_of({.m = 2, .n = 304, .k = 648}), (Steps{16, 16, 16}));
+  EXPECT_EQ(row_steps_of({.m = 2, .n = 304, .k = 648, .a_pitch = 640 * 3}), (Steps{128, 16, 16}));
+  EXPECT_EQ(row_steps_of({.m = 1, .n = 304, .k = 648}), (Steps{128, 16, 128}));
+  EXPECT_EQ(row_steps_of({.m = 1, .n = 304, .k = 648, .a_pitch = 648 * 3, .out_pitch = 312}),
+            (Steps{128, 16, 128}));
+  EXPECT_EQ(row_steps_of({.m = 1, .n = 304, .k = 648, .a_pitch = 649, .out_pitch = 305}), (Steps{1, 16, 1}))
+      << "the copy engine takes no such pitch";
+  EXPECT_EQ(row_steps_of({.m = 2, .n = 1, .k = 648, .b_pitch = 656, .out_pitch = 8}), (Steps{16, 128, 16}));
+  EXPECT_EQ(row_steps_of({.m = 2, .n = 304, .k = 1, .b_layout = OperandLayout::kMnMajor, .b_pitch = 312}),
+            (Steps{1, 128, 16}));
+}
+
 TEST(MatmulSm90Choice, TheCacheKnowsWhatAChoiceDependsOn) {
   MatmulChoiceCache cache;
   const MatmulProblem problem{.m = 300, .n = 304, .k = 640};
@@ -123,12 +137,17 @@ TEST(MatmulSm90Choice, TheCacheKnowsWhatAChoiceDependsOn) {
   other = problem;
   other.is_dependent = false;
   EXPECT_FALSE(is_known(other, needs));
-  other = problem;
-  for (std::int64_t MatmulProblem::*pitch :
-       {&MatmulProblem::a_pitch, &MatmulProblem::b_pitch, &MatmulProblem::out_pitch}) {
+  for (const std::int64_t pitch : {1283, 1288, 1280}) {
+    const bool is_on_128 = pitch == 1280;  // as rows of A and B are, and those of the output are on 16
     other = problem;
-    other.*pitch = 1288;
-    EXPECT_FALSE(is_known(other, needs));
+    other.a_pitch = pitch;
+    EXPECT_EQ(is_known(other, needs), is_on_128) << pitch;
+    other = problem;
+    other.b_pitch = pitch;
+    EXPECT_EQ(is_known(other, needs), is_on_128) << pitch;
+    other = problem;
+    other.out_pitch = pitch;
+    EXPECT_EQ(is_known(other, needs), pitch == 1288) << pitch;
   }
   EXPECT_FALSE(is_known(problem, {.is_fused = true, .workspace_bytes = 1 << 20, .gpu = "NVIDIA H200"}));
   EXPECT_FALSE(is_known(problem, {.is_simulated = true, .workspace_bytes = 1 << 20, .gpu = "NVIDIA H200"}));

@@ -109,14 +109,14 @@ TEST_F(MatmulTuneFile, PartsOfKNeedTheirWorkspace) {
 }
 
 // Rows that the copy engine cannot read where they are cost a copy, and rows that it cannot store another kernel.
-TEST_F(MatmulTuneFile, ALineHoldsForItsRowsAlone) {
+TEST_F(MatmulTuneFile, ALineHoldsForRowsThatBeginAsItsOwn) {
   const MatmulProblem packed{.m = 300, .n = 304, .k = 640, .config = "64x64x64_13_1x1_single@n5"};
   MatmulProblem padded = packed;
-  padded.b_pitch = 704;
+  padded.b_pitch = 648;
   padded.out_pitch = 312;
   padded.config = "256x192x64_3_1x2_coop@n5";
   add_to_matmul_tune_file(path_, {{kCard, padded}, {kCard, packed}});
-  EXPECT_NE(text().find("; nk; 256x192x64_3_1x2_coop@n5; rows 640,704,312\n"), std::string::npos) << text();
+  EXPECT_NE(text().find("; nk; 256x192x64_3_1x2_coop@n5; rows 640,648,312\n"), std::string::npos) << text();
   EXPECT_NE(text().find("; nk; 64x64x64_13_1x1_single@n5\n"), std::string::npos) << text();
   matmul_use_tune_file(path_);
   const auto chosen = [](MatmulProblem problem) {
@@ -129,7 +129,12 @@ TEST_F(MatmulTuneFile, ALineHoldsForItsRowsAlone) {
   in_full.a_pitch = 640;
   EXPECT_EQ(chosen(in_full), packed.config) << "a pitch that says what is so anyway";
   padded.b_pitch = 712;
-  EXPECT_NE(chosen(padded), "256x192x64_3_1x2_coop@n5");
+  EXPECT_EQ(chosen(padded), padded.config) << "on 16 bytes too";
+  padded.b_pitch = 704;
+  EXPECT_EQ(chosen(padded), packed.config) << "on 128, as those that follow one another";
+  padded.out_pitch = 320;
+  EXPECT_NE(chosen(padded), packed.config);
+  EXPECT_NE(chosen(padded), padded.config);
   EXPECT_EQ(
       refusal("NVIDIA H200; 300,304,640; bf16; bf16; nk; 64x64x64_13_1x1_single@n5; rows 640,639,304\n"),
       "line 1: rows of A, B and the output 'rows 640,639,304'; 'rows 640,640,304' would pass, and each up to "
@@ -332,6 +337,26 @@ TEST_F(MatmulFirstUse, TheFastestIsKeptForThisProcessAndTheFile) {
   ASSERT_EQ(kept.size(), 1u);
   EXPECT_EQ(kept[0].problem.config, slow);
   tune_first_use(problem, needs(), [&]() -> MatmulTimer { throw InputError("timed a second time"); });
+}
+
+// The last row of each of a batch, or the last of a sequence: m = 1, and another pitch with each length.
+TEST_F(MatmulFirstUse, LengthsOfASequenceAreTunedOnce) {
+  int count = 0;
+  for (const std::int64_t length : {1, 2, 3, 5, 64}) {
+    for (const std::int64_t m : {1, 4}) {
+      const MatmulProblem problem{.m = m, .n = 1040, .k = 2112, .a_pitch = 2112 * length};
+      tune_first_use(problem, needs(), [&]() -> MatmulTimer {
+        ++count;
+        return [](const MatmulSm90Choice&) { return 5.0; };
+      });
+      EXPECT_FALSE(is_first_use(problem, {}, needs()));
+    }
+  }
+  EXPECT_EQ(count, 2);
+  EXPECT_EQ(read_matmul_tune_file(path_).size(), 2u);
+  EXPECT_TRUE(is_first_use({.m = 4, .n = 1040, .k = 2112, .a_pitch = 2120}, {}, needs())) << "off 128 bytes";
+  EXPECT_FALSE(is_first_use({.m = 1, .n = 1040, .k = 2112, .a_pitch = 2120}, {}, needs())) << "one row";
+  EXPECT_TRUE(is_first_use({.m = 1, .n = 1040, .k = 2112, .a_pitch = 2113}, {}, needs())) << "off 16";
 }
 
 TEST_F(MatmulFirstUse, TheChoiceOfTheLibraryIsTimedToo) {

@@ -49,14 +49,14 @@ class MatmulChoiceCache {
   };
 
   static Key key_of(const MatmulProblem& p, const MatmulSm90Needs& needs) {
-    const std::array<std::int64_t, 3> pitches = pitches_of(p);
+    const std::array<std::int64_t, 3> steps = row_steps_of(p);
     std::int64_t kinds = 0;
     for (const int kind : {int(p.a_type), int(p.out_type), int(p.b_layout), int(needs.is_fused),
                            int(needs.is_simulated), int(p.is_dependent)}) {
       kinds = kinds * 64 + kind;
     }
-    return {{p.m, p.n, p.k, p.splits, static_cast<std::int64_t>(needs.workspace_bytes), kinds, pitches[0],
-             pitches[1], pitches[2]},
+    return {{p.m, p.n, p.k, p.splits, static_cast<std::int64_t>(needs.workspace_bytes), kinds, steps[0], steps[1],
+             steps[2]},
             std::string(needs.gpu)};
   }
 

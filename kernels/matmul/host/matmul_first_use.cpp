@@ -32,7 +32,7 @@ Key key_of(const MatmulProblem& p, const MatmulSm90Needs& needs) {
   return {p.m,
           p.n,
           p.k,
-          pitches_of(p),
+          row_steps_of(p),
           int(p.a_type),
           int(p.out_type),
           int(p.b_layout),

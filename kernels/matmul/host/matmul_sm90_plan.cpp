@@ -138,6 +138,18 @@ std::array<std::int64_t, 3> pitches_of(const MatmulProblem& p) {
           p.out_pitch == 0 ? p.n : p.out_pitch};
 }
 
+std::array<std::int64_t, 3> row_steps_of(const MatmulProblem& p) {
+  const std::array<std::int64_t, 3> pitches = pitches_of(p);
+  const std::array<std::int64_t, 3> rows = {p.m, p.b_layout == OperandLayout::kMnMajor ? p.k : p.n, p.m};
+  const std::array<MatmulElement, 3> types = {p.a_type, p.b_type, p.out_type};
+  std::array<std::int64_t, 3> steps{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(pitches[i]) * element_bytes_of(types[i]);
+    steps[i] = bytes % 16 != 0 ? 1 : rows[i] == 1 || bytes % 128 == 0 ? 128 : 16;
+  }
+  return steps;
+}
+
 bool is_joined(std::uint32_t instance, const MatmulProblem& problem, const MatmulSm90Needs& needs,
                std::uint32_t splits) {
   const MatmulSm90Instance& of = kMatmulSm90Instances[instance];

@@ -39,6 +39,11 @@ MatmulPlan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& t
 // From one row of A, B and the output to the next, in elements.
 std::array<std::int64_t, 3> pitches_of(const MatmulProblem& problem);
 
+// What a choice depends on of these: for each the most of 128, 16 and 1 bytes that all its rows begin on. A
+// matrix of one row that begins on 16 counts as 128, for its pitch is walked over nowhere: x[:, -1, :] has
+// another with each length of x.
+std::array<std::int64_t, 3> row_steps_of(const MatmulProblem& problem);
+
 // From the tune file, the table of tuned shapes or the cost model, in this order.
 MatmulSm90Choice choose_matmul_sm90(const MatmulProblem& problem, const MatmulSm90Needs& needs);
 

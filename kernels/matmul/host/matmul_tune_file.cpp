@@ -101,10 +101,10 @@ void read_rows(std::string_view text, MatmulProblem& problem) {
   }
 }
 
-bool is_packed(const MatmulProblem& problem) {
+bool is_as_packed(const MatmulProblem& problem) {
   MatmulProblem packed = problem;
   packed.a_pitch = packed.b_pitch = packed.out_pitch = 0;
-  return pitches_of(problem) == pitches_of(packed);
+  return row_steps_of(problem) == row_steps_of(packed);
 }
 
 MatmulTuned read_line(std::string_view line) {
@@ -147,7 +147,7 @@ void check_version(std::string_view line) {
 
 std::string text_of(const MatmulTuned& tuned) {
   const MatmulProblem& p = tuned.problem;
-  const std::string rows = is_packed(p) ? "" : fmt::format("; {}{}", kRows, fmt::join(pitches_of(p), ","));
+  const std::string rows = is_as_packed(p) ? "" : fmt::format("; {}{}", kRows, fmt::join(pitches_of(p), ","));
   return fmt::format("{}; {},{},{}; {}; {}; {}; {}{}", tuned.gpu, p.m, p.n, p.k, name_in(kInputs, p.a_type),
                      name_in(kOutputs, p.out_type), name_in(kLayouts, p.b_layout), p.config, rows);
 }
@@ -232,7 +232,7 @@ void replace(const std::string& path, const std::string& text) {
 
 bool is_same(const MatmulProblem& x, const MatmulProblem& y) {
   return x.m == y.m && x.n == y.n && x.k == y.k && x.a_type == y.a_type && x.out_type == y.out_type &&
-         x.b_layout == y.b_layout && pitches_of(x) == pitches_of(y);
+         x.b_layout == y.b_layout && row_steps_of(x) == row_steps_of(y);
 }
 
 // The library's file, read when it is first asked for.

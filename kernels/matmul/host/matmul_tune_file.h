@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Choices that a search on a GPU has found, in a text file: a line for each problem, with the GPU's name, M,N,K,
-// the types of the inputs and of the output, the layout of B, and the configuration; and, where rows of A, B and
-// the output do not follow one another, from one row to the next, in elements. Empty lines and lines that begin
-// with '#' say nothing; the last line for a problem counts.
+// the types of the inputs and of the output, the layout of B, and the configuration; and, where it matters that
+// rows of A, B and the output do not follow one another, from one row to the next, in elements. Empty lines and
+// lines that begin with '#' say nothing; the last line for a problem counts.
 //
 //   version 1; kernels 3f9a51c2
 //   NVIDIA H200; 256,4096,4096; bf16; bf16; nk; 64x128x64_8_4x1_single@m8
@@ -14,11 +14,12 @@
 // hand may do without.
 //
 // The library reads the file that HEDDLE_TUNE_FILE names when it makes its first choice; matmul_use_tune_file
-// names another. A line holds for problems of exactly these extents, types and rows, with the sums stored as they
-// are, on a GPU of that name; where it asks for a larger workspace than the caller gives, it does not hold. It
-// does not tell whether launches may overlap: what was found where they may holds where they may not, and the
-// other way round. A file that HEDDLE_TUNE_FILE names and that cannot be used is reported once on the standard
-// error output, and the library goes on without it.
+// names another. A line holds for problems of exactly these extents and types, with the sums stored as they are,
+// on a GPU of that name, and for all rows that begin on 128 bytes, on 16 or on neither as those of the line do
+// (row_steps_of); where it asks for a larger workspace than the caller gives, it does not hold. It does not tell
+// whether launches may overlap: what was found where they may holds where they may not, and the other way round.
+// A file that HEDDLE_TUNE_FILE names and that cannot be used is reported once on the standard error output, and
+// the library goes on without it.
 #pragma once
 
 #include "matmul_sm90_plan.h"
