@@ -138,10 +138,10 @@ TEST_F(MatmulTuneFile, ALineHoldsForRowsThatBeginAsItsOwn) {
   EXPECT_EQ(
       refusal("NVIDIA H200; 300,304,640; bf16; bf16; nk; 64x64x64_13_1x1_single@n5; rows 640,639,304\n"),
       "line 1: rows of A, B and the output 'rows 640,639,304'; 'rows 640,640,304' would pass, and each up to "
-      "1073741824");
+      "2147483647");
   EXPECT_EQ(refusal("NVIDIA H200; 300,304,640; bf16; bf16; kn; 128x256x64_4_2x1_coop_kn@n5; rows 640,304\n"),
             "line 1: rows of A, B and the output 'rows 640,304'; 'rows 640,304,304' would pass, and each up to "
-            "1073741824");
+            "2147483647");
 }
 
 TEST_F(MatmulTuneFile, WhatIsWrittenIsRead) {
@@ -166,6 +166,19 @@ TEST_F(MatmulTuneFile, WhatIsWrittenIsRead) {
   EXPECT_EQ(lines[1].problem.out_type, MatmulElement::kFp32);
   EXPECT_EQ(lines[1].problem.b_layout, OperandLayout::kMnMajor);
   EXPECT_EQ(lines[1].problem.config, problem.config);
+}
+
+// A matmul takes them, so tuning may find them.
+TEST_F(MatmulTuneFile, TheLargestRowsAreRead) {
+  constexpr std::int64_t kMost = 2147483647;
+  const MatmulProblem problem{
+      .m = 2, .n = 8, .k = 16, .a_pitch = kMost, .b_pitch = kMost, .config = "64x64x64_13_1x1_single@m1"};
+  add_to_matmul_tune_file(path_, {{kCard, problem}});
+  const std::vector<MatmulTuned> lines = read_matmul_tune_file(path_);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].problem.a_pitch, kMost);
+  EXPECT_EQ(lines[0].problem.b_pitch, kMost);
+  EXPECT_NE(refusal("x; 2,8,16; bf16; bf16; nk; 64x64x64_13_1x1_single@m1; rows 2147483648,16,8\n"), "");
 }
 
 TEST_F(MatmulTuneFile, BadLinesAreRefusedWithLineValueAndRule) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_tune_file.h"
 
+#include "matmul_checks.h"
 #include "matmul_first_use.h"
 
 #include <heddle/host/error.h>
@@ -71,33 +72,35 @@ std::string_view name_in(const std::array<std::pair<std::string_view, Value>, co
   return known[0].first;
 }
 
-// "1,2,3", with each number from its least on.
-bool read_three(std::string_view text, const std::array<std::int64_t, 3>& least,
+// "1,2,3", with each number from its least to the most of all.
+bool read_three(std::string_view text, const std::array<std::int64_t, 3>& least, std::int64_t most,
                 const std::array<std::int64_t*, 3>& to) {
   const std::vector<std::string_view> numbers = fields_of(text, ',');
   if (numbers.size() != 3) return false;
   for (std::size_t i = 0; i < 3; ++i) {
     const char* const last = numbers[i].data() + numbers[i].size();
     const auto [end, error] = std::from_chars(numbers[i].data(), last, *to[i]);
-    if (error != std::errc() || end != last || *to[i] < least[i] || *to[i] > (1 << 30)) return false;
+    if (error != std::errc() || end != last || *to[i] < least[i] || *to[i] > most) return false;
   }
   return true;
 }
 
 void read_shape(std::string_view text, MatmulProblem& problem) {
-  if (!read_three(text, {1, 1, 1}, {&problem.m, &problem.n, &problem.k}))
-    throw InputError(fmt::format("shape '{}'; M,N,K with each 1 to {}, as in 4096,4096,4096", text, 1u << 30));
+  constexpr std::int64_t kMost = 1 << 30;
+  if (!read_three(text, {1, 1, 1}, kMost, {&problem.m, &problem.n, &problem.k}))
+    throw InputError(fmt::format("shape '{}'; M,N,K with each 1 to {}, as in 4096,4096,4096", text, kMost));
 }
 
 constexpr std::string_view kRows = "rows ";
 
 // Behind the layout, which says how long rows are.
 void read_rows(std::string_view text, MatmulProblem& problem) {
+  constexpr std::int64_t kMost = matmul_checks::kMaxExtent - 1;  // as checked_pitch has it
   const std::array<std::int64_t, 3> packed = pitches_of(problem);
-  if (!text.starts_with(kRows) ||
-      !read_three(text.substr(kRows.size()), packed, {&problem.a_pitch, &problem.b_pitch, &problem.out_pitch})) {
+  if (!text.starts_with(kRows) || !read_three(text.substr(kRows.size()), packed, kMost,
+                                              {&problem.a_pitch, &problem.b_pitch, &problem.out_pitch})) {
     throw InputError(fmt::format("rows of A, B and the output '{}'; '{}{}' would pass, and each up to {}", text,
-                                 kRows, fmt::join(packed, ","), 1u << 30));
+                                 kRows, fmt::join(packed, ","), kMost));
   }
 }
 
