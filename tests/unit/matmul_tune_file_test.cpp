@@ -16,6 +16,7 @@
 #include <sstream>
 #include <thread>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -224,6 +225,19 @@ TEST_F(MatmulTuneFile, AFileWithoutAnEndIsRefused) {
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(), "matmul: tune file '/dev/zero' cannot be read: it is no ordinary file");
   }
+}
+
+TEST_F(MatmulTuneFile, APipeIsRefusedAndNotWaitedFor) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  alarm(10);  // ends a test that waits
+  try {
+    (void)read_matmul_tune_file(path_);
+    FAIL() << "was read";
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "matmul: tune file '" + path_ + "' cannot be read: it is no ordinary file");
+  }
+  alarm(0);
 }
 
 TEST_F(MatmulTuneFile, AFileOfAnotherVersionOrForOtherKernelsIsRefused) {

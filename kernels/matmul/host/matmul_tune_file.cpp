@@ -162,12 +162,15 @@ struct Line {
 };
 
 std::vector<Line> lines_of(const std::string& path) {
+  // What is no file may have no end, and to open it may wait for a writer. What cannot be looked at cannot be
+  // opened either, and that says why.
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (exists(status) && !is_regular_file(status))
+    throw InputError(fmt::format("matmul: tune file '{}' cannot be read: it is no ordinary file", path));
   std::ifstream file(path);
   if (!file)
     throw InputError(fmt::format("matmul: tune file '{}' cannot be read: {}", path, std::strerror(errno)));
-  // What is no file may have no end.
-  if (std::error_code ignored; !std::filesystem::is_regular_file(path, ignored))
-    throw InputError(fmt::format("matmul: tune file '{}' cannot be read: it is no ordinary file", path));
   std::vector<Line> lines;
   std::string line;
   for (std::size_t number = 1; std::getline(file, line); ++number) {
