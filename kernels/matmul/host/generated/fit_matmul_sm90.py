@@ -107,7 +107,7 @@ class Data:
         copied_b = np.minimum(tn, ceil(n, 8) * 8)
         self.is_joined = joins(tm, tn, tk, stages, cm * cn, form, splits)
         self.is_scattered = ~self.is_alone & (cm * cn == 1) & ~self.is_joined
-        self.sms = SMS_OF_CLUSTERS[np.where(self.is_joined, splits, 1).astype(int)]
+        self.sms = SMS_OF_CLUSTERS[np.where(self.is_joined, splits, cm * cn).astype(int)]
         self.sent = 4 * tm * tn * (splits - 1) / splits
         self.tiles = tiles
         self.rounds = np.ceil(tiles / self.sms)
