@@ -86,11 +86,30 @@ void* replacement(void* handle, const char* name) noexcept {
 
 }  // namespace
 
-void* JitLibrary::look_up(const char* name) const { return real_dlsym()(handle_, name); }
+void* JitLibrary::look_up(const char* name) const {
+  void* found = real_dlsym()(handle_, name);
+  for (const char* file : files_) {
+    if (found != nullptr) break;
+    void* library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    found = real_dlsym()(library, name);
+    dlclose(library);
+  }
+  if (found == nullptr) say(name, "is in no library that is loaded");
+  return found;
+}
 
 const JitLibrary& jit_library(int which) {
-  static const JitLibrary linked(RTLD_NEXT);
-  return which == kLinkedLibrary ? linked : handles().libraries[static_cast<std::size_t>(which)];
+  // What a library brings along that was opened with RTLD_LOCAL is not found among all that is loaded.
+  static const JitLibrary nvrtc(RTLD_NEXT, {"libnvrtc.so.13", "libnvrtc.so.12"});
+  static const JitLibrary jit_link_12(RTLD_NEXT, {"libnvJitLink.so.12"});
+  static const JitLibrary jit_link_13(RTLD_NEXT, {"libnvJitLink.so.13"});
+  switch (which) {
+    case kLinkedNvrtc: return nvrtc;
+    case kLinkedJitLink12: return jit_link_12;
+    case kLinkedJitLink13: return jit_link_13;
+    default: return handles().libraries[static_cast<std::size_t>(which)];
+  }
 }
 
 }  // namespace heddle::runtime

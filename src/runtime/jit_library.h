@@ -11,30 +11,37 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace heddle::runtime {
 
 // A library that a program has opened, as dlsym knows it.
 class JitLibrary {
  public:
-  explicit JitLibrary(void* handle = nullptr) : handle_(handle) {}
+  // What the handle does not have is looked for in the first of these files that is loaded.
+  explicit JitLibrary(void* handle = nullptr, std::vector<const char*> files = {})
+      : handle_(handle), files_(std::move(files)) {}
 
-  // The library's own function; null if it has none of this name.
-  template <class Function>
-  Function* find(const char* name) const {
-    return reinterpret_cast<Function*>(look_up(name));
+  // What the library's own function returns; `missing` if it has none of this name.
+  template <class Function, class... Arguments>
+  int call(int missing, const char* name, Arguments... arguments) const {
+    auto* function = reinterpret_cast<Function*>(look_up(name));
+    return function == nullptr ? missing : function(arguments...);
   }
 
  private:
   void* look_up(const char* name) const;
 
   void* handle_;
+  std::vector<const char*> files_;
 };
 
 // Replacements cannot be told for which library they are called, so that there is a set of them for each, as many
-// as this. The last is for programs that were linked against it.
+// as this. The others are for programs that were linked against one.
 inline constexpr int kMostJitLibraries = 8;
-inline constexpr int kLinkedLibrary = kMostJitLibraries;
+inline constexpr int kLinkedNvrtc = kMostJitLibraries;
+inline constexpr int kLinkedJitLink12 = kMostJitLibraries + 1;
+inline constexpr int kLinkedJitLink13 = kMostJitLibraries + 2;
 
 const JitLibrary& jit_library(int which);
 

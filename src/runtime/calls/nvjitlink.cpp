@@ -28,6 +28,7 @@ using GetBytes = int(void* linker, char* bytes);
 using Destroy = int(void** linker);
 
 // As nvJitLink.h numbers them.
+constexpr int kInternalError = 6;
 enum Input : int { kCubin = 1, kPtx, kLtoIr, kFatBinary, kObject, kLibrary, kIndex, kAny = 10 };
 
 struct Linker {
@@ -80,8 +81,8 @@ int create(void** linker, std::uint32_t count, const char** options) {
   };
   const bool adds_ptx = has("-lto") && !has("-ptx");
   if (adds_ptx) all.push_back("-ptx");
-  const int code = jit_library(which).find<Create>("nvJitLinkCreate")(
-      linker, static_cast<std::uint32_t>(all.size()), all.data());
+  const int code = jit_library(which).call<Create>(kInternalError, "nvJitLinkCreate", linker,
+                                                   static_cast<std::uint32_t>(all.size()), all.data());
   if (code == 0 && linker != nullptr) {
     const std::lock_guard lock(mutex);
     linkers()[*linker].makes_ptx = adds_ptx;
@@ -91,7 +92,8 @@ int create(void** linker, std::uint32_t count, const char** options) {
 
 template <int which>
 int add_data(void* linker, int type, const void* data, std::size_t bytes, const char* name) {
-  const int code = jit_library(which).find<AddData>("nvJitLinkAddData")(linker, type, data, bytes, name);
+  const int code =
+      jit_library(which).call<AddData>(kInternalError, "nvJitLinkAddData", linker, type, data, bytes, name);
   if (code == 0 && data != nullptr) {
     record(linker, type, {static_cast<const std::byte*>(data), bytes}, name != nullptr ? name : "a part");
   }
@@ -100,7 +102,7 @@ int add_data(void* linker, int type, const void* data, std::size_t bytes, const 
 
 template <int which>
 int add_file(void* linker, int type, const char* path) {
-  const int code = jit_library(which).find<AddFile>("nvJitLinkAddFile")(linker, type, path);
+  const int code = jit_library(which).call<AddFile>(kInternalError, "nvJitLinkAddFile", linker, type, path);
   if (code != 0 || path == nullptr || type == kLibrary || type == kLtoIr) return code;
   if (const std::optional<std::vector<std::byte>> bytes = read_file(path)) record(linker, type, *bytes, path);
   return code;
@@ -109,9 +111,9 @@ int add_file(void* linker, int type, const char* path) {
 template <int which>
 int cubin_size(void* linker, std::size_t* bytes) {
   const JitLibrary& library = jit_library(which);
-  if (makes_ptx(linker)) return library.find<GetSize>("nvJitLinkGetLinkedPtxSize")(linker, bytes);
+  if (makes_ptx(linker)) return library.call<GetSize>(kInternalError, "nvJitLinkGetLinkedPtxSize", linker, bytes);
   const std::string text = linked(linker);
-  const int code = library.find<GetSize>("nvJitLinkGetLinkedCubinSize")(linker, bytes);
+  const int code = library.call<GetSize>(kInternalError, "nvJitLinkGetLinkedCubinSize", linker, bytes);
   if (code == 0 && bytes != nullptr && !text.empty()) *bytes = text.size() + 1;
   return code;
 }
@@ -119,10 +121,10 @@ int cubin_size(void* linker, std::size_t* bytes) {
 template <int which>
 int cubin(void* linker, char* bytes) {
   const JitLibrary& library = jit_library(which);
-  if (makes_ptx(linker)) return library.find<GetBytes>("nvJitLinkGetLinkedPtx")(linker, bytes);
+  if (makes_ptx(linker)) return library.call<GetBytes>(kInternalError, "nvJitLinkGetLinkedPtx", linker, bytes);
   const std::string text = linked(linker);
   if (text.empty() || bytes == nullptr) {
-    return library.find<GetBytes>("nvJitLinkGetLinkedCubin")(linker, bytes);
+    return library.call<GetBytes>(kInternalError, "nvJitLinkGetLinkedCubin", linker, bytes);
   }
   std::memcpy(bytes, text.c_str(), text.size() + 1);
   return 0;
@@ -134,7 +136,7 @@ int destroy(void** linker) {
     const std::lock_guard lock(mutex);
     linkers().erase(*linker);
   }
-  return jit_library(which).find<Destroy>("nvJitLinkDestroy")(linker);
+  return jit_library(which).call<Destroy>(kInternalError, "nvJitLinkDestroy", linker);
 }
 
 // Headers of nvJitLink name the version of a function: __nvJitLinkCreate_13_0.
@@ -161,29 +163,29 @@ const Replacement* heddle::runtime::nvjitlink_replacement(std::string_view name)
 }
 
 // For programs that were linked against the library: nvJitLink.h names the version of each function.
-#define HEDDLE_LINKED_VERSION(version)                                                                           \
+#define HEDDLE_LINKED_VERSION(version, which)                                                                    \
   HEDDLE_CUDA_CALL int __nvJitLinkCreate_##version(void** linker, std::uint32_t count, const char** options) {   \
-    return create<kLinkedLibrary>(linker, count, options);                                                       \
+    return create<which>(linker, count, options);                                                                \
   }                                                                                                              \
   HEDDLE_CUDA_CALL int __nvJitLinkAddData_##version(void* linker, int type, const void* data, std::size_t bytes, \
                                                     const char* name) {                                          \
-    return add_data<kLinkedLibrary>(linker, type, data, bytes, name);                                            \
+    return add_data<which>(linker, type, data, bytes, name);                                                     \
   }                                                                                                              \
   HEDDLE_CUDA_CALL int __nvJitLinkAddFile_##version(void* linker, int type, const char* path) {                  \
-    return add_file<kLinkedLibrary>(linker, type, path);                                                         \
+    return add_file<which>(linker, type, path);                                                                  \
   }                                                                                                              \
   HEDDLE_CUDA_CALL int __nvJitLinkGetLinkedCubinSize_##version(void* linker, std::size_t* bytes) {               \
-    return cubin_size<kLinkedLibrary>(linker, bytes);                                                            \
+    return cubin_size<which>(linker, bytes);                                                                     \
   }                                                                                                              \
   HEDDLE_CUDA_CALL int __nvJitLinkGetLinkedCubin_##version(void* linker, void* bytes) {                          \
-    return cubin<kLinkedLibrary>(linker, static_cast<char*>(bytes));                                             \
+    return cubin<which>(linker, static_cast<char*>(bytes));                                                      \
   }                                                                                                              \
-  HEDDLE_CUDA_CALL int __nvJitLinkDestroy_##version(void** linker) { return destroy<kLinkedLibrary>(linker); }
-HEDDLE_LINKED_VERSION(12_8)
-HEDDLE_LINKED_VERSION(12_9)
-HEDDLE_LINKED_VERSION(13_0)
-HEDDLE_LINKED_VERSION(13_1)
-HEDDLE_LINKED_VERSION(13_2)
-HEDDLE_LINKED_VERSION(13_3)
-HEDDLE_LINKED_VERSION(13_4)
+  HEDDLE_CUDA_CALL int __nvJitLinkDestroy_##version(void** linker) { return destroy<which>(linker); }
+HEDDLE_LINKED_VERSION(12_8, kLinkedJitLink12)
+HEDDLE_LINKED_VERSION(12_9, kLinkedJitLink12)
+HEDDLE_LINKED_VERSION(13_0, kLinkedJitLink13)
+HEDDLE_LINKED_VERSION(13_1, kLinkedJitLink13)
+HEDDLE_LINKED_VERSION(13_2, kLinkedJitLink13)
+HEDDLE_LINKED_VERSION(13_3, kLinkedJitLink13)
+HEDDLE_LINKED_VERSION(13_4, kLinkedJitLink13)
 #undef HEDDLE_LINKED_VERSION

@@ -13,21 +13,24 @@ namespace {
 using GetSize = int(void* program, std::size_t* bytes);
 using GetBytes = int(void* program, char* bytes);
 
+constexpr int kInternalError = 11;  // as nvrtc.h numbers it
+
 // A program for a virtual architecture has no machine code, and NVRTC says so.
 template <int which>
 int cubin_size(void* program, std::size_t* bytes) {
   const JitLibrary& nvrtc = jit_library(which);
-  const int code = nvrtc.find<GetSize>("nvrtcGetCUBINSize")(program, bytes);
+  const int code = nvrtc.call<GetSize>(kInternalError, "nvrtcGetCUBINSize", program, bytes);
   const bool has_code = code == 0 && bytes != nullptr && *bytes != 0;
-  return has_code ? nvrtc.find<GetSize>("nvrtcGetPTXSize")(program, bytes) : code;
+  return has_code ? nvrtc.call<GetSize>(kInternalError, "nvrtcGetPTXSize", program, bytes) : code;
 }
 
 template <int which>
 int cubin(void* program, char* bytes) {
   const JitLibrary& nvrtc = jit_library(which);
   std::size_t size = 0;
-  const int code = nvrtc.find<GetSize>("nvrtcGetCUBINSize")(program, &size);
-  return nvrtc.find<GetBytes>(code == 0 && size != 0 ? "nvrtcGetPTX" : "nvrtcGetCUBIN")(program, bytes);
+  const int code = nvrtc.call<GetSize>(kInternalError, "nvrtcGetCUBINSize", program, &size);
+  return nvrtc.call<GetBytes>(kInternalError, code == 0 && size != 0 ? "nvrtcGetPTX" : "nvrtcGetCUBIN", program,
+                              bytes);
 }
 
 }  // namespace
@@ -42,7 +45,7 @@ const Replacement* heddle::runtime::nvrtc_replacement(std::string_view name) {
 }
 
 HEDDLE_CUDA_CALL int nvrtcGetCUBINSize(void* program, std::size_t* bytes) {
-  return cubin_size<kLinkedLibrary>(program, bytes);
+  return cubin_size<kLinkedNvrtc>(program, bytes);
 }
 
-HEDDLE_CUDA_CALL int nvrtcGetCUBIN(void* program, char* bytes) { return cubin<kLinkedLibrary>(program, bytes); }
+HEDDLE_CUDA_CALL int nvrtcGetCUBIN(void* program, char* bytes) { return cubin<kLinkedNvrtc>(program, bytes); }
