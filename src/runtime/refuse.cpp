@@ -15,20 +15,29 @@ namespace heddle::runtime {
 
 namespace {
 
-// Calls that got a parameter for the data of edges with CUDA 12.3. All others with a suffix are older than any
-// program that can be run.
-constexpr int kEdgesHaveData = 12030;
-
-bool takes_edge_data(const std::string& name) {
-  constexpr std::string_view kCalls[] = {"cuGraphAddDependencies_v2",
-                                         "cuGraphAddNode_v2",
-                                         "cuGraphGetEdges_v2",
-                                         "cuGraphNodeGetDependencies_v2",
-                                         "cuGraphNodeGetDependentNodes_v2",
-                                         "cuGraphRemoveDependencies_v2",
-                                         "cuStreamGetCaptureInfo_v3",
-                                         "cuStreamUpdateCaptureDependencies_v2"};
-  return std::find(std::begin(kCalls), std::end(kCalls), name) != std::end(kCalls);
+// The version of CUDA that a call came with. All others with a suffix are older than any program that can be run.
+int first_version(const std::string& exact) {
+  struct Since {
+    std::string_view name;
+    int version;
+  };
+  constexpr Since kCalls[] = {
+      // A place in memory, in place of a device's number.
+      {"cuMemAdvise_v2", 12020},
+      {"cuMemPrefetchAsync_v2", 12020},
+      // With the data of edges.
+      {"cuGraphAddDependencies_v2", 12030},
+      {"cuGraphAddNode_v2", 12030},
+      {"cuGraphGetEdges_v2", 12030},
+      {"cuGraphNodeGetDependencies_v2", 12030},
+      {"cuGraphNodeGetDependentNodes_v2", 12030},
+      {"cuGraphRemoveDependencies_v2", 12030},
+      {"cuStreamGetCaptureInfo_v3", 12030},
+      {"cuStreamUpdateCaptureDependencies_v2", 12030},
+  };
+  const Since* found =
+      std::find_if(std::begin(kCalls), std::end(kCalls), [&](const Since& one) { return one.name == exact; });
+  return found == std::end(kCalls) ? 0 : found->version;
 }
 
 }  // namespace
@@ -61,7 +70,7 @@ const void* find_call(const std::string& name, int version) {
   const void* refused = nullptr;
   for (const char* suffix : {"_v4", "_v3", "_v2", ""}) {
     const std::string exact = name + suffix;
-    if (version < kEdgesHaveData && takes_edge_data(exact)) continue;
+    if (version < first_version(exact)) continue;
     const void* function = find(exact);
     if (function == nullptr) continue;
     if (!is_refusal(function)) return function;

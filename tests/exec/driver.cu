@@ -141,6 +141,26 @@ void capture(CUfunction function, CUdeviceptr data) {
 
 }  // namespace
 
+// A program that was written for CUDA 12.0 names a device by its number; CUDA 12.2 has a place in memory there.
+void calls_are_of_the_version_that_is_asked_for() {
+  CUdeviceptr data = 0;
+  EXPECT_OK(cuMemAllocManaged(&data, 4096, CU_MEM_ATTACH_GLOBAL));
+  void *prefetch = nullptr, *advise = nullptr;
+  EXPECT_OK(cuGetProcAddress("cuMemPrefetchAsync", &prefetch, 12000, CU_GET_PROC_ADDRESS_DEFAULT, nullptr));
+  EXPECT_OK(cuGetProcAddress("cuMemAdvise", &advise, 12010, CU_GET_PROC_ADDRESS_DEFAULT, nullptr));
+  EXPECT_OK(reinterpret_cast<CUresult (*)(CUdeviceptr, std::size_t, CUdevice, CUstream)>(prefetch)(data, 4096, 0,
+                                                                                                   nullptr));
+  EXPECT_OK(reinterpret_cast<CUresult (*)(CUdeviceptr, std::size_t, CUmem_advise, CUdevice)>(advise)(
+      data, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, 0));
+  for (const char* name : {"cuMemPrefetchAsync", "cuMemAdvise"}) {
+    void *old = nullptr, *current = nullptr;
+    EXPECT_OK(cuGetProcAddress(name, &old, 12010, CU_GET_PROC_ADDRESS_DEFAULT, nullptr));
+    EXPECT_OK(cuGetProcAddress(name, &current, 12020, CU_GET_PROC_ADDRESS_DEFAULT, nullptr));
+    if (old == current) ++failures;
+  }
+  EXPECT_OK(cuMemFree(data));
+}
+
 int main() {
   EXPECT_OK(cuInit(0));
   CUdevice device;
@@ -184,6 +204,7 @@ int main() {
   }
   capture(function, data);
   link(data);
+  calls_are_of_the_version_that_is_asked_for();
   std::size_t whole = 0;
   EXPECT_OK(cuPointerGetAttribute(&whole, CU_POINTER_ATTRIBUTE_RANGE_SIZE, data + 4));
   if (whole != sizeof(host)) ++failures;
