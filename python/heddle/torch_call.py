@@ -25,14 +25,18 @@ _current_gpu = getattr(torch._C, "_cuda_getDevice", None)  # neither is there in
 _current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+_transform = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None)
 
 
 def is_plain(*tensors):
-    """Whether nothing, such as torch.compile, watches them: then they need not go through the dispatcher again."""
-    if torch._C._len_torch_dispatch_stack() != 0:
+    """Whether nothing, such as torch.compile or torch.func, watches them, and they lie in memory as they are: then they
+    need not go through the dispatcher again."""
+    if torch._C._len_torch_dispatch_stack() != 0 or _transform() is not None:
         return False
     for tensor in tensors:
         if type(tensor) not in _PLAIN or tensor.layout != torch.strided or not (tensor.is_cuda or tensor.is_cpu):
+            return False
+        if tensor.is_neg():  # a view whose signs the dispatcher turns
             return False
     return True
 

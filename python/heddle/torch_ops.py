@@ -218,7 +218,7 @@ class _Gradients(torch.autograd.Function):
 
 
 def _below_autograd(a, b, bias, out_dtype):
-    if torch_call.is_plain(a, b):
+    if torch_call.is_plain(*((a, b) if bias is None else (a, b, bias))):
         return _multiply(a, b, bias, out_dtype)
     with torch._C._AutoDispatchBelowAutograd():
         return _matmul(a, b, bias, out_dtype)

@@ -80,6 +80,19 @@ class Matmul(unittest.TestCase):
         (torch.relu(x @ other) + 1).sum().backward()
         torch.testing.assert_close(weight.grad, other.grad)
 
+    def test_views_with_turned_signs(self):
+        a, b, bias = (whole(*shape, dtype=torch.float32) for shape in ((16, 16), (16, 8), (8,)))
+        expected = a @ b + bias
+        for which in range(3):
+            with self.subTest(which=which):
+                turned = [torch._neg_view(-one) if i == which else one for i, one in enumerate((a, b, bias))]
+                torch.testing.assert_close(matmul(*turned), expected, rtol=0, atol=0)
+
+    def test_constants_inside_a_transformation(self):
+        a, b, x = (whole(8, 8, dtype=torch.float32) for _ in range(3))
+        made = torch.func.grad(lambda x: (x * matmul(a, b)).sum())(x)
+        torch.testing.assert_close(made, a @ b, rtol=0, atol=0)
+
     def test_empty(self):
         self.assertEqual(matmul(whole(0, 8), whole(8, 8)).shape, (0, 8))
         self.assertEqual(matmul(whole(8, 0), whole(0, 8)).abs().sum().item(), 0)
