@@ -100,8 +100,8 @@ sim::Report count(const std::string& load, const std::string& change, const char
 TEST(PtxCompareAndSwap, ChecksWhatAPlainLoadGave) {
   const std::string cas = "atom.global.cas.b32 %r3, [%rd1], %r1, %r2;";
   for (const char* schedule : kSchedules) {
-    for (const std::string load :
-         {"ld.global.u32 %r1, [%rd1];", "ld.global.u32 %r4, [%rd1]; mov.u32 %r1, %r4;"}) {
+    for (const std::string load : {"ld.global.u32 %r1, [%rd1];", "ld.global.u32 %r4, [%rd1]; mov.u32 %r1, %r4;",
+                                   "ld.global.u32 %r1, [%rd1]; ld.global.u32 %r4, [%rd1+32]; bra AGAIN;"}) {
       std::vector<std::uint32_t> out(16, 0);
       const sim::Report report = count(load, cas, schedule, out);
       EXPECT_TRUE(report.ok()) << report.text();
@@ -119,6 +119,41 @@ TEST(PtxCompareAndSwap, ChecksWhatAPlainLoadGave) {
                       schedule, out)
                     .has("global_race"));
   }
+}
+
+// What depends on the plain load before the compare-and-swap, or without it, is not checked by it.
+TEST(PtxCompareAndSwap, DoesNotCheckWhatWasUsedBefore) {
+  const std::string cas = "atom.global.cas.b32 %r3, [%rd1], %r1, %r2;";
+  const std::string load = "ld.global.u32 %r1, [%rd1];";
+  const std::string moved = "add.u64 %rd1, %rd1, 16; " + cas + " sub.u64 %rd1, %rd1, 16; mov.u32 %r3, %r1;";
+  for (const char* schedule : kSchedules) {
+    std::vector<std::uint32_t> out(16, 0);
+    // Another word, after all.
+    EXPECT_TRUE(count(load, moved + " atom.global.add.u32 %r4, [%rd1], 1;", schedule, out).has("global_race"));
+    // Stored; compared by nobody, for the predicate is false.
+    EXPECT_TRUE(count(load + " st.global.u32 [%rd1+32], %r1;", cas, schedule, out).has("global_race"));
+    EXPECT_TRUE(count(load + " setp.ne.u32 %p2, %r1, %r1;",
+                      "@%p2 " + cas + " atom.global.add.u32 %r4, [%rd1], 1; mov.u32 %r3, %r1;", schedule, out)
+                    .has("global_race"));
+    // A lock that is polled before it is taken, and what may go around the comparison.
+    EXPECT_TRUE(count("POLL: " + load + " setp.gt.u32 %p2, %r1, 99; @%p2 bra POLL;", cas, schedule, out)
+                    .has("global_race"));
+    EXPECT_TRUE(count(load + " mov.u32 %r5, %ctaid.x; setp.gt.u32 %p2, %r5, 1; @%p2 bra AGAIN; bra AGAIN;", cas,
+                      schedule, out)
+                    .has("global_race"));
+  }
+}
+
+TEST(PtxCompareAndSwap, DoesNotMakeAFlagOfAPlainLoad) {
+  const std::string poll = "ld.global.u32 %r4, [%rd1];";
+  const std::string fence = "fence.acq_rel.gpu;\n";
+  const std::string use = "ld.global.u32 %r5, [%rd1+32]; st.global.u32 [%rd1+48], %r5;\n";
+  const std::string cas = "atom.global.cas.b32 %r6, [%rd1], %r4, 2;\n";
+  expect_wrong({.before = "st.global.u32 [%rd1+32], 7; " + fence,
+                .write = "st.relaxed.gpu.global.u32 [%rd1], 1;",
+                .poll = poll,
+                .after = fence + use + cas,
+                .is_far = true});
 }
 
 }  // namespace

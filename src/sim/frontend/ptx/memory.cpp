@@ -364,36 +364,64 @@ constexpr const char* kHints =
 constexpr const char* kTypes =
     "[.v2,.v4,.v8]{.b8,.b16,.b32,.b64,.b128,.u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,.f32,.f64}";
 
+// Whether an atom.cas compares what the load gave before anything else depends on it: on all ways from the load,
+// of which there is one, with nothing in between that others see or that may be skipped.
+bool is_compared(const Function& function, std::size_t load_at) {
+  constexpr std::size_t kMostSteps = 1000;  // what is not found by then is as if nothing compared it
+  const Instruction& load = function.code[load_at];
+  const auto has = [](const std::vector<std::uint32_t>& rows, std::uint32_t row) {
+    return std::find(rows.begin(), rows.end(), row) != rows.end();
+  };
+  std::vector<std::uint32_t> copies = load.rows;   // of what was loaded
+  std::vector<std::uint32_t> depends = load.rows;  // on it, the copies too
+  if (has(load.rows, load.a)) return false;
+  std::size_t at = load_at + 1;
+  for (std::size_t steps = 0; steps < kMostSteps && !copies.empty(); ++steps) {
+    const Instruction& i = function.code[at];
+    const Flow& flow = function.flows[at];
+    const bool is_guarded = i.guard != kNone;
+    if (i.compares) return !is_guarded && i.a == load.a && i.value == load.value && has(copies, i.b);
+    if (i.control == Control::kBranch && !is_guarded) {
+      at = i.target;
+      continue;
+    }
+    if (i.control != Control::kScalar || flow.has_effect || has(flow.writes, load.a)) return false;
+    const auto is_dependent = [&](std::uint32_t row) { return has(depends, row); };
+    const bool is_use = (is_guarded && is_dependent(i.guard)) ||
+                        std::any_of(flow.reads.begin(), flow.reads.end(), is_dependent) ||
+                        std::any_of(flow.addresses.begin(), flow.addresses.end(), is_dependent);
+    const bool is_memory = flow.kind == FlowKind::kLoad || flow.kind == FlowKind::kStore ||
+                           flow.kind == FlowKind::kControl || flow.kind == FlowKind::kHandled;
+    if (is_use && is_memory) return false;
+    const bool is_copy = flow.kind == FlowKind::kCopy && !is_guarded && flow.reads.size() == 1 &&
+                         flow.writes.size() == 1 && has(copies, flow.reads[0]);
+    for (const std::uint32_t row : flow.writes) {
+      std::erase(copies, row);
+      if (!is_guarded) std::erase(depends, row);
+    }
+    if (is_copy) copies.push_back(flow.writes[0]);
+    if (is_use) depends.insert(depends.end(), flow.writes.begin(), flow.writes.end());
+    ++at;
+  }
+  return false;
+}
+
 }  // namespace
 
 // CUDA: Atomic Functions: a loop around atomicCAS begins with a plain load of the word. If it gives an old value,
 // the comparison fails and the loop goes on, so the load counts as one of the GPU's scope, told as formal.
 void mark_compared_loads(Function& function) {
-  std::vector<std::vector<std::uint32_t>> sources(function.row_count);  // of the row that a move writes
-  for (const Flow& flow : function.flows) {
-    if (flow.kind != FlowKind::kCopy) continue;
-    for (const std::uint32_t row : flow.writes) {
-      sources[row].insert(sources[row].end(), flow.reads.begin(), flow.reads.end());
-    }
-  }
-  for (const Instruction& cas : function.code) {
-    if (!cas.compares) continue;
-    std::vector<std::uint32_t> names = {cas.b};  // of what is compared
-    for (std::size_t at = 0; at < names.size(); ++at) {
-      for (const std::uint32_t row : sources[names[at]]) {
-        if (std::find(names.begin(), names.end(), row) == names.end()) names.push_back(row);
-      }
-    }
-    for (Instruction& i : function.code) {
-      const bool is_plain =
-          i.control == Control::kScalar && i.run == load && i.rows.size() == 1 && (i.flags & kNonCoherent) == 0;
-      if (!is_plain || i.a != cas.a || i.value != cas.value) continue;
-      if (std::find(names.begin(), names.end(), i.rows[0]) == names.end()) continue;
-      i.flags |= kStrong | kHint | strong_flags(".relaxed", ".gpu") << kStrongShift;
-      i.control = Control::kMachine;
-      i.machine = load_strong;
-      i.is_visible = true;
-    }
+  const auto compares = [](const Instruction& i) { return i.compares; };
+  if (std::none_of(function.code.begin(), function.code.end(), compares)) return;
+  for (std::size_t at = 0; at < function.code.size(); ++at) {
+    Instruction& i = function.code[at];
+    const bool is_plain =
+        i.control == Control::kScalar && i.run == load && i.rows.size() == 1 && (i.flags & kNonCoherent) == 0;
+    if (!is_plain || !is_compared(function, at)) continue;
+    i.flags |= kStrong | kHint | strong_flags(".relaxed", ".gpu") << kStrongShift;
+    i.control = Control::kMachine;
+    i.machine = load_strong;
+    i.is_visible = true;
   }
 }
 
