@@ -3,9 +3,9 @@
 // Launches of Hopper's attention, for the kernels of the library and for those with a score policy of one's own:
 //
 //   constexpr AttentionConfig config = attention_sm90_config({128, 128}, {.is_causal = true});
-//   attention_scored<bf16, config, Distance>(problem, tensors, {.slope = 0.25f}, stream);
+//   enqueue_attention_scored<bf16, config, Distance>(problem, tensors, {.slope = 0.25f}, stream);
 //
-// in a source file for nvcc, or for the simulated SM with host memory and RunOptions in place of the stream.
+// in a source file for nvcc, or attention_scored with host memory and RunOptions, for the simulated SM too.
 #pragma once
 
 #include "attention_device.h"
@@ -165,7 +165,7 @@ void check_attention_config(const AttentionProblem& problem) {
                                      "; 0 would pass: scores are what the policy makes of them");
 }
 
-// attention() with a score policy. What it does with host memory and with a stream is as there.
+// attention() with a score policy, with host memory and with a stream: what they do is as there.
 template <Element T, AttentionConfig config, class Score>
 RunOutcome attention_scored(const AttentionProblem& problem, const AttentionTensors& tensors,
                             const typename Score::Params& score, const RunOptions& options) {
@@ -175,8 +175,8 @@ RunOutcome attention_scored(const AttentionProblem& problem, const AttentionTens
   });
 }
 template <Element T, AttentionConfig config, class Score>
-void attention_scored(const AttentionProblem& problem, const AttentionTensors& tensors,
-                      const typename Score::Params& score, void* stream) {
+void enqueue_attention_scored(const AttentionProblem& problem, const AttentionTensors& tensors,
+                              const typename Score::Params& score, void* stream) {
   check_attention_config<T, config>(problem);
   start_attention_sm90(problem, tensors, stream, [&](Device& device, const AttentionCall& call) {
     return launch_attention_sm90<T, config, Score>(device, call, score);

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "../support/attention_case.h"
@@ -505,6 +506,11 @@ RunOutcome attend_near(const AttentionProblem& problem, const AttentionTensors& 
                                                   {.kernel = "near", .sms = 2});
 }
 // [scored]
+
+// Options that say nothing are no stream.
+static_assert(
+    std::is_same_v<RunOutcome, decltype(attention_scored<bf16, attention_sm90_config({64, 64}, {}), Distance>(
+                                   AttentionProblem{}, AttentionTensors{}, {}, {}))>);
 
 TEST(AttentionSm90, ScoresAreWhatAPolicyMakesOfThem) {
   constexpr float kSlope = 0.25f;
