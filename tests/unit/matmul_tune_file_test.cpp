@@ -241,12 +241,14 @@ TEST_F(MatmulTuneFile, APipeIsRefusedAndNotWaitedFor) {
 }
 
 TEST_F(MatmulTuneFile, AFileOfAnotherVersionOrForOtherKernelsIsRefused) {
-  EXPECT_EQ(refusal("version 2; kernels 12345678\n"),
-            "line 1: it is of 'version 2'; this library reads 'version 1'");
-  const std::string others = refusal("version 1; kernels 12345678\n");
-  EXPECT_TRUE(others.starts_with("line 1: it was made for 'kernels 12345678', and this library has 'kernels "))
-      << others;
-  EXPECT_NE(refusal("version 1\n"), "");
+  EXPECT_EQ(refusal("version 3; kernels 12345678\n"),
+            "line 1: it is of 'version 3'; this library reads 'version 1' and 'version 2'");
+  for (const char* version : {"version 1", "version 2"}) {
+    const std::string others = refusal(std::string(version) + "; kernels 12345678\n");
+    EXPECT_TRUE(others.starts_with("line 1: it was made for 'kernels 12345678', and this library has 'kernels "))
+        << others;
+    EXPECT_NE(refusal(std::string(version) + "\n"), "");
+  }
   add_to_matmul_tune_file(path_ + ".own", {});
   EXPECT_EQ(read_matmul_tune_file(path_ + ".own").size(), 0u);
   std::filesystem::remove(path_ + ".own");
@@ -267,7 +269,19 @@ TEST_F(MatmulTuneFile, WritingKeepsWhatElseIsThere) {
 TEST_F(MatmulTuneFile, AnEmptyFileGetsItsVersion) {
   write("");
   add_to_matmul_tune_file(path_, {});
-  EXPECT_EQ(text(), "version 1; kernels " + matmul_kernels_id() + "\n");
+  EXPECT_EQ(text(), "version 2; kernels " + matmul_kernels_id() + "\n");
+}
+
+TEST_F(MatmulTuneFile, AFileOfTheFirstVersionIsReadAndWrittenAsTheSecond) {
+  const std::string kernels = "; kernels " + matmul_kernels_id() + "\n";
+  const std::string line = "NVIDIA H200; 16,8,8; bf16; bf16; nk; 64x64x64_13_1x1_single@n5\n";
+  write("version 1" + kernels + line);
+  ASSERT_EQ(read_matmul_tune_file(path_).size(), 1u);
+  const MatmulProblem problem{.m = 8, .n = 8, .k = 8, .a_pitch = 9, .config = "64x64x64_13_1x1_single@m2"};
+  add_to_matmul_tune_file(path_, {{kCard, problem}});
+  EXPECT_EQ(text(), "version 2" + kernels + line +
+                        "NVIDIA H200; 8,8,8; bf16; bf16; nk; 64x64x64_13_1x1_single@m2; rows 9,8,8\n");
+  EXPECT_EQ(read_matmul_tune_file(path_).size(), 2u);
 }
 
 TEST_F(MatmulTuneFile, ADamagedFileIsNotWrittenTo) {
@@ -321,12 +335,12 @@ TEST_F(MatmulTuneEnvironment, ADamagedFileIsReportedOnceAndDoneWithout) {
   std::_Exit(0);
 }
 
-TEST_F(MatmulTuneEnvironment, TheDefaultFileIsNamedAfterTheKernels) {
+TEST_F(MatmulTuneEnvironment, TheDefaultFileIsNamedAfterItsVersionAndTheKernels) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   setenv("HEDDLE_TUNE", "1", 1);
   setenv("XDG_CACHE_HOME", "/cache", 1);
   EXPECT_EXIT(print_path_and_exit(), testing::ExitedWithCode(0),
-              "^/cache/heddle/matmul-" + matmul_kernels_id() + "\\.tune\n$");
+              "^/cache/heddle/matmul-2-" + matmul_kernels_id() + "\\.tune\n$");
   unsetenv("XDG_CACHE_HOME");
   unsetenv("HEDDLE_TUNE");
 }

@@ -106,8 +106,8 @@ bool matmul_tunes_first_use() {
 std::string matmul_tune_path() {
   if (const std::string named = environment("HEDDLE_TUNE_FILE"); !named.empty()) return named;
   if (!matmul_tunes_first_use()) return {};
-  // A file for other kernels would be refused, and nothing would be kept.
-  const std::string file = fmt::format("/heddle/matmul-{}.tune", matmul_kernels_id());
+  // A file for other kernels or of a later version would be refused, and nothing would be kept.
+  const std::string file = fmt::format("/heddle/matmul-{}-{}.tune", kMatmulTuneFileVersion, matmul_kernels_id());
   if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty()) return cache + file;
   const std::string home = environment("HOME");
   return home.empty() ? home : home + "/.cache" + file;

@@ -3,9 +3,10 @@
 // Tuning at the first use of a shape, which is off unless the environment has HEDDLE_TUNE=1. The first call for a
 // shape in a stream times the configurations that the cost model puts near its best, with copies of the caller's
 // operands, and takes the fastest; the tune file keeps it for the processes that follow: HEDDLE_TUNE_FILE, or
-// else heddle/matmul-9d1f3a60.tune in XDG_CACHE_HOME or ~/.cache, with the eight digits of the library's own
-// kernels: another library has another file. A call that is being captured into a graph, or with an epilogue,
-// tunes nothing; nor does one while another thread tunes, which would have it wait for that thread's stream.
+// else heddle/matmul-2-9d1f3a60.tune in XDG_CACHE_HOME or ~/.cache, with the file's version and the eight digits
+// of the library's own kernels: another library has another file. A call that is being captured into a graph, or
+// with an epilogue, tunes nothing; nor does one while another thread tunes, which would have it wait for that
+// thread's stream.
 #pragma once
 
 #include "matmul_sm90_plan.h"

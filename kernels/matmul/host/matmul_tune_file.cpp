@@ -130,15 +130,21 @@ MatmulTuned read_line(std::string_view line) {
   return tuned;
 }
 
-constexpr std::string_view kVersion = "version 1";
+// The first had no rows.
+constexpr std::string_view kFirstVersion = "version 1";
+std::string version_of_library() { return fmt::format("version {}", kMatmulTuneFileVersion); }
 
 // What was found among other configurations need not be the fastest of these.
 std::string kernels_of_library() { return "kernels " + matmul_kernels_id(); }
 
+bool is_version(std::string_view line) { return line.starts_with("version"); }
+
 void check_version(std::string_view line) {
   const std::vector<std::string_view> fields = fields_of(line, ';');
-  if (fields[0] != kVersion)
-    throw InputError(fmt::format("it is of '{}'; this library reads '{}'", fields[0], kVersion));
+  if (fields[0] != version_of_library() && fields[0] != kFirstVersion) {
+    throw InputError(fmt::format("it is of '{}'; this library reads '{}' and '{}'", fields[0], kFirstVersion,
+                                 version_of_library()));
+  }
   const std::string kernels = kernels_of_library();
   if (fields.size() != 2 || fields[1] != kernels) {
     throw InputError(fmt::format(
@@ -147,6 +153,8 @@ void check_version(std::string_view line) {
         fields.size() < 2 ? "" : fields[1], kernels));
   }
 }
+
+std::string first_line() { return version_of_library() + "; " + kernels_of_library(); }
 
 std::string text_of(const MatmulTuned& tuned) {
   const MatmulProblem& p = tuned.problem;
@@ -178,7 +186,7 @@ std::vector<Line> lines_of(const std::string& path) {
     const std::string_view text = trimmed(line);
     if (text.empty() || text.starts_with('#')) continue;
     try {
-      if (text.starts_with("version")) {
+      if (is_version(text)) {
         check_version(text);
       } else {
         lines.back().tuned = read_line(text);
@@ -302,12 +310,14 @@ void add_to_matmul_tune_file(const std::string& path, const std::vector<MatmulTu
   const FileLock lock(path);
   const std::vector<Line> there = is_missing(path) ? std::vector<Line>() : lines_of(path);
   std::string text;
-  if (there.empty()) text = fmt::format("{}; {}\n", kVersion, kernels_of_library());
+  if (there.empty()) text = first_line() + "\n";
   for (const Line& line : there) {
     const bool is_replaced = line.tuned && std::ranges::any_of(lines, [&](const MatmulTuned& other) {
                                return line.tuned->gpu == other.gpu && is_same(line.tuned->problem, other.problem);
                              });
-    if (!is_replaced) text += line.text + "\n";
+    if (is_replaced) continue;
+    // What is put behind it may be of this version.
+    text += (is_version(trimmed(line.text)) ? first_line() : line.text) + "\n";
   }
   for (const MatmulTuned& tuned : lines) text += text_of(tuned) + "\n";
   replace(path, text);

@@ -5,13 +5,14 @@
 // rows of A, B and the output do not follow one another, from one row to the next, in elements. Empty lines and
 // lines that begin with '#' say nothing; the last line for a problem counts.
 //
-//   version 1; kernels 3f9a51c2
+//   version 2; kernels 3f9a51c2
 //   NVIDIA H200; 256,4096,4096; bf16; bf16; nk; 64x128x64_8_4x1_single@m8
 //   NVIDIA H200; 256,4096,4095; bf16; bf16; nk; 64x128x64_8_4x1_single@m8; rows 4095,4096,8192
 //
 // The first of these lines says of which version the file is and for which set of configurations it was made; a
-// file of another version or for other kernels is refused, because its times say nothing. One that was written by
-// hand may do without.
+// file of a later version or for other kernels is refused, because its times say nothing. One that was written by
+// hand may do without. Files of version 1, whose lines name no rows, are read, and become version 2 when
+// something is added.
 //
 // The library reads the file that HEDDLE_TUNE_FILE names when it makes its first choice; matmul_use_tune_file
 // names another. A line holds for problems of exactly these extents and types, with the sums stored as they are,
@@ -29,6 +30,9 @@
 #include <vector>
 
 namespace heddle {
+
+// Of the files that are written.
+inline constexpr int kMatmulTuneFileVersion = 2;
 
 struct MatmulTuned {
   std::string gpu;
