@@ -149,9 +149,21 @@ const std::string kLookBack =
     "st.relaxed.gpu.global.u32 [%rd3], 1;\n"
     "END:";
 
+// Block 0 reads a word and tells block 1, which tells block 2, which overwrites it; nobody releases or acquires.
+const std::string kChain =
+    "mov.u32 %r3, 1; setp.eq.u32 %p5, %r2, 1; setp.eq.u32 %p6, %r2, 2; @%p5 bra SECOND; @%p6 bra THIRD;\n"
+    "ld.global.u32 %r4, [%rd1+128]; bar.sync 0; st.relaxed.gpu.global.u32 [%rd1], 1; bra END;\n"
+    "SECOND: \n"
+    "SPIN: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p7, %r3, 0; @%p7 bra SPIN;\n"
+    "st.relaxed.gpu.global.u32 [%rd1+32], %r3; bra END;\n"
+    "THIRD: ld.relaxed.gpu.global.u32 %r3, [%rd1+32]; setp.eq.u32 %p7, %r3, 0; @%p7 bra THIRD;\n"
+    "st.global.u32 [%rd1+128], 7;\n"
+    "END:";
+
 const PtxRun kTwoWarps{.threads = 64};
 const PtxRun kTwoBlocks{.threads = 64, .grid = {2, 1, 1}};
 const PtxRun kFiveBlocks{.threads = 64, .grid = {5, 1, 1}};
+const PtxRun kThreeThreads{.threads = 1, .grid = {3, 1, 1}};
 const PtxRun kFourBlocks{.threads = 64, .grid = {4, 1, 1}};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -287,6 +299,15 @@ INSTANTIATE_TEST_SUITE_P(
              "st.relaxed.gpu.global.u32 [%rd1], 9; ld.acquire.gpu.global.u32 %r3, [%rd1]; ld.global.u32 %r4, "
              "[%rd1+4]; END:",
              "global_race", kTwoBlocks}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Signals, RaceStrong,
+    testing::Values(Case{"a chain of blocks", kChain, "formal global_race", kThreeThreads},
+                    Case{"a chain of blocks, one of which tells before it is told",
+                         replace(replace(kChain, "st.relaxed.gpu.global.u32 [%rd1+32], %r3;", ""),
+                                 "SECOND:", "SECOND: st.relaxed.gpu.global.u32 [%rd1+32], %r3;"),
+                         "global_race", kThreeThreads}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(

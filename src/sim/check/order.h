@@ -185,6 +185,7 @@ struct Signal {
   Component by = 0;
   Epoch at = 0;
   Clock known = {};
+  std::uint64_t number = 0;  // among all strong stores and observations of them
 };
 
 // Who is left of a cluster that has ended: what reports need.

@@ -226,7 +226,7 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
     for (const StrongAccesses::Place& place : strong.places) {
       if ((place.bytes & access.bytes) == 0) continue;
       order_.observe(thread, place.released, how);
-      if (place.signal.by != 0 || place.signal.at != 0) signals_.observe(thread, place.signal);
+      if (place.signal.number != 0) signals_.observe(thread, place.signal);
     }
   }
   strong.add(access, thread, view);
@@ -248,9 +248,7 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
     written = &strong.places.emplace_back(StrongAccesses::Place{access.bytes, {}});
   }
   order_.publish(thread, written->released, how, builds_on_old);
-  if (signals) {
-    written->signal = {thread.warp->cluster, thread.warp->component(thread.lane), thread.warp->now, thread.known};
-  }
+  if (signals) written->signal = signals_.store(thread);
 }
 
 }  // namespace heddle::sim::check

@@ -6,6 +6,10 @@
 
 namespace heddle::sim::check {
 
+Signal Signals::store(const ThreadOrder& thread) {
+  return {thread.warp->cluster, thread.warp->component(thread.lane), thread.warp->now, thread.known, ++number_};
+}
+
 void Signals::observe(const ThreadOrder& thread, const Signal& signal) {
   constexpr std::size_t kMost = 4096;  // of a cluster; what was read before others is then not known to be over
   constexpr std::size_t kRecent = 8;   // a thread that waits sees the same store again and again
@@ -13,11 +17,9 @@ void Signals::observe(const ThreadOrder& thread, const Signal& signal) {
   std::vector<Observation>& all = observations_[thread.warp->cluster];
   const Component by = thread.warp->component(thread.lane);
   for (std::size_t i = all.size(); i-- > 0 && all.size() - i <= kRecent;) {
-    const Signal& known = all[i].signal;
-    if (all[i].by == by && known.cluster == signal.cluster && known.by == signal.by && known.at == signal.at)
-      return;
+    if (all[i].by == by && all[i].signal.number == signal.number) return;
   }
-  if (all.size() < kMost) all.push_back({by, thread.warp->now, signal});
+  if (all.size() < kMost) all.push_back({by, thread.warp->now, signal, ++number_});
 }
 
 bool Signals::is_over(const Read& read, const View& view, const Signal* last,
@@ -26,7 +28,7 @@ bool Signals::is_over(const Read& read, const View& view, const Signal* last,
   if (found == observations_.end()) return false;
   for (const Observation& one : found->second) {
     const bool is_known = last == nullptr      ? view.knows(one.by, one.at)
-                          : one.by == last->by ? one.at <= last->at
+                          : one.by == last->by ? one.number < last->number
                                                : last->known[one.by] >= one.at;
     if (!is_known || std::find(seen.begin(), seen.end(), &one) != seen.end()) continue;
     seen.push_back(&one);

@@ -16,6 +16,7 @@ namespace heddle::sim::check {
 
 class Signals {
  public:
+  Signal store(const ThreadOrder& thread);
   void observe(const ThreadOrder& thread, const Signal& signal);
 
   // Whether a read of these bytes was over for whoever has this view: by a chain of such stores, each seen by one
@@ -27,6 +28,7 @@ class Signals {
     Component by;
     Epoch at;
     Signal signal;
+    std::uint64_t number;
   };
 
   struct Read {
@@ -38,6 +40,7 @@ class Signals {
   bool is_over(const Read& read, const View& view, const Signal* last,
                std::vector<const Observation*>& seen) const;
 
+  std::uint64_t number_ = 0;  // epochs do not tell a thread's relaxed stores and loads apart
   std::unordered_map<std::uint64_t, std::vector<Observation>> observations_;  // by the cluster of who observed
 };
 
