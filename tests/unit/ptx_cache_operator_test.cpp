@@ -6,6 +6,7 @@
 #include "../support/ptx_run.h"
 
 #include <algorithm>
+#include <ctime>
 
 namespace heddle::test {
 namespace {
@@ -154,6 +155,24 @@ TEST(PtxCompareAndSwap, DoesNotMakeAFlagOfAPlainLoad) {
                 .poll = poll,
                 .after = fence + use + cas,
                 .is_far = true});
+}
+
+// Each pair is told once, so that the loads cost little more than relaxed ones, which are not told.
+TEST(PtxCompareAndSwap, TakesLittleLongerForManyBlocks) {
+  const auto seconds = [](const std::string& load) {
+    std::vector<std::uint32_t> out(16, 0);
+    const std::clock_t start = std::clock();
+    const sim::Report report =
+        run_ptx(ptx_module("ld.param.u64 %rd1, [out]; " + load +
+                           "\nAGAIN: add.u32 %r2, %r1, 1; atom.global.cas.b32 %r3, [%rd1], %r1, %r2;\n"
+                           "setp.ne.u32 %p1, %r3, %r1; mov.u32 %r1, %r3; @%p1 bra AGAIN; ret;"),
+                out, {0}, {.threads = 32, .grid = {200, 1, 1}});
+    EXPECT_TRUE(report.ok()) << report.text();
+    EXPECT_EQ(out[0], 6400u);
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  const double relaxed = seconds("ld.relaxed.gpu.global.u32 %r1, [%rd1];");
+  EXPECT_LT(seconds("ld.global.u32 %r1, [%rd1];"), 60 * std::max(relaxed, 0.01));
 }
 
 }  // namespace

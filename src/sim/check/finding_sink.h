@@ -42,6 +42,11 @@ class FindingSink {
     return stops(finding.code, finding.level(), places, [&] { return std::move(finding); });
   }
 
+  // Counts it if it was told before: then nothing stops for it.
+  bool has_told(FaultCode code, Verdict verdict, const Places& places) {
+    return !stop_ && findings_.has_told(code, verdict, places);
+  }
+
   // What the run stops for.
   const std::optional<Finding>& stop() const { return stop_; }
 

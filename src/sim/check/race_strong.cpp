@@ -32,13 +32,14 @@ bool RaceChecker::stops_for(const Spot& spot, const Side& before, const Side& no
   }
   const Places places{report_.site_of(before), report_.site_of(now)};
   if (spot.cta == nullptr) {
-    // What was made of values that mean nothing may well be in conflict: they are the cause.
-    if (judges_uses_ && stops_for_uses()) return true;
     const bool is_read_over = !before.access.is_write && !before.access.is_strong && !now.access.is_strong &&
                               !now.access.is_async() &&
                               signals_.is_over(before.access, before.access.bytes & now.access.bytes, view);
-    return sink_.stops(FaultCode::kGlobalRace,
-                       is_same || is_formal || is_read_over ? Verdict::kFormal : Verdict::kWrong, places,
+    const Verdict verdict = is_same || is_formal || is_read_over ? Verdict::kFormal : Verdict::kWrong;
+    if (sink_.has_told(FaultCode::kGlobalRace, verdict, places)) return false;
+    // What was made of values that mean nothing may well be in conflict: they are the cause.
+    if (judges_uses_ && stops_for_uses()) return true;
+    return sink_.stops(FaultCode::kGlobalRace, verdict, places,
                        [&] { return report_.global_conflict(before, now, view, spot.global); });
   }
   if (!is_same) return stops_for_conflict(before, now, *spot.cta, spot.offset, spot.granule, is_formal);
@@ -205,16 +206,19 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
   });
   if (stops || stops_for_copies(spot, now, view)) return;
   StrongAccesses& strong = spot.shadow.strong_of(granule);
-  strong.has_hints |= how.is_hint;
-  if (strong.has_hints || !strong.all_include(thread, how.scope)) {
-    for (const Access& before : strong.accesses) {
+  const bool is_for_all = how.is_hint || !strong.all_include(thread, how.scope);
+  if (is_for_all || !strong.hints.empty()) {
+    std::optional<std::uint16_t> told;  // the place of a formal conflict: others there are the same one
+    for (const Access& before : is_for_all ? strong.accesses : strong.hints) {
       const auto both = static_cast<std::uint16_t>(before.bytes & access.bytes);
       if (both == 0 || !(before.is_write || how.writes)) continue;
       const bool includes =
           order_.include_each_other(before.cluster, before.who, before.scope, thread, how.scope);
-      if (includes && !before.is_hint && !how.is_hint) continue;
+      if (includes && ((!before.is_hint && !how.is_hint) || told == before.site)) continue;
       const std::optional<std::uint32_t> lane = before.unknown_to(view, both);
-      if (lane && stops_for(spot, {before, *lane}, now, view, is_beside, includes)) return;
+      if (!lane) continue;
+      if (stops_for(spot, {before, *lane}, now, view, is_beside, includes)) return;
+      if (includes) told = before.site;
     }
   }
   if (spot.memory != nullptr && how.old == Strong::Old::kTaken && (access.bytes & ~granule.written) != 0) {

@@ -114,11 +114,14 @@ void Shadow::record_write(Granule& granule, const Access& access) {
   }
   if (granule.strong != 0) {
     StrongAccesses& strong = strong_[granule.strong - 1];
-    for (Access& old : strong.accesses) old.bytes = rest_of(old.bytes);
+    for (std::vector<Access>* list : {&strong.accesses, &strong.hints}) {
+      for (Access& old : *list) old.bytes = rest_of(old.bytes);
+      std::erase_if(*list, [](const Access& old) { return old.bytes == 0; });
+    }
     for (StrongAccesses::Place& place : strong.places) place.bytes = rest_of(place.bytes);
-    std::erase_if(strong.accesses, [](const Access& old) { return old.bytes == 0; });
     std::erase_if(strong.places, [](const StrongAccesses::Place& place) { return place.bytes == 0; });
     if (strong.accesses.empty() && strong.places.empty()) {
+      strong = {};
       free_strong_.push_back(std::exchange(granule.strong, 0));
     }
   }
@@ -164,20 +167,11 @@ bool StrongAccesses::is_observed(std::size_t index, std::uint16_t bytes, const V
   return false;
 }
 
-void StrongAccesses::add(const Access& access, const ThreadOrder& thread, const View& view) {
-  const CtaOrder& home = *thread.warp->cta;
-  if (accesses.empty()) {
-    narrowest = access.scope;
-    cta = home.linear;
-    cluster = access.cluster;
-    has_several_ctas = has_several_clusters = false;
-  } else {
-    narrowest = std::min<MemoryScope>(narrowest, access.scope);
-    has_several_ctas |= cta != home.linear;
-    has_several_clusters |= cluster != access.cluster;
-    // The lanes of an instruction come one after the other.
-    if (accesses.back().merge(access)) return;
-  }
+namespace {
+
+void add_to(std::vector<Access>& accesses, std::size_t& trim_at, const Access& access, const View& view) {
+  // The lanes of an instruction come one after the other.
+  if (!accesses.empty() && accesses.back().merge(access)) return;
   if (accesses.size() >= trim_at) {
     // Whoever must be ordered after the newer one, because one of the two is weak, is then ordered after the
     // older.
@@ -189,6 +183,24 @@ void StrongAccesses::add(const Access& access, const ThreadOrder& thread, const 
     trim_at = std::max<std::size_t>(16, 2 * accesses.size());
   }
   accesses.push_back(access);
+}
+
+}  // namespace
+
+void StrongAccesses::add(const Access& access, const ThreadOrder& thread, const View& view) {
+  const CtaOrder& home = *thread.warp->cta;
+  if (accesses.empty()) {
+    narrowest = access.scope;
+    cta = home.linear;
+    cluster = access.cluster;
+    has_several_ctas = has_several_clusters = false;
+  } else {
+    narrowest = std::min<MemoryScope>(narrowest, access.scope);
+    has_several_ctas |= cta != home.linear;
+    has_several_clusters |= cluster != access.cluster;
+  }
+  add_to(accesses, trim_at, access, view);
+  if (access.is_hint) add_to(hints, trim_hints_at, access, view);
 }
 
 StrongAccesses& Shadow::strong_of(Granule& granule) {

@@ -148,14 +148,14 @@ struct StrongAccesses {
   };
 
   std::vector<Access> accesses;
+  std::vector<Access> hints;  // those of them that are hints, which the others are compared with
   std::vector<Place> places;
-  std::size_t trim_at =
-      16;  // accesses; looking for those to forget each time would cost the square of their number
+  // Looking for accesses to forget each time would cost the square of their number.
+  std::size_t trim_at = 16, trim_hints_at = 16;
   // Of all that were ever here: what is needed to see at once that none is out of the scope of another.
   MemoryScope narrowest = MemoryScope::kSys;
   std::uint32_t cta = 0, cluster = 0;
   bool has_several_ctas = false, has_several_clusters = false;
-  bool has_hints = false;
 
   // Whether each of them and an access of this thread at this scope include one another in their scopes.
   bool all_include(const ThreadOrder& thread, MemoryScope scope) const;
