@@ -119,6 +119,15 @@ TEST(PtxModule, UnsupportedInstructionsConcernOnlyEntriesThatReachThem) {
   EXPECT_THROW(module.launch("bad", {}, {}, nullptr, 0), InputError);
 }
 
+TEST(PtxModule, MnemonicsWithSpacesHaveALength) {
+  std::string spaced = "ld";
+  for (int i = 0; i < 511; ++i) spaced += " .a";
+  EXPECT_NE(refusal_of(std::string(kHeader) + ".entry k() {\n" + spaced + ";\n}").find("[unsupported]"),
+            std::string::npos);
+  EXPECT_EQ(error_of(std::string(kHeader) + ".entry k() {\n" + spaced + " .a;\n}"),
+            "bad.ptx:5: an instruction 'ld.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a...' of more than 1024 characters");
+}
+
 TEST(PtxModule, SystemFunctionsTakeTheirParameters) {
   EXPECT_EQ(error_of(std::string(kHeader) + ".extern .func vprintf(.param .b64 a);\n.entry k() { .param .b64 p;\n"
                                             "call vprintf, (p); }"),

@@ -25,8 +25,18 @@ void Parser::instruction() {
   }
   statement.mnemonic = expect_word("an instruction");
   // As for ptxas, spaces may stand before a modifier: "prmt .b32".
-  while (peek().kind == TokenKind::kWord && peek().text.starts_with('.')) {
-    statement.mnemonic = module_->joined.emplace_back(fmt::format("{}{}", statement.mnemonic, take().text));
+  const auto is_modifier = [&] { return peek().kind == TokenKind::kWord && peek().text.starts_with('.'); };
+  if (is_modifier()) {
+    constexpr std::size_t kMostCharacters = 1024;
+    std::string joined(statement.mnemonic);
+    while (is_modifier()) {
+      joined += take().text;
+      if (joined.size() > kMostCharacters) {
+        fail(fmt::format("an instruction '{}...' of more than {} characters", joined.substr(0, 32),
+                         kMostCharacters));
+      }
+    }
+    statement.mnemonic = module_->joined.emplace_back(std::move(joined));
   }
   if (!peek().is(';')) {
     do {
