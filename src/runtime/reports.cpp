@@ -12,6 +12,18 @@
 
 namespace heddle::runtime {
 
+namespace {
+
+// What two findings of one kind are told apart by. A copy has no place in a source file: its name stands for it,
+// and between two of them the line that names both.
+std::string where(const sim::Diagnosis& finding, const std::string& name) {
+  if (finding.places.empty()) return finding.text.substr(0, finding.text.find('\n'));
+  const std::string places = fmt::format("{}", fmt::join(finding.places, " "));
+  return finding.places.size() == 1 ? places + " " + name : places;
+}
+
+}  // namespace
+
 bool take_report(State& card, const std::string& name, const sim::Report& report, std::uint64_t launch) {
   for (const auto* list : {&report.formal, &report.accepted}) {
     for (const sim::Diagnosis& one : *list) {
@@ -19,7 +31,7 @@ bool take_report(State& card, const std::string& name, const sim::Report& report
       Told& told = is_formal ? card.formal : card.accepted;
       told.times += one.times;
       if (!is_formal) card.used_rules.insert(one.accepted_by);
-      if (!told.places.emplace(one.code, fmt::format("{}", fmt::join(one.places, " "))).second) continue;
+      if (!told.places.emplace(one.code, where(one, name)).second) continue;
       write_finding(one, false, launch, name);
       if (!card.keeps_reports()) say_finding((is_formal ? "" : "accepted: ") + one.text);
     }

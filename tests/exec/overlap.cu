@@ -100,6 +100,12 @@ int main(int argc, char** argv) {
     if (is("fill_event")) order();
     reads<<<2, 64, 0, second>>>(data, out);
   }
+  if (is("copies")) {  // two mistakes, neither with a place in a source file
+    for (int* part : {data, out}) {
+      cudaMemsetAsync(part, 1, kBytes, first);
+      cudaMemcpyAsync(host, part, kBytes, cudaMemcpyDeviceToHost, second);
+    }
+  }
   // Memory of a stream's own order.
   if (is("taken") || is("taken_event") || is("given_back") || is("given_back_event")) {
     int* own = nullptr;
