@@ -18,7 +18,32 @@ namespace heddle::runtime {
 
 namespace {
 
-using sim::trace::quoted;
+// The bytes of the character that the text begins with, if they are UTF-8 (RFC 3629, section 4); else 0.
+std::size_t character_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t count = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  for (std::size_t i = 1; i < count; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Neither a longer form than needed, nor half of a pair of UTF-16, nor beyond the last character.
+  const unsigned second = byte(1);
+  const bool is_outside = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+                          (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
+  return is_outside ? 0 : count;
+}
+
+// JSON is UTF-8, and names of files and what a program says are any bytes: the others become U+FFFD.
+std::string quoted(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::size_t bytes = character_bytes(text);
+    valid += bytes == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, bytes);
+    text.remove_prefix(bytes == 0 ? 1 : bytes);
+  }
+  return sim::trace::quoted(valid);
+}
 
 std::atomic<bool> has_failed_to_write = false;
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """json_lines.py HEDDLE MISTAKES: what `heddle exec --json FILE` writes, of mistakes, their twin and bad usage."""
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,7 +18,7 @@ class JsonLines(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "found.jsonl"
             path.write_text("of a run before\n")
-            done = subprocess.run([HEDDLE, "exec", "--json", path, *arguments], capture_output=True, text=True)
+            done = subprocess.run([HEDDLE, "exec", "--json", path, *arguments], capture_output=True, text=True, errors="replace")
             return done.returncode, done.stderr, [json.loads(line) for line in path.read_text().splitlines()]
 
     def test_a_finding_is_a_line_and_so_is_the_end(self):
@@ -48,6 +50,15 @@ class JsonLines(unittest.TestCase):
         status, said, lines = self.run_exec("/no/such/program")
         self.assertEqual((status, lines), (2, [{"error": "exec: there is no program '/no/such/program'", "status": 2}]))
         self.assertIn("there is no program", said)
+
+    def test_bytes_that_are_not_utf_8(self):
+        name = b"/no/such/\xffprogram"
+        self.assertEqual(self.run_exec(name)[2][0]["error"], "exec: there is no program '/no/such/\ufffdprogram'")
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / os.fsdecode(b"a\xc3\xa9\xff\xed\xa0\x80b")
+            shutil.copy(MISTAKES, program)
+            _, _, (found, _) = self.run_exec(program, "race")
+            self.assertIn("a\u00e9\ufffd\ufffd\ufffd\ufffdb' race", found["text"])
 
     def test_a_file_that_cannot_be_written(self):
         for path, why in (("/no/such/folder/a", "No such file"), ("/dev/full", "No space left")):

@@ -265,7 +265,9 @@ int exec(const ExecOptions& options) {
   try {
     return start(options);
   } catch (const InputError& error) {
-    write_json(options.json, nlohmann::json{{"error", error.what()}, {"status", kBadUsage}}.dump() + "\n");
+    const nlohmann::json line = {{"error", error.what()}, {"status", kBadUsage}};
+    // Names of files are any bytes.
+    write_json(options.json, line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     throw;
   }
 }
