@@ -22,10 +22,24 @@ void in_parent() {
   if (is_ours) forked_card->mutex.unlock();
 }
 
+// What its parent has done is not told by a child.
+void forget_work(State& card) {
+  card.launches_of_parent = card.launches;
+  card.instructions = 0;
+  card.seconds = card.processor_seconds = 0;
+  card.formal = card.accepted = {};
+  card.pct = {};
+  card.searches = {};
+}
+
 // A lock knows its thread by a number that the child's thread does not have, so that it is made anew.
 void in_child() {
   new (&forked_card->mutex) std::recursive_mutex;
-  if (!is_ours) forked_card->is_lost = true;
+  if (is_ours) {
+    forget_work(*forked_card);
+  } else {
+    forked_card->is_lost = true;
+  }
 }
 
 }  // namespace

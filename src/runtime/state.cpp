@@ -44,6 +44,8 @@ void check_rules(const State& card, int status) {
   std::_Exit(2);
 }
 
+std::uint64_t own_launches(const State& card) { return card.launches - card.launches_of_parent; }
+
 void show_stats(const State& card) {
   std::fflush(stdout);
   const double rate = card.seconds > 0 ? static_cast<double>(card.instructions) / card.seconds / 1e6 : 0;
@@ -51,7 +53,7 @@ void show_stats(const State& card) {
       stderr,
       "heddle exec: launches %llu, instructions of threads %llu, %.2f s (%.2f of processor time), %.1f million "
       "a second\n",
-      static_cast<unsigned long long>(card.launches), static_cast<unsigned long long>(card.instructions),
+      static_cast<unsigned long long>(own_launches(card)), static_cast<unsigned long long>(card.instructions),
       card.seconds, card.processor_seconds, rate);
 }
 
@@ -67,7 +69,7 @@ bool depends_on_schedule(const State& card) {
 void show_schedules(const State& card) {
   const Options& asked = options();
   std::fprintf(stderr, "heddle exec: %llu launches, each under %u schedules, %s\n",
-               static_cast<unsigned long long>(card.launches), asked.schedules + 1,
+               static_cast<unsigned long long>(own_launches(card)), asked.schedules + 1,
                card.failed != Error::kSuccess ? "until one was stopped"
                : depends_on_schedule(card)    ? "with the differences that were told"
                                               : "with the same bytes written");
@@ -122,7 +124,7 @@ void at_exit(int status, void* /*unused*/) {
   summarise(card.formal, "formal", "; --strict makes them stop");
   summarise(card.accepted, "accepted", "");
   if (options().stats) show_stats(card);
-  write_end(card.launches, card.failed != Error::kSuccess);
+  write_end(own_launches(card), card.failed != Error::kSuccess);
   if (!finish_trace() || !is_json_written()) {
     std::fflush(nullptr);
     std::_Exit(2);

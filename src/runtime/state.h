@@ -76,6 +76,7 @@ struct State {
   std::optional<const void*> stream;  // that it is on; none for a call that waits
 
   std::uint64_t launches = 0;
+  std::uint64_t launches_of_parent = 0;  // among them, of a child that was forked: numbers go on in it
   std::uint64_t instructions = 0;
   Told formal;
   Told accepted;

@@ -60,6 +60,13 @@ class JsonLines(unittest.TestCase):
             _, _, (found, _) = self.run_exec(program, "race")
             self.assertIn("a\u00e9\ufffd\ufffd\ufffd\ufffdb' race", found["text"])
 
+    def test_a_child_counts_its_own_launches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "found.jsonl"
+            done = subprocess.run([HEDDLE, "exec", "--json", path, MISTAKES, "child"], capture_output=True)
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+            self.assertEqual(([line["launches"] for line in lines], done.returncode), ([1, 2], 7))
+
     def test_a_file_that_cannot_be_written(self):
         for path, why in (("/no/such/folder/a", "No such file"), ("/dev/full", "No space left")):
             done = subprocess.run([HEDDLE, "exec", "--json", path, MISTAKES, "race"], capture_output=True, text=True)

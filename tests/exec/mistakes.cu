@@ -4,6 +4,9 @@
 // follows, and of a call after that.
 #include <cuda_runtime.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cassert>
 #include <cstdio>
 #include <cstring>
@@ -68,6 +71,12 @@ int main(int argc, char** argv) {
   if (is("grid")) empty<<<dim3(1, 70000), 32>>>();
   if (is("no_threads")) empty<<<1, 0>>>();
   if (is("none")) store<<<1, 1>>>(data, 0);
+  if (is("child")) {  // two launches of its own, and one of its child
+    store<<<1, 1>>>(data, 0);
+    cudaDeviceSynchronize();
+    if (fork() != 0) wait(nullptr);
+    store<<<1, 1>>>(data, 1);
+  }
   if (is("graph")) {
     cudaGraph_t graph;
     cudaGraphCreate(&graph, 0);
