@@ -36,7 +36,7 @@ void check_rules(const State& card, int status) {
   bool is_unused = false;
   for (const std::string& rule : options().accepted) {
     if (!sim::AcceptRule::parse(rule).has_place() || card.used_rules.contains(rule)) continue;
-    std::fprintf(stderr, "heddle exec: --accept %s matches nothing that was found\n", rule.c_str());
+    say(fmt::format("--accept {} matches nothing that was found", rule));
     is_unused = true;
   }
   if (!is_unused || status != 0) return;
@@ -106,9 +106,8 @@ void show_searches(const Searches& all) {
 void check_replay(const State& card, int status) {
   const sim::ReplayToken& replay = options().replay;
   if (replay.launch <= card.launches) return;
-  std::fprintf(stderr, "heddle exec: --schedule %s is for launch %llu, and there were %llu\n",
-               replay.text().c_str(), static_cast<unsigned long long>(replay.launch),
-               static_cast<unsigned long long>(card.launches));
+  say(fmt::format("--schedule {} is for launch {}, and there were {}", replay.text(), replay.launch,
+                  card.launches));
   if (status != 0) return;
   std::fflush(nullptr);
   std::_Exit(2);

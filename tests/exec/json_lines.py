@@ -50,6 +50,8 @@ class JsonLines(unittest.TestCase):
         status, said, lines = self.run_exec("/no/such/program")
         self.assertEqual((status, lines), (2, [{"error": "exec: there is no program '/no/such/program'", "status": 2}]))
         self.assertIn("there is no program", said)
+        _, _, lines = self.run_exec("--accept", "race@copy.cu:3", MISTAKES, "none")
+        self.assertIn({"message": "--accept race@copy.cu:3 matches nothing that was found"}, lines)
 
     def test_bytes_that_are_not_utf_8(self):
         name = b"/no/such/\xffprogram"
