@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One card, many host threads: calls, launches, graphs and modules at the same time, each with its own results.
+#include "sim/frontend/sanitizer.h"
+
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -131,9 +133,16 @@ TEST(RuntimeThreads, SixtyFourThreadsHaveTheirOwnResults) {
   in_threads(64, [](int t) { work(t, 5); });
 }
 
-TEST(RuntimeThreads, SchedulesOfOneLaunchRunBesideOneAnother) {
-  setenv("HEDDLE_EXEC_SCHEDULES", "6", 1);
-  in_threads(4, [](int t) { work(t, 2); });
+// In a process of its own: options are read once.
+TEST(RuntimeThreads, EveryLaunchRunsUnderAllSchedules) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("HEDDLE_EXEC_SCHEDULES", "6", 1);
+        in_threads(4, [](int t) { work(t, 2); });
+        std::exit(HasFailure() ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "16 launches, each under 7 schedules, with the same bytes written");
 }
 
 TEST(RuntimeThreads, GraphsAreCapturedAndLaunchedSideBySide) {
@@ -165,7 +174,7 @@ TEST(RuntimeThreads, GraphsAreCapturedAndLaunchedSideBySide) {
 
 // What another thread has begun is never over in a child: its calls say so, and never wait.
 TEST(RuntimeThreads, ChildrenOfABusyProgramGetACode) {
-#if defined(__SANITIZE_THREAD__)
+#ifdef HEDDLE_TSAN
   GTEST_SKIP() << "skipped: the thread sanitizer does not follow forks of programs with threads";
 #endif
   std::atomic<bool> is_over = false;
