@@ -160,6 +160,15 @@ const std::string kChain =
     "st.global.u32 [%rd1+128], 7;\n"
     "END:";
 
+// Thread 0 of block 0 reads a word and tells block 1, which overwrites it.
+const std::string kReadThenTell =
+    "@%p3 bra WRITER; @!%p1 ld.global.u32 %r4, [%rd1+128]; bar.sync 0;\n"
+    "@!%p1 st.relaxed.gpu.global.u32 [%rd1], 1; bra END;\n"
+    "WRITER: @%p1 bra END;\n"
+    "SPIN: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p7, %r3, 0; @%p7 bra SPIN;\n"
+    "st.global.u32 [%rd1+128], 7;\n"
+    "END:";
+
 const PtxRun kTwoWarps{.threads = 64};
 const PtxRun kTwoBlocks{.threads = 64, .grid = {2, 1, 1}};
 const PtxRun kFiveBlocks{.threads = 64, .grid = {5, 1, 1}};
@@ -307,7 +316,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"a chain of blocks, one of which tells before it is told",
                          replace(replace(kChain, "st.relaxed.gpu.global.u32 [%rd1+32], %r3;", ""),
                                  "SECOND:", "SECOND: st.relaxed.gpu.global.u32 [%rd1+32], %r3;"),
-                         "global_race", kThreeThreads}),
+                         "global_race", kThreeThreads},
+                    Case{"a flag behind a read and a barrier", kReadThenTell, "formal global_race", kTwoBlocks},
+                    Case{"a flag behind a read, with a fence of other lanes between",
+                         replace(kReadThenTell, "bar.sync 0;", "@%p1 fence.proxy.async.global;"), "global_race",
+                         kTwoBlocks}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -33,9 +33,9 @@ bool Signals::is_over(const Read& read, const View& view, const Signal* last,
     if (!is_known || std::find(seen.begin(), seen.end(), &one) != seen.end()) continue;
     seen.push_back(&one);
     const Signal& signal = one.signal;
-    // The thread itself may have stored while its own read was in flight, unless it has met others in between.
-    const bool is_before =
-        read.component == signal.by ? read.epoch < signal.at : signal.known[read.component] >= read.epoch;
+    // The thread itself may have stored while its own read was in flight, unless it has met others in between:
+    // then what it knows of them names itself, too.
+    const bool is_before = signal.known[read.component] >= read.epoch;
     if ((signal.cluster == read.cluster && is_before) || is_over(read, view, &signal, seen)) return true;
   }
   return false;
