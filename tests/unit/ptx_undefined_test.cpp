@@ -197,6 +197,34 @@ TEST(PtxUndefined, OtherMultiplicationsPassOnRowsToo) {
   expect_used(neighbour(wmma), "lane 1: the value is stored to global memory");
 }
 
+// Of the four lanes of a row the selector names those whose metadata counts: with 16 bits and K = 32 two of them,
+// with K = 16 one, with 8 bits and K = 32 two.
+TEST(PtxUndefined, MetadataOfLanesThatTheSelectorDoesNotNameIsNotLookedAt) {
+  const auto body = [](const char* lane, const std::string& form, const char* a, const char* b,
+                       const char* selector) {
+    return "mov.u32 %r10, 0; mov.u32 %r12, 0x44444444; setp.eq.u32 %p1, %r1, " + std::string(lane) +
+           "; @%p1 ld.shared.u32 %r12, [%r2+512];\nmov.b32 %r20, 0; mov.b32 %r21, 0; mov.b32 %r22, 0; mov.b32 "
+           "%r23, "
+           "0;\nmma.sp::ordered_metadata.sync.aligned." +
+           form + " {%r24,%r25,%r26,%r27}, " + a + ", " + b + ", {%r20,%r21,%r22,%r23}, %r12, " + selector +
+           ";\nadd.u32 %r24, %r24, %r26; st.global.u32 [%rd1], %r24; ret;";
+  };
+  const char* const two = "{%r10,%r10}";
+  const char* const four = "{%r10,%r10,%r10,%r10}";
+  const std::string k32 = "m16n8k32.row.col.f32.f16.f16.f32";
+  const std::string k16 = "m16n8k16.row.col.f32.f16.f16.f32";
+  const std::string bytes = "m16n8k32.row.col.s32.s8.s8.s32";
+  const char* const used = "the value is stored to global memory";
+  expect_silent(body("3", k32, four, four, "0x0"));
+  expect_silent(body("1", k32, four, four, "0x1"));
+  expect_used(body("1", k32, four, four, "0x0"), used);
+  expect_used(body("3", k32, four, four, "0x1"), used);
+  expect_silent(body("1", k16, two, two, "0x0"));
+  expect_used(body("1", k16, two, two, "0x1"), used);
+  expect_silent(body("2", bytes, two, two, "0x0"));
+  expect_used(body("2", bytes, two, two, "0x1"), used);
+}
+
 TEST(PtxUndefined, AnAtomicOnUnwrittenMemoryLeavesItUndefined) {
   const auto body = [](const char* first) {
     return std::string(first) +

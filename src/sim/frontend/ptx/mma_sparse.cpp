@@ -65,22 +65,26 @@ std::uint64_t& word(Warp& warp, const Instruction& i, std::uint32_t row, std::ui
   return warp.frame_of[lane]->rows[i.rows[row]][lane];
 }
 
-// The four bits of a row's chunk.
-std::uint32_t metadata(Warp& warp, const Instruction& i, const Sparse& s, std::uint32_t row, std::uint32_t at) {
+struct MetadataBits {
+  std::uint32_t lane;
+  std::uint32_t bit;  // the lowest of four
+};
+
+// Where the four bits of a row's chunk are.
+MetadataBits metadata_bits(const Instruction& i, const Sparse& s, std::uint32_t row, std::uint32_t at) {
   const auto selector = static_cast<std::uint32_t>(i.value);
   const std::uint32_t group = row % 8;
   const std::uint32_t chunks = s.how.k / s.chunk;
-  std::uint32_t lane = 0;
-  std::uint32_t bit = 0;
   if (s.bits >= 16) {
-    lane = 4 * group + (chunks == 4 ? selector : 2 * selector + at / 4);
-    bit = 16 * (row / 8) + 4 * (at % 4);
-  } else {
-    lane = 4 * group + 2 * selector + row / 8 + 2 * (at / 8);
-    bit = 4 * (at % 8);
+    return {4 * group + (chunks == 4 ? selector : 2 * selector + at / 4), 16 * (row / 8) + 4 * (at % 4)};
   }
+  return {4 * group + 2 * selector + row / 8 + 2 * (at / 8), 4 * (at % 8)};
+}
+
+std::uint32_t metadata(Warp& warp, const Instruction& i, const Sparse& s, std::uint32_t row, std::uint32_t at) {
+  const MetadataBits bits = metadata_bits(i, s, row, at);
   const auto last = static_cast<std::uint32_t>(i.rows.size()) - 1;
-  return static_cast<std::uint32_t>(word(warp, i, last, lane) >> bit & 15);
+  return static_cast<std::uint32_t>(word(warp, i, last, bits.lane) >> bits.bit & 15);
 }
 
 // Where in K the element `index` of the compressed row lies.
@@ -107,13 +111,18 @@ void follow_multiply(Warp& warp, const Instruction& i, const Sparse& s) {
       look(s.d_registers + r, l, flow.rows[group + 8 * (r % 2)]);
       look(b_first + r, l, flow.columns[group]);
     }
-    look(metadata_row, l, flow.rows[group]);
-    look(metadata_row, l, flow.rows[group + 8]);
     for (std::uint32_t e = 0; e < 4; ++e) {
       const Undefined c =
           undefined_of(*warp.frame_of[l], i.rows[b_first + s.registers + (is_half ? e / 2 : e)], l);
       const std::uint64_t bits = is_half ? c.bits >> 16 * (e % 2) & 0xffff : c.bits;
       flow.c(group + 8 * (e / 2), 2 * (l % 4) + e % 2) = {bits, c.origin};
+    }
+  }
+  for (std::uint32_t row = 0; row < kM; ++row) {
+    for (std::uint32_t at = 0; at < s.how.k / s.chunk; ++at) {
+      const MetadataBits place = metadata_bits(i, s, row, at);
+      const Undefined word = undefined_of(*warp.frame_of[place.lane], i.rows[metadata_row], place.lane);
+      if ((word.bits >> place.bit & 15) != 0) flow.rows[row] = word;
     }
   }
   for (std::uint32_t l = 0; l < 32; ++l) {

@@ -102,7 +102,10 @@ void follow_multiply(Warp& warp, const Instruction& i, const machine::WgmmaOpera
       if (const Undefined a = undefined_of(*warp.frame, i.more[r], l); a.bits != 0) rows[l / 4 + 8 * (r % 2)] = a;
     }
   }
+  // All lanes have metadata of 8-bit types, and two of four, those of the selector, that of wider ones.
+  const bool has_selector = machine::stored_bytes(operands.shape.a) > 1;
   for (std::uint32_t l = 0; l < 32 && operands.is_sparse; ++l) {
+    if (has_selector && l % 4 / 2 != operands.selector) continue;
     const Undefined metadata = undefined_of(*warp.frame, i.e, l);
     if (metadata.bits != 0) rows[l / 4] = rows[l / 4 + 8] = metadata;
   }
