@@ -14,6 +14,13 @@ namespace heddle::sim::machine {
 
 namespace {
 
+template <class Ranges>
+std::uint64_t bytes_of(const Ranges& ranges) {
+  std::uint64_t bytes = 0;
+  for (const auto& range : ranges) bytes += range.bytes;
+  return bytes;
+}
+
 // Into how many pieces a box is cut for each target. Hardware cuts finer; more pieces show no new mistake,
 // since what matters is that a copy can be seen half landed.
 constexpr std::uint64_t kPieces = 4;
@@ -200,7 +207,10 @@ void TmaEngine::land_load(Copy& copy, const Piece& piece) {
     } else {
       for (std::uint64_t row = piece.first; row < piece.first + piece.count; ++row) {
         const bool is_unwritten = brings_unwritten(copy, {.target = &target, .first = row, .count = 1});
-        for (const SharedRange& range : copy.box->load_ranges(row, 1)) tell(range, is_unwritten);
+        const bool is_whole = is_unwritten && bytes_of(copy.box->load_sources(row, 1)) == copy.box->row_bytes();
+        for (const SharedRange& range : copy.box->load_ranges(row, 1)) tell(range, is_whole);
+        if (!is_unwritten || is_whole) continue;
+        for (const SharedRange& range : copy.box->store_ranges(row, 1)) tell(range, true);
       }
     }
   }
@@ -233,17 +243,17 @@ bool is_unwritten(const GlobalMemory& memory, const GlobalRange& range, bool loo
 
 }  // namespace
 
-// Whether nobody has written any of where the piece comes from. A row that reaches beyond the tensor brings
-// zeros, too.
+// Whether nobody has written any of where the piece comes from. A row that ends beyond the tensor brings zeros,
+// too.
+// Model: a row that starts before the tensor counts as written, and so does a part of one whose numbers are
+// spread.
 bool TmaEngine::brings_unwritten(const Copy& copy, const Piece& piece) const {
   const GlobalMemory& memory = core_.global();
   if (!memory.has_unwritten()) return false;
   const std::vector<GlobalRange> ranges = global_ranges(copy, piece);
   const auto is_one = [&](const GlobalRange& range) { return is_unwritten(memory, range, true); };
   if (ranges.empty() || !std::all_of(ranges.begin(), ranges.end(), is_one)) return false;
-  std::uint64_t bytes = 0;
-  for (const GlobalRange& range : ranges) bytes += range.bytes;
-  return !copy.box || bytes == piece.count * copy.box->row_bytes();
+  return !copy.box || bytes_of(ranges) == bytes_of(copy.box->store_ranges(piece.first, piece.count));
 }
 
 bool TmaEngine::may_bring_unwritten(const Copy& copy, const Piece& piece) const {
