@@ -109,10 +109,11 @@ Dense ClockPool::acquire_maps(const Dense& clock) {
   constexpr auto kAcquired = static_cast<std::size_t>(Fenced::kMapAcquired);
   const Dense released = part(clock, kReleased);
   if (released.is_null()) return clock;
-  Dense::Block* block = copy(clock);
+  Dense acquired(copy(clock));
   for (std::size_t kind = 0; kind < kFencedKinds; ++kind)
-    set_part(*block, kind, kind == kAcquired ? join(part(clock, kAcquired), released) : part(clock, kind));
-  return Dense(block);
+    set_part(*acquired.block_, kind,
+             kind == kAcquired ? join(part(clock, kAcquired), released) : part(clock, kind));
+  return acquired;
 }
 
 void World::drop(Node* node) {
@@ -255,11 +256,11 @@ Clock Gather::finish(ClockPool& pool) {
   std::uint32_t size = 0;
   for (const Dense& clock : clocks_) size = std::max(size, clock.block_->size);
   for (const Time& time : times_) size = std::max(size, time.component + 1);
-  Dense::Block* block = pool.make(size);
-  put(*block, clocks_.data(), clocks_.size(), times_);
+  Dense gathered(pool.make(size));
+  put(*gathered.block_, clocks_.data(), clocks_.size(), times_);
   for (std::size_t kind = 0; kind < kFencedKinds; ++kind)
-    ClockPool::set_part(*block, kind, finish_fenced(pool, kind));
-  Clock all{Dense(block), std::move(world_), std::move(fenced_world_), std::move(seen_)};
+    ClockPool::set_part(*gathered.block_, kind, finish_fenced(pool, kind));
+  Clock all{std::move(gathered), std::move(world_), std::move(fenced_world_), std::move(seen_)};
   clear();
   return all;
 }

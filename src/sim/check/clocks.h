@@ -225,7 +225,8 @@ inline void Dense::give_back() {
   }
   try {
     block_->pool->free_[block_->size / ClockPool::kStep].push_back(block_);
-  } catch (const std::bad_alloc&) {  // the pool has the memory, and will not give it again
+  } catch (const std::bad_alloc&) {  // no place in the pool's list
+    ::operator delete (block_, std::align_val_t{alignof(Block)});
   }
 }
 

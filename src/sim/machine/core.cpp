@@ -16,6 +16,10 @@ namespace {
 constexpr int kUninitialised = 0xA5;
 constexpr std::align_val_t kArenaAlignment{4096};
 
+void free_arenas(const std::vector<Cluster>& clusters) {
+  for (const Cluster& cluster : clusters) ::operator delete(cluster.arena, kArenaAlignment);
+}
+
 }  // namespace
 
 std::string place(CallSite site) { return place_text(site); }
@@ -39,31 +43,34 @@ Core::Core(const LaunchOptions& options, const LaunchShape& shape, std::uint32_t
   clusters_.resize(resident);
   threads_.resize(std::size_t{resident} * cluster_size_ * threads_per_cta_);
   ready_.reserve(threads_.size());
-  for (std::uint32_t c = 0; c < resident; ++c) {
-    Cluster& cluster = clusters_[c];
-    cluster.arena =
-        static_cast<std::byte*>(::operator new (std::size_t{cluster_size_} * kArenaStride, kArenaAlignment));
-    for (std::uint32_t rank = 0; rank < cluster_size_; ++rank) {
-      auto cta = std::make_unique<Cta>();
-      cta->cluster = &cluster;
-      cta->slot = c * cluster_size_ + rank;
-      cta->rank = rank;
-      cta->shared = cluster.arena + std::size_t{rank} * kArenaStride;
-      cta->shared_end = kSharedBase + shared_bytes_;
-      cta->warps.resize((threads_per_cta_ + 31) / 32);
-      cta->warpgroups.resize(threads_per_cta_ / kWarpgroupThreads);
-      cta->barrier_at.resize((cta->shared_end + 7) / 8);
-      cta->threads = &threads_[std::size_t{cta->slot} * threads_per_cta_];
-      for (NamedBarrier& barrier : cta->named) barrier.lanes.resize(cta->warps.size());
-      cluster.ctas.push_back(cta.get());
-      ctas_.push_back(std::move(cta));
+  try {
+    for (std::uint32_t c = 0; c < resident; ++c) {
+      Cluster& cluster = clusters_[c];
+      cluster.arena =
+          static_cast<std::byte*>(::operator new (std::size_t{cluster_size_} * kArenaStride, kArenaAlignment));
+      for (std::uint32_t rank = 0; rank < cluster_size_; ++rank) {
+        auto cta = std::make_unique<Cta>();
+        cta->cluster = &cluster;
+        cta->slot = c * cluster_size_ + rank;
+        cta->rank = rank;
+        cta->shared = cluster.arena + std::size_t{rank} * kArenaStride;
+        cta->shared_end = kSharedBase + shared_bytes_;
+        cta->warps.resize((threads_per_cta_ + 31) / 32);
+        cta->warpgroups.resize(threads_per_cta_ / kWarpgroupThreads);
+        cta->barrier_at.resize((cta->shared_end + 7) / 8);
+        cta->threads = &threads_[std::size_t{cta->slot} * threads_per_cta_];
+        for (NamedBarrier& barrier : cta->named) barrier.lanes.resize(cta->warps.size());
+        cluster.ctas.push_back(cta.get());
+        ctas_.push_back(std::move(cta));
+      }
     }
+  } catch (...) {
+    free_arenas(clusters_);
+    throw;
   }
 }
 
-Core::~Core() {
-  for (Cluster& cluster : clusters_) ::operator delete(cluster.arena, kArenaAlignment);
-}
+Core::~Core() { free_arenas(clusters_); }
 
 void Core::add_observer(Observer& observer) {
   observers_.push_back({&observer, observer.wants()});
