@@ -149,6 +149,9 @@ TEST(FillTile, ClearsRowsFromOneOnAndPanelsFromOneOn) {
     count_ones(11, 128);
     clear_panels<64>(shared[0], 1);
     count_ones(11, 64);
+    // By threads that do not begin with number 0.
+    if (isa::tid_x() >= 32) clear_rows_by<32>(isa::tid_x() - 32, shared[0], 3);
+    count_ones(3, 64);
   });
   EXPECT_TRUE(is_silent(report));
   EXPECT_EQ(wrong, 0u);

@@ -26,9 +26,10 @@ struct alignas(8) FloatPair {
 
 // Both multiples of 16. A swizzle moves bytes inside a line, so whole rows stay whole.
 template <std::uint32_t threads>
-HEDDLE_DEVICE void clear_bytes(void* from, std::uint32_t begin, std::uint32_t end, CallSite site) {
+HEDDLE_DEVICE void clear_bytes(void* from, std::uint32_t begin, std::uint32_t end, std::uint32_t thread,
+                               CallSite site) {
   auto* const bytes = static_cast<unsigned char*>(from);
-  for (std::uint32_t at = begin + isa::tid_x() * 16; at < end; at += threads * 16) {
+  for (std::uint32_t at = begin + thread * 16; at < end; at += threads * 16) {
     isa::st_shared(reinterpret_cast<isa::Bytes16*>(bytes + at), isa::Bytes16{}, site);
   }
 }
@@ -128,20 +129,27 @@ HEDDLE_DEVICE void add_row(const TileTensor<T, layout>& tile, std::uint32_t row,
   }
 }
 
-// By `threads` threads, the first of which has number 0: zeros in the rows from `first` on, and in the panels.
+// By `threads` threads: zeros in the rows from `first` on, and in the panels. Each says which of them it is, or
+// the first of them has number 0 in the CTA.
 template <std::uint32_t threads, Element T, Layout layout>
-HEDDLE_DEVICE void clear_rows(const TileTensor<T, layout>& tile, std::uint32_t first,
-                              CallSite site = CallSite::here()) {
+HEDDLE_DEVICE void clear_rows_by(std::uint32_t thread, const TileTensor<T, layout>& tile, std::uint32_t first,
+                                 CallSite site = CallSite::here()) {
   HEDDLE_UNROLL
   for (std::uint32_t panel = 0; panel < layout.panels(); ++panel) {
     detail::clear_bytes<threads>(tile.panel_data(panel), first * layout.stride_bytes[0],
-                                 layout.shape[0] * layout.stride_bytes[0], site);
+                                 layout.shape[0] * layout.stride_bytes[0], thread, site);
   }
+}
+template <std::uint32_t threads, Element T, Layout layout>
+HEDDLE_DEVICE void clear_rows(const TileTensor<T, layout>& tile, std::uint32_t first,
+                              CallSite site = CallSite::here()) {
+  clear_rows_by<threads>(isa::tid_x(), tile, first, site);
 }
 template <std::uint32_t threads, Element T, Layout layout>
 HEDDLE_DEVICE void clear_panels(const TileTensor<T, layout>& tile, std::uint32_t first,
                                 CallSite site = CallSite::here()) {
-  detail::clear_bytes<threads>(tile.data(), first * layout.panel_stride_bytes, layout.bytes(), site);
+  detail::clear_bytes<threads>(tile.data(), first * layout.panel_stride_bytes, layout.bytes(), isa::tid_x(),
+                               site);
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET
