@@ -1,99 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention_decode_sm90.h"
 
-#include "attention_decode_plan.h"
+#include "attention_decode_launch.h"
 #include "attention_decode_sm90_host.h"
-#include "attention_device.h"
-#include "attention_join.h"
-
-#include <heddle/host/error.h>
-#include <heddle/isa/device.h>
-
-#include <algorithm>
-#include <new>
 
 namespace heddle::inline HEDDLE_TARGET {
 
 namespace {
 
-// Everything that a launch needs.
-struct Call {
-  const AttentionDecodeProblem& problem;
-  const AttentionDecodeTensors& tensors;
-  const AttentionDecodePlan& plan;
-  void* stream;
-};
-
-template <class K>
-AttentionDecodeParams params_of(const Call& call) {
-  const AttentionProblem& problem = call.problem.attention;
-  const AttentionPlan& plan = call.plan.attention;
-  const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
-  const std::uint64_t sharing = plan.q.heads / plan.k.heads;
-  // The heads that share keys are rows.
-  AttentionTensorPlan q = plan.q;
-  q.rows = static_cast<std::uint64_t>(call.plan.rows);
-  q.row_stride = call.plan.q_row_stride;
-  q.heads = plan.k.heads;
-  q.head_stride = sharing * plan.q.head_stride;
-  auto* const workspace = static_cast<unsigned char*>(call.tensors.workspace);
-  return {.q = map_of<typename K::QTiles::Tile>(call.tensors.attention.q, q),
-          .k = map_of<typename K::KPage::Tile>(call.tensors.attention.k, plan.k),
-          .v = map_of<typename K::VPage::Tile>(call.tensors.attention.v, plan.v),
-          .extents = {.batches = number(problem.batches),
-                      .key_heads = number(plan.k.heads),
-                      .keys = number(call.plan.keys),
-                      .queries = number(problem.queries),
-                      .window = problem.window == 0 ? 1 << 30 : number(problem.window),
-                      .lengths = call.tensors.lengths},
-          .rows = number(call.plan.rows),
-          .heads_per_key_head = number(sharing),
-          .value_dim = number(plan.v.dim),
-          .is_causal = problem.is_causal,
-          .page_size = number(call.problem.page_size),
-          .table_stride = number(call.plan.table_stride),
-          .page_table = call.tensors.page_table,
-          .o = call.tensors.attention.o,
-          .o_row = static_cast<std::int64_t>(plan.o.row_stride),
-          .o_head = static_cast<std::int64_t>(plan.o.head_stride),
-          .o_batch = static_cast<std::int64_t>(plan.o.batch_stride),
-          .lse = call.tensors.attention.lse,
-          .sinks = call.tensors.attention.sinks,
-          .factor = score_factor(problem, plan),
-          .score = capped_scores(problem, plan),
-          .parts = reinterpret_cast<float*>(workspace + call.plan.sums_bytes),
-          .part_sums = reinterpret_cast<float*>(workspace)};
-}
-
-template <Element T, AttentionDecodeConfig config>
-RunOutcome launch_config(Device& device, const Call& call) {
-  using K = AttentionDecodeSm90<T, config>;
-  static_assert(config.workers == kDecodeWorkersPerCta);
-  const std::uint32_t resident = device.resident_clusters<K>(1);
-  if (resident == 0) {
-    RunOutcome outcome;
-    outcome.report = "attention_decode: the GPU says that it can run no CTA of this kernel\n";
-    return outcome;
-  }
-  const std::uint32_t ctas = std::min(resident, kMaxDecodeCtas);
-  const AttentionDecodeParams params = params_of<K>(call);
-  RunOutcome read = device.enqueue<K>({.grid = {ctas}, .is_dependent = call.problem.attention.is_dependent},
-                                      params, call.stream);
-  if (!read.ok()) return read;
-  RunOutcome joined = device.enqueue<AttentionJoin<T, config.keys>>(
-      {.grid = {ctas * config.workers}, .is_dependent = true}, params, call.stream);
-  joined.remarks = read.remarks + joined.remarks;
-  return joined;
-}
-
 // Heads of less than 128 are filled with zeros, which costs no memory traffic.
+template <Element T, AttentionDecodeConfig config>
+RunOutcome launch_config(Device& device, const AttentionDecodeCall& call) {
+  return launch_decode<AttentionDecodeSm90<T, config>, T, config.keys, config.workers>(device, call);
+}
 template <Element T>
-RunOutcome launch_type(Device& device, const Call& call) {
+RunOutcome launch_type(Device& device, const AttentionDecodeCall& call) {
   if (call.problem.page_size % 64 == 0) return launch_config<T, AttentionDecodeConfig{}>(device, call);
   return launch_config<T, AttentionDecodeConfig{.page_rows = 16}>(device, call);
 }
 
-RunOutcome start(Device& device, const Call& call) {
+RunOutcome start(Device& device, const AttentionDecodeCall& call) {
   return call.problem.attention.type == AttentionElement::kBf16 ? launch_type<bf16>(device, call)
                                                                 : launch_type<fp16>(device, call);
 }
@@ -107,42 +33,13 @@ namespace heddle {
 template <>
 RunOutcome attention_decode_sm90<kTarget>(const AttentionDecodeProblem& problem,
                                           const AttentionDecodeTensors& tensors, const RunOptions& options) {
-  const AttentionDecodePlan plan = plan_attention_decode(problem);
-  check_attention_decode_tensors(problem, plan, tensors, true);
-  check_gpu(options.ordinal);
-  Device device(options);
-  try {
-    const AttentionOnDevice copies(device, tensors.attention, plan.attention);
-    DeviceBuffer lengths(device, "lengths", tensors.lengths == nullptr ? 0 : plan.lengths_bytes);
-    DeviceBuffer table(device, "page_table", plan.table_bytes);
-    DeviceBuffer workspace(device, "workspace", plan.workspace_bytes());
-    lengths.upload(tensors.lengths);
-    table.upload(tensors.page_table);
-    const AttentionDecodeTensors on_device{.attention = copies.tensors(),
-                                           .lengths = static_cast<const std::int32_t*>(lengths.data()),
-                                           .page_table = static_cast<const std::int32_t*>(table.data()),
-                                           .workspace = workspace.data()};
-    const RunOutcome outcome = device.finish([&] { return start(device, {problem, on_device, plan, nullptr}); });
-    if (outcome.ok()) copies.download(tensors.attention);
-    return outcome;
-  } catch (const std::bad_alloc&) {
-    throw InputError("attention_decode: the device has no room for the tensors, of which K and V take " +
-                     std::to_string(plan.attention.k.bytes + plan.attention.v.bytes) + " bytes");
-  }
+  return run_decode(problem, tensors, options, 9, start);
 }
 
 template <>
 void enqueue_attention_decode_sm90<kTarget>(const AttentionDecodeProblem& problem,
                                             const AttentionDecodeTensors& tensors, void* stream) {
-  if constexpr (kIsSimulated) {
-    throw InputError("attention_decode: the simulated SM has no stream; give host memory and a device");
-  } else {
-    const AttentionDecodePlan plan = plan_attention_decode(problem);
-    check_attention_decode_tensors(problem, plan, tensors, false);
-    Device device({.kernel = "attention", .ordinal = checked_gpu_of(stream)});
-    const RunOutcome outcome = start(device, {problem, tensors, plan, stream});
-    if (!outcome.ok()) throw DriverError(outcome.report, 0);
-  }
+  start_decode(problem, tensors, stream, 9, start);
 }
 
 }  // namespace heddle

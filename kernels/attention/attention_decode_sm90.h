@@ -11,6 +11,7 @@
 
 #include "attention_decode_params.h"
 #include "attention_load.h"
+#include "attention_pages.h"
 
 #include <heddle/isa/fence.h>
 #include <heddle/isa/grid_dependency.h>
@@ -151,30 +152,6 @@ struct AttentionDecodeSm90 {
         load_pages<VPage>(params, params.v, rings.v, shared.v, piece, first_key);
       }
     } while (pieces.next(piece));
-  }
-
-  template <class Page, class Ring, class Tiles>
-  HEDDLE_DEVICE static void load_pages(const Params& params, const isa::TensorMap& map, Ring& ring, Tiles& tiles,
-                                       const Piece& piece, std::int32_t first_key) {
-    const auto stage = ring.produce();
-    stage.expect_bytes(Tiles::Tile::tx_bytes());
-    const auto tile = tiles[stage.index()];
-    HEDDLE_UNROLL
-    for (std::uint32_t part = 0; part < config.keys / config.page_rows; ++part) {
-      const std::int32_t key = first_key + static_cast<std::int32_t>(part * config.page_rows);
-      std::int32_t row = key;
-      std::int32_t page = piece.batch;
-      if (params.page_size != 0) {
-        row = key % params.page_size;
-        // What lies after the last key is read from no page: zeros.
-        page = key < piece.length
-                   ? isa::ld_global(&params.page_table[std::int64_t{piece.batch} * params.table_stride +
-                                                       key / params.page_size])
-                   : -1;
-      }
-      load_tile(tile.template slice<config.page_rows, Tiles::Tile::layout.shape[1]>(part), &map,
-                {0, row, piece.head, page}, stage.mbar());
-    }
   }
 
   HEDDLE_DEVICE static void attend(const Params& params, Worker& shared, std::uint32_t worker, Pieces& pieces,

@@ -45,7 +45,7 @@ struct AttentionPieces {
   template <std::uint32_t keys>
   class Of {
    public:
-    HEDDLE_DEVICE Of(const Extents& extents, std::uint32_t worker, std::uint32_t workers) : extents_(extents) {
+    HEDDLE_DEVICE Of(const Extents& extents, std::uint32_t worker, std::uint32_t workers) : extents_(&extents) {
       std::int32_t all_tiles = 0;
       if (extents.lengths == nullptr) {
         all_tiles = extents.batches * tiles_of_batch(extents.keys);
@@ -71,9 +71,9 @@ struct AttentionPieces {
     HEDDLE_DEVICE bool last(Piece& piece) {
       if (at_ >= end_) return false;
       at_ = end_ - 1;
-      if (extents_.lengths == nullptr) {
-        batch_ = at_ / tiles_of_batch(extents_.keys);
-        batch_begin_ = batch_ * tiles_of_batch(extents_.keys);
+      if (extents_->lengths == nullptr) {
+        batch_ = at_ / tiles_of_batch(extents_->keys);
+        batch_begin_ = batch_ * tiles_of_batch(extents_->keys);
       }
       return next(piece);
     }
@@ -107,12 +107,12 @@ struct AttentionPieces {
    private:
     // What is not a length is none: no more than there are keys, no less than zero.
     HEDDLE_DEVICE std::int32_t length_of(std::int32_t batch) const {
-      if (extents_.lengths == nullptr) return extents_.keys;
-      const std::int32_t length = isa::ld_global(&extents_.lengths[batch]);
-      return length < 0 ? 0 : length < extents_.keys ? length : extents_.keys;
+      if (extents_->lengths == nullptr) return extents_->keys;
+      const std::int32_t length = isa::ld_global(&extents_->lengths[batch]);
+      return length < 0 ? 0 : length < extents_->keys ? length : extents_->keys;
     }
     HEDDLE_DEVICE std::int32_t first_tile(std::int32_t length) const {
-      const std::int32_t first = length - extents_.queries + 1 - extents_.window;
+      const std::int32_t first = length - extents_->queries + 1 - extents_->window;
       return first <= 0 ? 0 : first / static_cast<std::int32_t>(keys);
     }
     // At least one, so that a head without keys has an output too.
@@ -122,7 +122,7 @@ struct AttentionPieces {
       return tiles < 1 ? 1 : tiles;
     }
     HEDDLE_DEVICE std::int32_t tiles_of_batch(std::int32_t length) const {
-      return extents_.key_heads * tiles_of(length);
+      return extents_->key_heads * tiles_of(length);
     }
     // The first workers have a tile more than the others.
     HEDDLE_DEVICE std::int32_t begin_of(std::int32_t worker) const {
@@ -133,7 +133,7 @@ struct AttentionPieces {
       return tile < of_longer ? tile / (least_ + 1) : longer_ + (tile - of_longer) / least_;
     }
 
-    const Extents& extents_;
+    const Extents* extents_;
     std::int32_t least_ = 0;   // tiles of a worker
     std::int32_t longer_ = 0;  // so many workers have one more
     std::int32_t at_ = 0;

@@ -7,10 +7,6 @@ namespace heddle::inline HEDDLE_TARGET {
 
 namespace {
 
-// The kernels, by the largest heads that they take: columns that a problem does not have are zeros, and not
-// stored.
-constexpr AttentionHeads kHeads[] = {{64, 64}, {128, 128}, {192, 128}, {256, 256}};
-
 template <Element T, AttentionHeads heads, AttentionKind kind>
 RunOutcome launch_kind(Device& device, const AttentionCall& call) {
   return launch_attention_sm90<T, attention_sm90_config(heads, kind), PlainScores>(device, call, {});
@@ -35,13 +31,8 @@ RunOutcome launch_heads(Device& device, const AttentionCall& call) {
 
 template <Element T>
 RunOutcome launch_type(Device& device, const AttentionCall& call) {
-  const auto fits = [&](const AttentionHeads& heads) {
-    return call.plan.q.dim <= heads.head_dim && call.plan.v.dim <= heads.value_dim;
-  };
-  if (fits(kHeads[0])) return launch_heads<T, kHeads[0]>(device, call);
-  if (fits(kHeads[1])) return launch_heads<T, kHeads[1]>(device, call);
-  if (fits(kHeads[2])) return launch_heads<T, kHeads[2]>(device, call);
-  return launch_heads<T, kHeads[3]>(device, call);
+  return with_attention_heads(call.plan,
+                              [&]<AttentionHeads heads>() { return launch_heads<T, heads>(device, call); });
 }
 
 RunOutcome start(Device& device, const AttentionCall& call) {
@@ -58,13 +49,13 @@ namespace heddle {
 template <>
 RunOutcome attention_sm90<kTarget>(const AttentionProblem& problem, const AttentionTensors& tensors,
                                    const RunOptions& options) {
-  return run_attention_sm90(problem, tensors, options, start);
+  return run_attention(problem, tensors, options, 9, start);
 }
 
 template <>
 void enqueue_attention_sm90<kTarget>(const AttentionProblem& problem, const AttentionTensors& tensors,
                                      void* stream) {
-  start_attention_sm90(problem, tensors, stream, start);
+  start_attention(problem, tensors, stream, 9, start);
 }
 
 }  // namespace heddle

@@ -12,6 +12,7 @@
 
 #include "attention_load.h"
 #include "attention_mask.h"
+#include "attention_params.h"
 #include "attention_scores.h"
 #include "attention_steps.h"
 #include "attention_store.h"
@@ -56,30 +57,12 @@ struct AttentionConfig {
   bool operator==(const AttentionConfig&) const = default;
 };
 
-template <Element T, class Score>
-struct AttentionSm90Params {
-  isa::TensorMap q;  // {dim, query, head, batch}
-  isa::TensorMap k;  // {dim, key, key head, batch}
-  isa::TensorMap v;
-  isa::TensorMap o;  // as q
-  AttentionSteps::Extents extents;
-  std::uint32_t heads_per_key_head;
-  T* o_data;  // where batches lie one after another: strides in elements
-  std::int64_t o_row;
-  std::int64_t o_head;
-  std::int32_t o_dim;
-  float* lse;          // [batches, heads, queries], or null; [heads, query rows] where batches do
-  const float* sinks;  // [heads], or null
-  float factor;        // of scores, for powers of two
-  typename Score::Params score;
-};
-
 // The backends are parameters so that mistakes can be planted.
 template <Element T, AttentionConfig config, class Score = PlainScores,
           class QBackend = MbarrierBackend<config.q_stages>, class KBackend = MbarrierBackend<config.stages>,
           class VBackend = MbarrierBackend<config.stages>>
 struct AttentionSm90 {
-  using Params = AttentionSm90Params<T, Score>;
+  using Params = AttentionParams<T, Score>;
   using QTiles = SMemTileArray2D<T, TileShape{config.queries(), config.head_dim}, config.q_stages>;
   using KTiles = SMemTileArray2D<T, TileShape{config.keys, config.head_dim}, config.stages>;
   using VTiles = SMemTileArray2D<T, TileShape{config.keys, config.value_dim}, config.stages>;

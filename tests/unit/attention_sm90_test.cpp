@@ -35,59 +35,14 @@ struct Case : test::AttentionCase {
     return attention_sm90<Target::kSim>(problem, tensors(),
                                         {.kernel = "attention", .schedule = schedule, .sms = 2});
   }
-  double o_at(std::uint64_t at) const { return value(o[at]); }
 };
-
-// How far outputs may be from the reference. With u the rounding of the type, 2^-9 or 2^-12: each weight is
-// rounded by u of itself and the weights add up to one, so that sums of rows of V are off by at most u times the
-// largest number of V; the output is rounded by u of itself. An eighth more for scores, powers and sums in float.
-void expect_right(Case& c) {
-  const reference::AttentionOutput expected = reference::attention(c.problem, c.tensors());
-  const AttentionPlan plan = plan_attention(c.problem);
-  const double u = c.problem.type == AttentionElement::kBf16 ? 1.0 / 512 : 1.0 / 4096;
-  double largest_v = 0;
-  for (const std::uint16_t bits : c.v) {
-    largest_v = std::fmax(largest_v, std::fabs(c.value(bits)));
-  }
-  std::size_t wrong = 0;
-  for (std::uint64_t row = 0; row < expected.lse.size(); ++row) {
-    const std::uint64_t query = row % plan.o.rows;
-    const std::uint64_t head = row / plan.o.rows % plan.o.heads;
-    const std::uint64_t batch = row / plan.o.rows / plan.o.heads;
-    const std::uint64_t at = batch * plan.o.batch_stride + head * plan.o.head_stride + query * plan.o.row_stride;
-    for (std::uint64_t d = 0; d < plan.o.dim; ++d) {
-      const double value = expected.o[row * plan.o.dim + d];
-      if (std::isnan(value)) {
-        EXPECT_EQ(c.o[at + d], 0x7fff) << "query " << query << " is in no batch, and was written";
-        continue;
-      }
-      const double bound = (largest_v + std::fabs(value)) * u * 9 / 8;
-      if (!(std::fabs(c.o_at(at + d) - value) <= bound) && ++wrong < 5) {
-        ADD_FAILURE() << "o of batch " << batch << ", head " << head << ", query " << query << ", dim " << d
-                      << " is " << c.o_at(at + d) << " and should be " << value << " within " << bound;
-      }
-    }
-    const double lse = expected.lse[row];
-    if (std::isnan(lse)) {
-      EXPECT_TRUE(std::isnan(c.lse[row])) << "query " << query << " is in no batch, and its lse was written";
-      continue;
-    }
-    const bool is_right =
-        std::isinf(lse) ? double{c.lse[row]} == lse : std::fabs(double{c.lse[row]} - lse) <= 1e-4;
-    if (!is_right && ++wrong < 5) {
-      ADD_FAILURE() << "lse of batch " << batch << ", head " << head << ", query " << query << " is "
-                    << c.lse[row] << " and should be " << lse;
-    }
-  }
-  EXPECT_EQ(wrong, 0u);
-}
 
 void run_and_check(const AttentionProblem& problem, const std::string& schedule = "rr") {
   Case c(problem);
   const RunOutcome outcome = c.run(schedule);
   ASSERT_TRUE(outcome.ok()) << outcome.report;
   EXPECT_EQ(outcome.remarks, "");
-  expect_right(c);
+  test::expect_right(c);
 }
 
 TEST(AttentionSm90, EveryKeyIsSeenWithoutAMask) { run_and_check({.heads = 2, .queries = 256, .keys = 256}); }
@@ -141,74 +96,38 @@ TEST(AttentionSm90, SinksTakeAPartOfTheWeight) {
     c.sinks = {0.0f, 3.5f, -40.0f};
     const RunOutcome outcome = c.run();
     ASSERT_TRUE(outcome.ok()) << outcome.report;
-    expect_right(c);
+    test::expect_right(c);
   }
-}
-
-// Batches one after another, as [row, head, dim]; some without queries or keys, and rows that belong to none.
-Case batches_in_rows(const AttentionProblem& base, const std::vector<std::int32_t>& queries,
-                     const std::vector<std::int32_t>& keys) {
-  AttentionProblem problem = base;
-  problem.batches = static_cast<std::int64_t>(queries.size());
-  const auto add_up = [](std::int32_t first, const std::vector<std::int32_t>& lengths) {
-    std::vector<std::int32_t> offsets = {first};
-    for (const std::int32_t length : lengths) offsets.push_back(offsets.back() + length);
-    return offsets;
-  };
-  const std::vector<std::int32_t> query_offsets = add_up(3, queries);
-  const std::vector<std::int32_t> key_offsets = add_up(5, keys);
-  problem.query_rows = query_offsets.back() + 2;
-  problem.key_rows = key_offsets.back() + 7;
-  problem.queries = std::max(*std::max_element(queries.begin(), queries.end()), 1);
-  problem.keys = std::max(*std::max_element(keys.begin(), keys.end()), 1);
-  const std::int64_t key_heads = problem.key_heads == 0 ? problem.heads : problem.key_heads;
-  problem.q_strides = problem.o_strides = {.row = problem.heads * problem.head_dim, .head = problem.head_dim};
-  problem.k_strides = problem.v_strides = {.row = key_heads * problem.head_dim, .head = problem.head_dim};
-  Case c(problem);
-  c.query_offsets = query_offsets;
-  c.key_offsets = key_offsets;
-  // Whatever is in rows of nobody is nobody's business.
-  const auto spoil = [](std::vector<std::uint16_t>& tensor, std::int64_t rows, std::int64_t stride,
-                        std::int64_t end) {
-    for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t i = 0; i < stride && (row < 5 || row >= end); ++i) {
-        tensor[static_cast<std::size_t>(row * stride + i)] = 0x7fff;
-      }
-    }
-  };
-  spoil(c.k, problem.key_rows, key_heads * problem.head_dim, key_offsets.back());
-  spoil(c.v, problem.key_rows, key_heads * problem.head_dim, key_offsets.back());
-  return c;
 }
 
 TEST(AttentionSm90, BatchesLieOneAfterAnother) {
   for (const bool is_causal : {false, true}) {
     SCOPED_TRACE(is_causal ? "causal" : "no mask");
     const std::int64_t key_heads = test::is_whole() ? 2 : 1;
-    Case c =
-        batches_in_rows({.heads = 2 * key_heads, .key_heads = key_heads, .head_dim = 64, .is_causal = is_causal},
-                        {200, 0, 1, 128, 65, 30}, {200, 40, 100, 128, 0, 20});
+    Case c = test::batches_in_rows<Case>(
+        {.heads = 2 * key_heads, .key_heads = key_heads, .head_dim = 64, .is_causal = is_causal},
+        {200, 0, 1, 128, 65, 30}, {200, 40, 100, 128, 0, 20});
     const RunOutcome outcome = c.run();
     ASSERT_TRUE(outcome.ok()) << outcome.report;
     EXPECT_EQ(outcome.remarks, "");
-    expect_right(c);
+    test::expect_right(c);
   }
 }
 
 TEST(AttentionSm90, BatchesLieOneAfterAnotherWithAWindowAndSinks) {
-  Case c = batches_in_rows({.heads = 2, .is_causal = true, .window = 50, .soft_cap = 20}, {130, 300, 7},
-                           {150, 310, 70});
+  Case c = test::batches_in_rows<Case>({.heads = 2, .is_causal = true, .window = 50, .soft_cap = 20},
+                                       {130, 300, 7}, {150, 310, 70});
   c.sinks = {0.5f, -1.0f};
   const RunOutcome outcome = c.run();
   ASSERT_TRUE(outcome.ok()) << outcome.report;
-  expect_right(c);
+  test::expect_right(c);
 }
 
 TEST(AttentionSm90, BatchesWithoutQueriesHaveNothingToDo) {
-  Case c = batches_in_rows({.heads = 1, .head_dim = 64}, {0, 0, 0}, {10, 0, 3});
+  Case c = test::batches_in_rows<Case>({.heads = 1, .head_dim = 64}, {0, 0, 0}, {10, 0, 3});
   const RunOutcome outcome = c.run();
   ASSERT_TRUE(outcome.ok()) << outcome.report;
-  expect_right(c);
+  test::expect_right(c);
 }
 
 TEST(AttentionSm90, ManyKeys) {
@@ -230,7 +149,7 @@ TEST(AttentionSm90, QueriesThatSeeNoKeyHaveZeros) {
   Case c({.heads = 1, .queries = 300, .keys = 100, .is_causal = true});
   const RunOutcome outcome = c.run();
   ASSERT_TRUE(outcome.ok()) << outcome.report;
-  expect_right(c);
+  test::expect_right(c);
   for (std::size_t query = 0; query < 200; ++query) {
     EXPECT_TRUE(std::isinf(c.lse[query]) && c.lse[query] < 0) << query;
     for (std::size_t d = 0; d < 128; ++d) ASSERT_EQ(c.o_at(query * 128 + d), 0.0) << query;
@@ -257,7 +176,7 @@ TEST(AttentionSm90, StridesOfAnyOrder) {
   Case c(problem);
   const RunOutcome outcome = c.run();
   ASSERT_TRUE(outcome.ok()) << outcome.report;
-  expect_right(c);
+  test::expect_right(c);
   for (std::size_t row = 0; row + 1 < 2 * 2 * 70; ++row) {
     for (std::size_t d = 64; d < 72; ++d) ASSERT_EQ(c.o[row * 72 + d], 0x7fff) << "between rows, after " << row;
   }
@@ -270,7 +189,7 @@ TEST(AttentionSm90, LargerScoresComeLater) {
   for (std::size_t i = 0; i < c.k.size(); ++i) c.k[i] = bf16::from_float(static_cast<float>(i / 64 / 4)).bits;
   const RunOutcome outcome = c.run();
   ASSERT_TRUE(outcome.ok()) << outcome.report;
-  expect_right(c);
+  test::expect_right(c);
 }
 
 // Equal scores and whole numbers: weights are one, sums and quotients exact.
@@ -517,31 +436,7 @@ TEST(AttentionSm90, ScoresAreWhatAPolicyMakesOfThem) {
   Case c({.heads = 2, .queries = 150, .keys = 192, .head_dim = 64, .is_causal = true});
   const RunOutcome outcome = attend_near(c.problem, c.tensors(), kSlope);
   ASSERT_TRUE(outcome.ok()) << outcome.report;
-  double worst = 0;
-  for (std::size_t row = 0; row < 2 * 150; ++row) {
-    const std::size_t head = row / 150;
-    const std::size_t query = row % 150;
-    double sum = 0;
-    std::vector<double> expected(64);
-    for (std::size_t key = 0; key <= query + 42; ++key) {
-      double score = 0;
-      for (std::size_t d = 0; d < 64; ++d) {
-        score += double{bf16{c.q[row * 64 + d]}.to_float()} *
-                 double{bf16{c.k[(head * 192 + key) * 64 + d]}.to_float()};
-      }
-      score -= double{kSlope} *
-               (static_cast<double>(query) - static_cast<double>(key) + 7.0 * static_cast<double>(head));
-      const double weight = std::exp(score / 8);
-      sum += weight;
-      for (std::size_t d = 0; d < 64; ++d) {
-        expected[d] += weight * double{bf16{c.v[(head * 192 + key) * 64 + d]}.to_float()};
-      }
-    }
-    for (std::size_t d = 0; d < 64; ++d) {
-      worst = std::fmax(worst, std::fabs(c.o_at(row * 64 + d) - expected[d] / sum));
-    }
-  }
-  EXPECT_LE(worst, 8.0 / 512 * 9 / 8);  // numbers of V are below 4: as expect_right has it
+  test::expect_right_by_distance(c, double{kSlope});
 }
 
 // A kernel with a policy has one configuration, which may not fit the problem.
