@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention.h"
 
+#include "../gpus.h"
 #include "attention_decode.h"
 #include "attention_decode_plan.h"
+#include "attention_decode_sm100_host.h"
 #include "attention_decode_sm90_host.h"
 #include "attention_fp8_plan.h"
 #include "attention_fp8_sm90_host.h"
@@ -42,8 +44,22 @@ void require_sm90(const DeviceId& device) {
 
 [[noreturn]] void refuse_stream() {
   throw InputError(
-      "attention: this program was built without device code for sm90, so there is no stream; give host memory "
+      "attention: this program was built without device code for a GPU, so there is no stream; give host memory "
       "and a device");
+}
+
+// Whether a stream is taken for one of Blackwell. A launch refuses GPUs that its kernels are not for.
+[[maybe_unused]] bool is_on_sm100() {
+  if constexpr (!kHasSm100) return false;
+  if constexpr (!kHasSm90) return true;
+  if constexpr (kHasSm90 && kHasSm100) {
+    static const GpuList list = gpus();
+    const int ordinal = current_gpu<Target::kCuda>();
+    for (const GpuDescription& gpu : list.gpus) {
+      if (gpu.ordinal == ordinal) return gpu.major == 10;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -65,6 +81,9 @@ RunOutcome attention(const AttentionProblem& problem, const AttentionTensors& te
 
 void attention([[maybe_unused]] const AttentionProblem& problem, [[maybe_unused]] const AttentionTensors& tensors,
                [[maybe_unused]] void* stream) {
+  if constexpr (kHasSm100) {
+    if (is_on_sm100()) return enqueue_attention_sm100<Target::kCuda>(problem, tensors, stream);
+  }
   if constexpr (kHasSm90) {
     enqueue_attention_sm90<Target::kCuda>(problem, tensors, stream);
   } else {
@@ -76,6 +95,11 @@ RunOutcome attention_decode(const AttentionDecodeProblem& problem, const Attenti
                             const DeviceId& device, const RunOptions& options) {
   const RunOptions run = options_for(device, options);
   check_attention_decode_tensors(problem, plan_attention_decode(problem), tensors, true);
+  if (device.arch == Arch::kSm100) {
+    if (!device.is_gpu()) return attention_decode_sm100<Target::kSim>(problem, tensors, run);
+    if constexpr (kHasSm100) return attention_decode_sm100<Target::kCuda>(problem, tensors, run);
+    refuse_gpu(device);
+  }
   require_sm90(device);
   if (!device.is_gpu()) return attention_decode_sm90<Target::kSim>(problem, tensors, run);
   if constexpr (kHasSm90) return attention_decode_sm90<Target::kCuda>(problem, tensors, run);
@@ -84,6 +108,9 @@ RunOutcome attention_decode(const AttentionDecodeProblem& problem, const Attenti
 
 void attention_decode([[maybe_unused]] const AttentionDecodeProblem& problem,
                       [[maybe_unused]] const AttentionDecodeTensors& tensors, [[maybe_unused]] void* stream) {
+  if constexpr (kHasSm100) {
+    if (is_on_sm100()) return enqueue_attention_decode_sm100<Target::kCuda>(problem, tensors, stream);
+  }
   if constexpr (kHasSm90) {
     enqueue_attention_decode_sm90<Target::kCuda>(problem, tensors, stream);
   } else {

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention for Blackwell: O = softmax(Q K^T * scale) V, for every head of every batch. A CTA lives as long as
-// there is work and has two tiles of 128 queries at a time, so that the tensor cores multiply for one while the
-// other has its softmax. Scores, weights and sums lie in tensor memory; the weights of a tile in the columns of
-// its scores.
+// Attention for Blackwell: O = softmax(Q K^T * scale) V. A CTA lives as long as there is work. It has two tiles
+// of 128 queries at a time, so that the tensor cores multiply for one while the other has its softmax; or one
+// tile, whose scores of the next keys are there while these have their softmax: where sums of two tiles do not
+// fit into tensor memory, or few queries make one tile. Scores, weights and sums lie in tensor memory; weights in
+// the columns of their scores.
 //
-//   load      one thread: queries, keys and values into rings of their own
-//   mma       one thread: scores of the next keys, after the sums with the values of these
-//   softmax   a warpgroup for each tile, a thread for each query: scores become weights
-//   correct   a warpgroup: rescales sums where a query's largest score has moved, and stores outputs
+//   load          one thread: keys and values into rings of their own
+//   load_queries  one thread
+//   clear         a warp, where values after a sequence's last are another's: makes them zeros
+//   mma           one thread: scores of further keys, after the sums with the values of earlier ones
+//   softmax       a warpgroup for each tile, a thread for each query: scores become weights
+//   correct       a warpgroup: rescales sums where a query's largest score has moved, and stores outputs
 //
-// All roles walk the steps of attention_steps.h, which Hopper's kernel does too.
+// All roles walk the same steps, a tile of queries against a tile of keys. Where those come from, which keys
+// count and where outputs go is the Work's: attention_forward_sm100.h, attention_decode_sm100.h.
 #pragma once
 
-#include "attention_load.h"
-#include "attention_mask.h"
-#include "attention_scores.h"
-#include "attention_steps.h"
-
-#include <heddle/isa/grid_dependency.h>
+#include <heddle/isa/fence.h>
 #include <heddle/isa/math.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/registers.h>
 #include <heddle/isa/tcgen05.h>
 #include <heddle/kernel/barriers.h>
+#include <heddle/kernel/cta_life.h>
 #include <heddle/kernel/named_barriers.h>
 #include <heddle/kernel/roles.h>
 #include <heddle/kernel/shared_memory.h>
@@ -43,58 +43,53 @@
 namespace heddle::inline HEDDLE_TARGET {
 
 struct AttentionSm100Config {
-  std::uint32_t head_dim = 128;
-  std::uint32_t value_dim = 128;
-  std::uint32_t keys = 128;  // of a tile of K and of V
-  std::uint32_t stages = 2;  // of K, and of V
+  std::uint32_t head_dim = 128;   // of Q and K
+  std::uint32_t value_dim = 128;  // of V and O
+  std::uint32_t keys = 128;       // of a tile of K and of V
+  std::uint32_t stages = 2;       // of K, and of V
+  std::uint32_t tiles = 2;        // of queries at a time, 1 or 2
   bool is_causal = false;
-  bool has_window = false;
+  bool has_window = false;   // with a causal mask: queries see a number of keys before their own
+  bool has_offsets = false;  // batches may lie one after another
+
+  static constexpr std::uint32_t kRows = 128;  // of a tile of queries
 
   bool operator==(const AttentionSm100Config&) const = default;
 };
 
-struct AttentionSm100Params {
-  isa::TensorMap q;  // {dim, query, head, batch}
-  isa::TensorMap k;  // {dim, key, key head, batch}
-  isa::TensorMap v;
-  isa::TensorMap o;  // as q
-  AttentionSteps::Extents extents;
-  std::uint32_t heads_per_key_head;
-  float* lse;          // [batches, heads, queries], or null
-  const float* sinks;  // [heads], or null
-  float factor;        // of scores, for powers of two
-  CappedScores::Params score;
-};
-
 // The backends are parameters so that mistakes can be planted.
-template <Element T, AttentionSm100Config config, class KBackend = MmaInputBackend<config.stages>,
+template <Element T, AttentionSm100Config config, class Work, class KBackend = MmaInputBackend<config.stages>,
           class VBackend = MmaInputBackend<config.stages>>
 struct AttentionSm100 {
-  using Params = AttentionSm100Params;
-  static constexpr std::uint32_t kTiles = 2;   // of queries
-  static constexpr std::uint32_t kRows = 128;  // of each
-  static constexpr std::uint32_t kCols = 32;   // of sums, which a thread has in registers
-  static constexpr std::uint32_t kStoredCols = 64;
+  using Params = typename Work::Params;
+  static constexpr std::uint32_t kTiles = config.tiles;
+  static constexpr std::uint32_t kRows = config.kRows;
+  static constexpr std::uint32_t kScores = 2;              // tiles of scores at a time
+  static constexpr std::uint32_t kLag = kScores / kTiles;  // values follow the scores so many steps later
+  static constexpr std::uint32_t kCols = 32;               // of a row that a thread has in registers on their way
+  static_assert(kTiles == 1 || kTiles == 2, "a CTA has one tile of queries at a time, or two");
   using QTiles = SMemTileArray2D<T, TileShape{kRows, config.head_dim}, kTiles>;
   using KTiles = SMemTileArray2D<T, TileShape{config.keys, config.head_dim}, config.stages>;
   using VTiles = SMemTileArray2D<T, TileShape{config.keys, config.value_dim}, config.stages>;
-  using OTiles = SMemTileArray2D<T, TileShape{kRows, kStoredCols}, 1>;
+  using OTiles = SMemTileArray2D<T, TileShape{kRows, 64}, 1>;
 
   using ScoreTmem = TmemTensor<float, AccumulatorShape{.m = kRows, .n = config.keys}>;
   using OutputTmem = TmemTensor<float, AccumulatorShape{.m = kRows, .n = config.value_dim}>;
-  using Plan = TmemPlan<TmemRegion<"scores", ScoreTmem, kTiles>, TmemRegion<"output", OutputTmem, kTiles>,
+  using Plan = TmemPlan<TmemRegion<"scores", ScoreTmem, kScores>, TmemRegion<"output", OutputTmem, kTiles>,
                         TmemOverlay<"weights", "scores", PackedTmem<T, config.keys>>>;
 
   using Softmax = Role<"softmax", 4 * kTiles>;
   using Correct = Role<"correct", 4>;
   using Load = Role<"load", 1>;
   using Mma = Role<"mma", 1>;
-  using Idle = Role<"idle", 2>;  // setmaxnreg wants whole warpgroups
-  using Roles = WarpRoles<Softmax, Correct, Load, Mma, Idle>;
+  using LoadQueries = Role<"load_queries", 1>;
+  using Clear = Role<"clear", 1>;
+  using Roles = WarpRoles<Softmax, Correct, Load, Mma, LoadQueries, Clear>;
+  using Life = CtaLife<LifeConfig{}, Roles>;
   static constexpr std::uint32_t kThreads = Roles::kThreads;
   static constexpr std::uint32_t kRegisters = isa::entry_registers(kThreads);
   using Context =
-      WarpContext<WarpContextConfig{.output = {.num_stages = kTiles, .stage_stride_cols = config.keys},
+      WarpContext<WarpContextConfig{.output = {.num_stages = kScores, .stage_stride_cols = config.keys},
                                     .tmem_cols = Plan::kCols,
                                     .epilogue_threads = Softmax::threads + Correct::threads}>;
 
@@ -107,7 +102,8 @@ struct AttentionSm100 {
     BarrierPair<kTiles> q_barriers;
     BarrierPair<config.stages> k_barriers;
     BarrierPair<config.stages> v_barriers;
-    OutputPipelineStorage<kTiles> scores;
+    BarrierPair<config.stages> cleared_barriers;
+    OutputPipelineStorage<kScores> scores;
     BarrierPair<kTiles> output_barriers;
     BarrierPair<kTiles> row_barriers;
     TmemDeallocStorage tmem;
@@ -116,30 +112,40 @@ struct AttentionSm100 {
 
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
     Rings rings(shared);
-    const KernelScope<ClusterConfig{}> scope([&] {
+    const auto init = [&] {
       rings.q.init_mbars(1, 1);
       rings.k.init_mbars(1, 1);
       rings.v.init_mbars(1, 1);
+      rings.cleared.init_mbars(1, 1);
       rings.output.init_mbars(1, Correct::threads);
       rings.rows.init_mbars(4, 4);
       Context::Output::init_barriers(shared.scores.barriers.ptr(), 1, Softmax::threads / kTiles, "scores");
       shared.tmem.init(Softmax::threads + Correct::threads);
-    });
-    const Steps steps(params.extents);
-    isa::griddepcontrol_launch_dependents();
-    isa::griddepcontrol_wait();
+    };
+    const auto prefetch = [&] {
+      Life::template prefetch<Load>(params.k, params.v);
+      Life::template prefetch<LoadQueries>(params.q);
+    };
+    const KernelScope<ClusterConfig{}> scope(init, prefetch);
+    scope.wait_for_kernel_ahead();  // offsets and lengths are memory, too
+    const Steps steps = Work::steps(params);
+    if (steps.is_empty()) return;
     if (Roles::template enter<Softmax>()) {
-      isa::setmaxnreg_inc<192>();
+      isa::setmaxnreg_inc<kTiles == 2 ? 192 : 232>();
       weigh(params, shared, rings, steps);
     } else if (Roles::template enter<Correct>()) {
-      isa::setmaxnreg_dec<80>();
+      isa::setmaxnreg_dec<kTiles == 2 ? 80 : 128>();
       correct(params, shared, rings, steps);
     } else {
-      isa::setmaxnreg_dec<48>();
+      isa::setmaxnreg_dec<kTiles == 2 ? 48 : 96>();
       if (Roles::template enter<Load>()) {
         if (isa::elect_sync()) load(params, shared, rings, steps);
+      } else if (Roles::template enter<LoadQueries>()) {
+        if (isa::elect_sync()) load_queries(params, shared, rings, steps);
       } else if (Roles::template enter<Mma>()) {
         multiply(shared, rings, steps);
+      } else if (Roles::template enter<Clear>()) {
+        if constexpr (Work::kClears) clear(params, shared, rings, steps);
       }
     }
   }
@@ -151,99 +157,141 @@ struct AttentionSm100 {
         : q(shared.q_barriers.ptr(), "q"),
           k(shared.k_barriers.ptr(), "k"),
           v(shared.v_barriers.ptr(), "v"),
+          cleared(shared.cleared_barriers.ptr(), "cleared"),
           output(shared.output_barriers.ptr(), "output"),
           rows(shared.row_barriers.ptr(), "rows") {}
 
     ProducerConsumerPipeline<kTiles, MmaInputBackend<kTiles>> q;
     ProducerConsumerPipeline<config.stages, KBackend> k;
     ProducerConsumerPipeline<config.stages, VBackend> v;
+    ProducerConsumerPipeline<config.stages, MmaInputBackend<config.stages>> cleared;
     ProducerConsumerPipeline<kTiles, MmaOutputBackend<kTiles>> output;
     ProducerConsumerPipeline<kTiles> rows;
   };
 
-  using Steps = AttentionSteps::Of<AttentionSteps::Options{.queries = kTiles * kRows,
-                                                           .keys = config.keys,
-                                                           .is_causal = config.is_causal,
-                                                           .has_window = config.has_window,
-                                                           .has_offsets = false,
-                                                           .streams = 1}>;
-  using Step = AttentionSteps::Step;
+  using Steps = typename Work::Steps;
+  using Step = typename Work::Step;
   using Barriers = NamedBarriers<BarrierUse<"address", 1>, BarrierUse<"stores", 1>>;
   static_assert(Barriers::first("address") == 1, "where WarpContext hands the address over");
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, Rings& rings, const Steps& steps) {
-    bool has_step = true;
-    for (Step step = steps.first(); has_step; has_step = steps.next(step)) {
-      const std::int32_t key_head = step.head / static_cast<std::int32_t>(params.heads_per_key_head);
-      load_stage(rings.k, shared.k, params.k, {0, step.first_key, key_head, step.batch});
-      for (std::uint32_t t = 0; t < kTiles && step.tile == 0; ++t) {
-        load_stage(rings.q, shared.q, params.q, {0, first_query(step, t), step.head, step.batch});
-      }
-      load_stage(rings.v, shared.v, params.v, {0, step.first_key, key_head, step.batch});
+    Step before = steps.first();
+    Work::load(params, params.k, steps, before, rings.k, shared.k);
+    for (Step step = before; steps.next(step); before = step) {
+      Work::load(params, params.k, steps, step, rings.k, shared.k);
+      Work::load(params, params.v, steps, before, rings.v, shared.v);
     }
-    rings.q.drain_producer();
+    Work::load(params, params.v, steps, before, rings.v, shared.v);
     rings.k.drain_producer();
     rings.v.drain_producer();
   }
-  HEDDLE_DEVICE static std::int32_t first_query(const Step& step, std::uint32_t t) {
-    return step.first_query + static_cast<std::int32_t>(t * kRows);
+  HEDDLE_DEVICE static void load_queries(const Params& params, Shared& shared, Rings& rings, const Steps& steps) {
+    bool has_step = true;
+    for (Step step = steps.first(); has_step; has_step = steps.next(step)) {
+      for (std::uint32_t t = 0; t < kTiles && step.tile == 0; ++t) {
+        Work::load_queries(params, steps, step, t, rings.q, shared.q);
+      }
+    }
+    rings.q.drain_producer();
   }
 
-  // In each step, for each tile: the sums with the values of the step before, whose weights are there when the
-  // stage of scores has been given back; then the scores of this step, which take their place.
+  // Values after a sequence's last may be anything, and a weight of zero does not make zero of it.
+  HEDDLE_DEVICE static void clear(const Params& params, Shared& shared, Rings& rings, const Steps& steps) {
+    bool has_step = true;
+    for (Step step = steps.first(); has_step; has_step = steps.next(step)) {
+      auto cleared = rings.cleared.acquire_producer();
+      rings.v.wait_producer();
+      const std::int32_t left = Work::keys_left(params, steps, step);
+      if (left < static_cast<std::int32_t>(config.keys)) {
+        clear_rows_by<isa::kWarpThreads>(isa::laneid(), shared.v[cleared.index()],
+                                         left < 0 ? 0 : static_cast<std::uint32_t>(left));
+        isa::fence_proxy_async_shared_cta();
+      }
+      rings.v.consumer_step();
+      std::move(cleared).release_elected();
+    }
+    rings.cleared.drain_producer();
+  }
+
+  // With two tiles a step has scores of both, and the values of the step before are added when their weights are
+  // there. With one, the values of two steps before. Weights are there when the stage of scores whose columns
+  // they take has been given back; then the scores of this step take their place.
   HEDDLE_DEVICE static void multiply(Shared& shared, Rings& rings, const Steps& steps) {
     auto mma = Context::MmaHandle::create(shared.tmem, shared.scores);
     if (isa::elect_sync()) {
       const Plan plan(mma.tmem().address());
+      std::uint32_t begun = 0;  // a bit for each step, the last one lowest: it is the first of its queries
+      std::uint32_t waiting = 0;
+      bool has_step = true;
       Step step = steps.first();
-      {
+      for (; has_step && waiting < kLag; ++waiting, has_step = steps.next(step)) {
         auto k = rings.k.acquire_consumer();
         for (std::uint32_t t = 0; t < kTiles; ++t) {
           auto s = mma.acquire_k_stage_linear();
-          score(shared, rings, plan, step, t, k.index());
+          score(shared, rings, plan, step, t, s.index(), k.index());
           std::move(s).release();
         }
         std::move(k).release();
+        begun = begun << 1 | (step.tile == 0);
       }
-      Step before = step;
-      for (; steps.next(step); before = step) {
+      for (; has_step; has_step = steps.next(step)) {
         auto k = rings.k.acquire_consumer();
-        auto v = rings.v.acquire_consumer();
-        for (std::uint32_t t = 0; t < kTiles; ++t) {
-          auto s = mma.acquire_k_stage_linear();
-          add_values(shared, rings, plan, before, t, v.index());
-          score(shared, rings, plan, step, t, k.index());
-          std::move(s).release();
-        }
-        std::move(v).release();
+        with_values(rings, [&](std::uint32_t v) {
+          for (std::uint32_t t = 0; t < kTiles; ++t) {
+            auto s = mma.acquire_k_stage_linear();
+            add_values(shared, rings, plan, begun >> (kLag - 1) & 1, t, s.index(), v);
+            score(shared, rings, plan, step, t, s.index(), k.index());
+            std::move(s).release();
+          }
+        });
         std::move(k).release();
+        begun = begun << 1 | (step.tile == 0);
       }
-      auto v = rings.v.acquire_consumer();
-      for (std::uint32_t t = 0; t < kTiles; ++t) {
+      for (std::uint32_t unused = waiting; unused < kLag; ++unused) {
         auto s = mma.acquire_k_stage_linear();
-        add_values(shared, rings, plan, before, t, v.index());
         std::move(s).release_without_signal();
       }
-      std::move(v).release();
+      for (; waiting > 0; --waiting) {
+        with_values(rings, [&](std::uint32_t v) {
+          for (std::uint32_t t = 0; t < kTiles; ++t) {
+            auto s = mma.acquire_k_stage_linear();
+            add_values(shared, rings, plan, begun >> (waiting - 1) & 1, t, s.index(), v);
+            std::move(s).release_without_signal();
+          }
+        });
+      }
     }
     std::move(mma).release();
   }
 
+  // With the next stage of values, as the clear role leaves it where there is one.
+  template <class Use>
+  HEDDLE_DEVICE static void with_values(Rings& rings, const Use& use) {
+    auto v = rings.v.acquire_consumer();
+    if constexpr (Work::kClears) {
+      auto cleared = rings.cleared.acquire_consumer();
+      use(v.index());
+      std::move(cleared).release();
+    } else {
+      use(v.index());
+    }
+    std::move(v).release();
+  }
   // A tile of queries is held from its first step to its last.
   HEDDLE_DEVICE static void score(Shared& shared, Rings& rings, const Plan& plan, const Step& step,
-                                  std::uint32_t t, std::uint32_t k) {
+                                  std::uint32_t t, std::uint32_t s, std::uint32_t k) {
     if (step.tile == 0) {
       auto q = rings.q.acquire_consumer();
       std::move(q).release_without_signal();
     }
-    tcgen05_mma(plan.template region<"scores">(t), shared.q[t].operand(), shared.k[k].operand(), false);
+    tcgen05_mma(plan.template region<"scores">(s), shared.q[t].operand(), shared.k[k].operand(), false);
     if (step.tile + 1 == step.tiles) rings.q.backend().arrive_empty(t, CallSite::here());
   }
-  HEDDLE_DEVICE static void add_values(Shared& shared, Rings& rings, const Plan& plan, const Step& step,
-                                       std::uint32_t t, std::uint32_t v) {
+  HEDDLE_DEVICE static void add_values(Shared& shared, Rings& rings, const Plan& plan, bool begins,
+                                       std::uint32_t t, std::uint32_t s, std::uint32_t v) {
     auto o = rings.output.acquire_producer();
-    tcgen05_mma(plan.template region<"output">(t), plan.template region<"weights">(t).operand(),
-                shared.v[v].template operand<Major::kMN>(), step.tile != 0);
+    tcgen05_mma(plan.template region<"output">(t), plan.template region<"weights">(s).operand(),
+                shared.v[v].template operand<Major::kMN>(), !begins);
     std::move(o).release();
   }
 
@@ -261,8 +309,8 @@ struct AttentionSm100 {
     for (Step step = steps.first(); has_step; has_step = steps.next(step)) {
       auto stage = scores.acquire_consumer();
       Row s;
-      load_row(plan.template region<"scores">(t), s);
-      mask(s, params, step, first_query(step, t));
+      load_row(plan.template region<"scores">(stage.index()), s);
+      Work::mask(s, params, steps, step, t);
       if (step.tile == 0) softmax = RowSoftmax{};
       const float rescaling = softmax.follow(s.largest(), params.factor);
       if (step.tile != 0) tell(shared, rings, t, rescaling);
@@ -271,24 +319,14 @@ struct AttentionSm100 {
         float weights[kCols];
         HEDDLE_UNROLL
         for (std::uint32_t i = 0; i < kCols; ++i) weights[i] = softmax.weigh(s[first + i], params.factor);
-        plan.template region<"weights">(t).store(weights, first);
+        plan.template region<"weights">(stage.index()).store(weights, first);
       }
       isa::tcgen05_wait_st();
       std::move(stage).release();
       scores.consumer_skip(kTiles - 1);
-      if (step.tile + 1 == step.tiles) end_row(params, shared, rings, steps, step, t, softmax);
+      // What the sums are to be multiplied with in the end.
+      if (step.tile + 1 == step.tiles) tell(shared, rings, t, Work::end(params, steps, step, t, softmax));
     }
-  }
-
-  HEDDLE_DEVICE static void mask(Row& s, const Params& params, const Step& step, std::int32_t first_query) {
-    CappedScores::apply(
-        s, params.score,
-        {.first_query = first_query, .first_key = step.first_key, .head = step.head, .batch = step.batch});
-    const std::int32_t row = first_query + static_cast<std::int32_t>(Row::row(0));
-    mask_row<config.is_causal, config.has_window>(s, {.first_key = step.first_key,
-                                                      .keys = params.extents.keys,
-                                                      .seen = row + params.extents.offset + 1,
-                                                      .window = params.extents.window});
   }
 
   // A number for each query, to the correction.
@@ -297,17 +335,6 @@ struct AttentionSm100 {
     isa::st_shared(&shared.rows[t][Row::row(0)], number);
     std::move(stage).release_elected();
     for (std::uint32_t i = 1; i < kTiles; ++i) rings.rows.producer_step();
-  }
-
-  // What the sums are to be multiplied with in the end, and the logarithm. A sink is a score without a value.
-  HEDDLE_DEVICE static void end_row(const Params& params, Shared& shared, Rings& rings, const Steps& steps,
-                                    const Step& step, std::uint32_t t, const RowSoftmax& softmax) {
-    const RowSoftmax::End end = softmax.end(params.factor, log2_sink(params.sinks, step.head));
-    const std::int32_t query = first_query(step, t) + static_cast<std::int32_t>(Row::row(0));
-    if (params.lse != nullptr && query < params.extents.queries) {
-      isa::st_global(&params.lse[steps.lse_row(step) + static_cast<std::uint64_t>(query)], end.log2_sum * kLn2);
-    }
-    tell(shared, rings, t, end.sum > 0.0f ? isa::rcp_approx_f32(end.sum) : 0.0f);
   }
 
   HEDDLE_DEVICE static void correct(const Params& params, Shared& shared, Rings& rings, const Steps& steps) {
@@ -325,7 +352,7 @@ struct AttentionSm100 {
       for (std::uint32_t t = 0; t < kTiles && step.tile + 1 == step.tiles; ++t) {
         const float factor = told(shared, rings, t);
         auto sums = rings.output.acquire_consumer();
-        store(params, stores, plan.template region<"output">(t), factor, step, first_query(step, t));
+        Work::store(params, steps, step, t, stores, plan.template region<"output">(t), factor);
         std::move(sums).release();
       }
     }
@@ -337,26 +364,6 @@ struct AttentionSm100 {
     const float number = isa::ld_shared(&shared.rows[t][Row::row(0)]);
     std::move(stage).release_elected();
     return number;
-  }
-
-  template <class Stores>
-  HEDDLE_DEVICE static void store(const Params& params, Stores& stores, const OutputTmem& sums, float factor,
-                                  const Step& step, std::int32_t row) {
-    HEDDLE_UNROLL
-    for (std::uint32_t first = 0; first < config.value_dim; first += kStoredCols) {
-      auto stage = stores.acquire();
-      HEDDLE_UNROLL
-      for (std::uint32_t col = 0; col < kStoredCols; col += kCols) {
-        TmemFragment<float, kCols> part;
-        sums.load(part, first + col);
-        isa::tcgen05_wait_ld();
-        float values[kCols];
-        HEDDLE_UNROLL
-        for (std::uint32_t i = 0; i < kCols; ++i) values[i] = part[i] * factor;
-        fill_row(stage.tile(), Row::row(0), col, values);
-      }
-      std::move(stage).release(&params.o, {static_cast<std::int32_t>(first), row, step.head, step.batch});
-    }
   }
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attention for Blackwell under a thousand schedules, and each of its features under twenty.
+#include "attention/attention_decode_sm100_host.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -28,10 +30,11 @@ INSTANTIATE_TEST_SUITE_P(AThousand, AttentionSm100Schedules, testing::Range(0, k
 class AttentionSm100Features : public testing::TestWithParam<test::AttentionFeature> {};
 
 TEST_P(AttentionSm100Features, GiveTheSameBitsUnderTwentySchedules) {
-  if (!GetParam().is_on_sm100()) GTEST_SKIP() << "on Hopper alone";
   const auto run = [](reference::AttentionCase& one, RunOptions options) {
     options.arch = Arch::kSm100;
-    return attention_sm100<Target::kSim>(one.problem, one.tensors(), options);
+    return one.is_decode
+               ? attention_decode_sm100<Target::kSim>(one.decode_problem(), one.decode_tensors(), options)
+               : attention_sm100<Target::kSim>(one.problem, one.tensors(), options);
   };
   EXPECT_EQ(test::differs_between_schedules(GetParam(), 20, run), "");
 }

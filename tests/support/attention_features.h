@@ -32,9 +32,6 @@ struct AttentionFeature {
     one.prepare();
     return one;
   }
-  bool is_on_sm100() const {
-    return !is_decode && !is_ragged && problem.head_dim <= 128 && problem.value_dim <= 128;
-  }
 };
 
 inline const AttentionFeature kAttentionFeatures[] = {

@@ -3,7 +3,7 @@
 // Blackwell's attention, and its kernel by itself with small tiles.
 #pragma once
 
-#include "attention/attention_sm100.h"
+#include "attention/attention_forward_sm100.h"
 #include "attention/attention_sm100_host.h"
 
 #include <heddle/host/tensor_map.h>
@@ -44,29 +44,33 @@ sim::Report run_small(AttentionSm100Case& c, const sim::Schedule& schedule) {
                             .box = {64, box_rows, 1, 1},
                             .swizzle = Swizzle::k128B});
   };
-  const AttentionSm100Params params{.q = map(c.q, 256, 128),
-                                    .k = map(c.k, 96, 32),
-                                    .v = map(c.v, 96, 32),
-                                    .o = map(c.o, 256, 128),
-                                    .extents = {.queries = 256,
-                                                .keys = 96,
-                                                .heads = 2,
-                                                .batches = 1,
-                                                .offset = 0,
-                                                .window = 0,
-                                                .tiles = 1,
-                                                .paired = 0,
-                                                .group = 1,
-                                                .query_offsets = nullptr,
-                                                .key_offsets = nullptr,
-                                                .query_rows = 0,
-                                                .key_rows = 0,
-                                                .sees_all = true},
-                                    .heads_per_key_head = 1,
-                                    .lse = nullptr,
-                                    .sinks = nullptr,
-                                    .factor = 0.18f,
-                                    .score = {}};
+  const typename Kernel::Params params{.q = map(c.q, 256, 128),
+                                       .k = map(c.k, 96, 32),
+                                       .v = map(c.v, 96, 32),
+                                       .o = map(c.o, 256, 128),
+                                       .extents = {.queries = 256,
+                                                   .keys = 96,
+                                                   .heads = 2,
+                                                   .batches = 1,
+                                                   .offset = 0,
+                                                   .window = 0,
+                                                   .tiles = 1,
+                                                   .paired = 0,
+                                                   .group = 1,
+                                                   .query_offsets = nullptr,
+                                                   .key_offsets = nullptr,
+                                                   .query_rows = 0,
+                                                   .key_rows = 0,
+                                                   .sees_all = true},
+                                       .heads_per_key_head = 1,
+                                       .o_data = nullptr,
+                                       .o_row = 0,
+                                       .o_head = 0,
+                                       .o_dim = 64,
+                                       .lse = nullptr,
+                                       .sinks = nullptr,
+                                       .factor = 0.18f,
+                                       .score = {}};
   return sim::launch<Kernel>(
       {.memory = &memory, .schedule = schedule, .arch = Arch::kSm100, .kernel = "attention"}, {.grid = {1}},
       params);
@@ -79,7 +83,7 @@ inline AttentionSm100Case small_case() {
 // The same bits as round robin gives, under `count` schedules from seed `first` on; the first seed that does not,
 // or 0.
 inline std::uint64_t first_other_seed(std::uint64_t first, std::uint64_t count, std::string& report) {
-  using Kernel = AttentionSm100<bf16, kSmall>;
+  using Kernel = AttentionForwardSm100<bf16, kSmall>;
   AttentionSm100Case expected = small_case();
   const sim::Report of_first = run_small<Kernel>(expected, sim::Schedule::round_robin());
   report = of_first.text();
