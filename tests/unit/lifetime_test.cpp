@@ -250,6 +250,44 @@ struct LoaderThatOnlyCopies {
   }
 };
 
+// Warp 1 waits for the second phase alone. Before the first one ends, a wait for that parity passes at once.
+struct WaitForTheSecondPhase {
+  struct Params {
+    bool meets;  // who has waited for the first
+  };
+  struct Shared {
+    SharedMemBarrier bar;
+    std::uint32_t word;
+  };
+  static constexpr std::uint32_t kThreads = 64;
+
+  static void run(const Params& p, Shared& s) {
+    if (isa::tid_x() == 0) {
+      isa::mbarrier_init(&s.bar, 1);
+      isa::st_shared(&s.word, 0u);
+    }
+    isa::syncthreads();
+    if (isa::tid_x() == 0) {
+      isa::mbarrier_arrive(&s.bar);
+      wait(&s.bar, 0);
+    }
+    if (p.meets) isa::syncthreads();
+    if (isa::tid_x() == 0) isa::mbarrier_arrive(&s.bar);
+    if (isa::tid_x() == 32) {
+      for (int i = 0; i < 30; ++i) isa::ld_shared(&s.word);  // late enough in the first schedule
+      wait(&s.bar, 1);
+    }
+  }
+};
+
+TEST(Lifetime, AWaitForAParityMustNotComeBeforeThePhaseBeforeIsOver) {
+  Host host;
+  expect_silent<WaitForTheSecondPhase>(host, {.grid = {1}}, {true});
+  EXPECT_EQ(first_line<WaitForTheSecondPhase>(host, {.grid = {1}}, {false}),
+            "[lost_phase] warp 1 can pass its wait for phase 1 of the barrier at shared address 0x400 "
+            "before phase 0 has ended");
+}
+
 TEST(Lifetime, ACopyTellsHowFarItsThreadHasCome) {
   Host host;
   expect_silent<LoaderThatOnlyCopies>(host, {.grid = {1}}, {host.source.data(), false});

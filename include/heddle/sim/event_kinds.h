@@ -158,6 +158,7 @@ struct BarrierPass {
   std::uint32_t cta = 0, thread = 0, barrier = 0;
   std::uint64_t phase = 0;
   EventScope scope = EventScope::kCta;
+  bool is_by_parity = false;  // and not by a token, which names its phase
   CallSite site = {};
 };
 

@@ -245,6 +245,32 @@ bool Lifetime::stops_for_phase(const event::BarrierPhase& event) {
   return false;
 }
 
+// A wait for a parity passes at once as long as the phase before the awaited one is not over: it then takes the
+// one before that for its own. So whoever waits must know that the phase before is over.
+bool Lifetime::stops_for_parity(const event::BarrierPass& event) {
+  if (!event.is_by_parity || event.phase == 0 || event.phase + 1 == 0) return false;
+  const BarrierOrder& order = order_.barrier(event.barrier);
+  const ThreadOrder& by = order_.thread(event);
+  const Component phases = order.time->component;
+  const Epoch before = order.time->reached - 1;
+  const auto knows = [&](const ThreadOrder& thread) { return thread.known.met(phases) >= before; };
+  if (knows(by)) return false;
+  // Model: as in has_come(), one lane stands for its warp.
+  const auto first = by.warp->cta->threads.begin() + by.warp->first_thread;
+  const auto end = by.warp->cta->threads.end();
+  if (std::any_of(first, first + std::min<std::ptrdiff_t>(32, end - first), knows)) return false;
+  return sink_.stops(FaultCode::kLostPhase, {event.site}, [&] {
+    const std::uint64_t phase = event.phase & 1;
+    return Finding{
+        .headline = fmt::format("warp {} can pass its wait for phase {} of {} before phase {} has ended",
+                                by.warp->first_thread / 32, phase, report_.name_of(order), phase ^ 1),
+        .details = {
+            report_.line(by, fmt::format("waits for phase {}", phase), event.site),
+            "likely: the warp has not waited for the phase before, nor met anybody who has; until that ends "
+            "a wait for the other parity passes at once"}};
+  });
+}
+
 void Lifetime::on(const event::CopyIssue& event) {
   if (is_store(event.kind)) stores_[event.cta][event.thread] = event.copy;
 }

@@ -45,6 +45,7 @@ class Lifetime {
   bool stops_for_inval(const event::BarrierInval& event);
   // A phase is over, and Order knows it.
   bool stops_for_phase(const event::BarrierPhase& event);
+  bool stops_for_parity(const event::BarrierPass& event);
 
   // A copy is issued, and Order knows it.
   void on(const event::CopyIssue& event);

@@ -74,6 +74,7 @@ void RaceChecker::on(const event::BarrierInit& event) {
 void RaceChecker::on(const event::BarrierPass& event) {
   if (event.scope == EventScope::kUnsaid && stops_for_scope(event)) return;
   use_barrier(event.barrier, order_.thread(event), event.site);
+  if (lifetime_.stops_for_parity(event)) return;
   lifetime_.on(event);
   order_.on(event);
 }

@@ -94,12 +94,13 @@ void MbarrierUnit::tell_arrival(const Thread& thread, const Barrier& barrier, st
 }
 
 void MbarrierUnit::tell_pass(const Thread& thread, const Barrier& barrier, std::uint64_t phase, EventScope scope,
-                             CallSite site) {
+                             bool is_by_parity, CallSite site) {
   core_.emit(event::BarrierPass{.cta = thread.cta->linear,
                                 .thread = thread.tid,
                                 .barrier = barrier.id,
                                 .phase = phase,
                                 .scope = scope,
+                                .is_by_parity = is_by_parity,
                                 .site = site});
 }
 
@@ -320,7 +321,7 @@ bool MbarrierUnit::test_wait_parity(Thread& thread, SharedAddress address, std::
                 fmt::format("a wait for parity {} on {}; a parity is 0 or 1", parity, core_.describe(barrier)));
   }
   if (!barrier.state.parity_is_over(parity)) return false;
-  tell_pass(thread, barrier, barrier.state.phase - 1, scope, site);
+  tell_pass(thread, barrier, barrier.state.phase - 1, scope, true, site);
   return true;
 }
 
@@ -328,7 +329,7 @@ bool MbarrierUnit::test_wait(Thread& thread, SharedAddress address, std::uint64_
                              CallSite site) {
   Barrier& barrier = own(thread, address, site, "mbarrier.try_wait");
   if (!barrier.state.is_over(state >> 20)) return false;
-  tell_pass(thread, barrier, state >> 20, scope, site);
+  tell_pass(thread, barrier, state >> 20, scope, false, site);
   return true;
 }
 

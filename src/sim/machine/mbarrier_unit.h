@@ -69,7 +69,7 @@ class MbarrierUnit {
   void tell_arrival(const Thread& thread, const Barrier& barrier, std::uint64_t phase, std::uint32_t count,
                     EventScope scope, CallSite site);
   void tell_pass(const Thread& thread, const Barrier& barrier, std::uint64_t phase, EventScope scope,
-                 CallSite site);
+                 bool is_by_parity, CallSite site);
   EventScope wide_enough(const Thread& thread, const Barrier& barrier, EventScope scope, CallSite site,
                          const char* instruction);
   void check(MbarrierFault mistake, const Thread& thread, const Barrier& barrier, std::uint64_t value,
