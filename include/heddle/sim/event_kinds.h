@@ -252,7 +252,7 @@ struct CopyIssue {
   std::uint32_t bytes = 0;
   std::uint32_t barrier = 0;        // of loads
   std::uint32_t targets = 1;        // CTAs that get the bytes
-  bool is_async_reduction = false;  // red.async
+  bool is_async_reduction = false;  // into shared memory: red.async, cp.reduce.async.bulk
   CallSite site = {};
 };
 

@@ -214,7 +214,7 @@ struct IssuedCopy {
   Epoch group = 0;
   std::uint32_t bytes = 0;
   CopyKind kind = CopyKind::kLoad;
-  bool is_async_reduction = false;  // red.async
+  bool is_async_reduction = false;  // into shared memory
   CallSite site = {};
 };
 

@@ -230,8 +230,10 @@ bool RaceChecker::is_async_store(const Access& access) const {
 }
 
 // PTX: red.async: a relaxed operation of cluster scope, which needs no order with others of its kind nor with the
-// atomic operations of threads at that scope or a wider one.
+// atomic operations of threads at that scope or a wider one. Nor do cp.reduce.async.bulk among themselves.
 bool RaceChecker::are_both_reductions(const Access& one, const Access& other) const {
+  const auto is_bulk = [&](const Access& access) { return access.by == By::kCopy && !is_async_store(access); };
+  if (is_bulk(one) != is_bulk(other)) return false;
   const auto is_one = [&](const Access& access) {
     if (access.by == By::kCopy) return order_.copy(access.lanes).is_async_reduction;
     return access.is_strong && access.is_read && access.is_write && access.scope >= MemoryScope::kCluster;

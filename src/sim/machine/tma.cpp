@@ -133,7 +133,7 @@ void TmaEngine::issue(std::unique_ptr<Copy> copy) {
                          .bytes = copy->bytes,
                          .barrier = told,
                          .targets = targets,
-                         .is_async_reduction = copy->kind == CopyKind::kStoreAsync && copy->reduction != nullptr,
+                         .is_async_reduction = copy->kind != CopyKind::kReduce && copy->reduction != nullptr,
                          .site = copy->site});
     if (copy->map != 0) {
       core_.emit(event::CopyReadMap{.cta = copy->cta_linear,
