@@ -117,7 +117,6 @@ std::vector<Scale> Tcgen05Unit::read_scales(const Tcgen05Queue& queue, Cta& cta,
   const Tcgen05Fields fields = fields_of(operands);
   const std::uint32_t taddr = side == 'A' ? operands.sfa : operands.sfb;
   const std::uint32_t id = side == 'A' ? fields.sfa_id : fields.sfb_id;
-  touch_scales(queue, cta, operation, side, rows);
   const auto vec = static_cast<std::uint32_t>(operands.scale_vec);
   const std::uint32_t groups = is_packed_fp4(operands.kind) ? Fp4Operand::kGroups : 1;
   std::vector<Scale> scales;
@@ -195,11 +194,18 @@ void Tcgen05Unit::run_mma(const Tcgen05Queue& queue, const Tcgen05Operation& ope
       touch_tmem(queue, *cta, operation, operands.metadata + fields.sparsity_selector, metadata_cols(fields),
                  TmemTouch::kLanes | TmemTouch::kNeedsOld, "the metadata of A");
     }
-    touch_tmem(queue, *cta, operation, operands.d, layout.cols(),
-               lanes | TmemTouch::kWrites | (operands.accumulate ? TmemTouch::kNeedsOld : 0), "its accumulator");
+    if (operands.scale_vec != 0) {
+      touch_scales(queue, *cta, operation, 'A', layout.rows);
+      touch_scales(queue, *cta, operation, 'B', fields.n);
+    }
     const std::vector<std::byte> rows = read_operand(cta->shared, b_fields, fields.b_major, fields.b_type,
                                                      fields.n / group, operands.b_row_bytes());
     b_rows.insert(b_rows.end(), rows.begin(), rows.end());
+  }
+  // After all that goes into it: what is made of what nobody wrote is not known either.
+  for (Cta* cta : ctas) {
+    touch_tmem(queue, *cta, operation, operands.d, layout.cols(),
+               lanes | TmemTouch::kWrites | (operands.accumulate ? TmemTouch::kNeedsOld : 0), "its accumulator");
   }
   const bool is_fp4 = is_packed_fp4(operands.kind);
   if (!is_fp4) spread_packed(fields.b_type, b_rows);
