@@ -38,6 +38,7 @@ struct Legal {
 
 inline constexpr Exhibit kExhibits[] = {
 #include "exhibits.inc"
+#include "fifth.inc"
 #include "fourth.inc"
 #include "held_out.inc"
 #include "third.inc"
@@ -45,6 +46,7 @@ inline constexpr Exhibit kExhibits[] = {
 };
 
 inline constexpr Legal kLegal[] = {
+#include "fifth_legal.inc"
 #include "fourth_legal.inc"
 #include "held_out_legal.inc"
 #include "legal.inc"
@@ -55,7 +57,7 @@ inline constexpr Legal kLegal[] = {
 // Files whose instructions only Blackwell has.
 constexpr bool is_blackwell(std::string_view file) {
   return file == "tcgen05" || file == "clc" || file == "held_out_sm100" || file == "unseen_sm100" ||
-         file == "third_sm100" || file == "fourth_sm100";
+         file == "third_sm100" || file == "fourth_sm100" || file == "fifth_sm100";
 }
 
 }  // namespace heddle::museum
