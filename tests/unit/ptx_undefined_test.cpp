@@ -100,6 +100,38 @@ TEST(PtxUndefined, BitsThatAreDroppedDoNotCount) {
   expect_used(half + "prmt.b32 %r5, %r4, %r1, 0x1424; st.global.u32 [%rd1], %r5; ret;", "the value is stored");
 }
 
+TEST(PtxUndefined, SharedAndLocalMemoryKeepBits) {
+  const auto put = [](const std::string& space, const std::string& at, const std::string& mask,
+                      const char* bits) {
+    return "ld" + space + ".u32 %r4, " + at + "; and.b32 %r4, %r4, " + mask + "; or.b32 %r4, %r4, " + bits +
+           "; st" + space + ".u32 " + at + ", %r4;\n";
+  };
+  const auto get = [](const std::string& space, const std::string& at, const std::string& mask) {
+    return "ld" + space + ".u32 %r4, " + at + "; and.b32 %r4, %r4, " + mask + "; st.global.u32 [%rd1], %r4; ret;";
+  };
+  for (const bool is_local : {false, true}) {
+    const std::string space = is_local ? ".local" : ".shared";
+    const std::string at = is_local ? "[%rd5]" : "[%r2+512]";
+    std::string first = put(space, at, "0xfffffff0", "5");
+    if (is_local) {
+      first =
+          ".local .align 8 .b8 depot[16];\nmov.u64 %rd5, depot; ld.shared.u32 %r4, [%r2+512]; st.local.u32 "
+          "[%rd5], "
+          "%r4;\n" +
+          first;
+    }
+    expect_silent(first + get(space, at, "15"));
+    expect_used(first + get(space, at, "16"), "the value is stored to global memory");
+    expect_silent(first + put(space, at, "15", "0x60") + get(space, at, "0xffffffff"));
+  }
+}
+
+TEST(PtxUndefined, AnEqualityLooksAtTheBitsThatMeanSomething) {
+  const std::string half = "st.shared.u16 [%r2+512], 5; bar.sync 0; ld.shared.u32 %r4, [%r2+512];\n";
+  expect_silent(half + "setp.eq.u32 %p1, %r4, 6; @%p1 bra E; add.u32 %r5, %r5, 1; E: ret;");
+  expect_used(half + "setp.eq.u32 %p1, %r4, 5; @%p1 bra E; add.u32 %r5, %r5, 1; E: ret;", "decides a branch");
+}
+
 TEST(PtxUndefined, SharedAndLocalMemoryKeepIt) {
   expect_silent(kLoad + "st.shared.u32 [%r2+256], %r4; bar.sync 0; ld.shared.u32 %r5, [%r2+256]; ret;");
   expect_used(kLoad +

@@ -90,6 +90,53 @@ TEST(PtxUnwrittenGlobal, CopiesMayBringItAndTakeItAway) {
   expect_silent(bring + "@!%p1 st.shared.u32 [%r5+4], 3; bar.sync 0;\n" + word + kUse);
 }
 
+// Numbers of 4 bits, and single ones, are put into words that hold more of them.
+TEST(PtxUnwrittenGlobal, AWordMayBeWrittenPieceByPiece) {
+  const std::string low =
+      kLoad + "and.b32 %r4, %r4, 0xfffffff0; or.b32 %r4, %r4, 5; st.global.u32 [%rd2], %r4;\n";
+  const std::string rest = kLoad + "and.b32 %r4, %r4, 15; or.b32 %r4, %r4, 0x70; st.global.u32 [%rd2], %r4;\n";
+  expect_silent(low + kLoad + "and.b32 %r4, %r4, 15; " + kUse);
+  expect_used(low + kLoad + "and.b32 %r4, %r4, 31; " + kUse, "in + 0");
+  expect_silent(low + rest + kLoad + kUse);
+  expect_used(low + kLoad + "st.global.u32 [%rd2+2048], %r4;\n", "in + 0");
+  expect_silent(low + "ld.global.u8 %r7, [%rd2]; and.b32 %r4, %r7, 15; " + kUse);
+  expect_used(low + "ld.global.u8 %r4, [%rd2]; " + kUse, "in + 0");
+  expect_silent("red.global.or.b32 [%rd2], 6;\n" + kLoad + "and.b32 %r4, %r4, 6; " + kUse);
+  expect_used("red.global.or.b32 [%rd2], 6;\n" + kLoad + "and.b32 %r4, %r4, 7; " + kUse, "in + 0");
+  expect_silent("red.global.and.b32 [%rd2], 6;\n" + kLoad + "and.b32 %r4, %r4, 9; " + kUse);
+}
+
+// As CUTLASS and others put them where neighbours come from other threads: all lanes share a word.
+TEST(PtxUnwrittenGlobal, AWordMayBeSwappedPieceByPiece) {
+  const std::string put =
+      "and.b32 %r7, %r1, 7; shl.b32 %r7, %r7, 2; mov.u32 %r8, 15; shl.b32 %r8, %r8, %r7; not.b32 %r8, %r8;\n"
+      "mov.u32 %r9, 5; shl.b32 %r9, %r9, %r7; setp.gt.u32 %p2, %r1, LAST; @%p2 bra DONE;\n"
+      "ld.relaxed.gpu.global.u32 %r4, [%rd3];\n"
+      "AGAIN: mov.u32 %r10, %r4; and.b32 %r11, %r10, %r8; or.b32 %r11, %r11, %r9;\n"
+      "atom.global.cas.b32 %r4, [%rd3], %r10, %r11; setp.ne.s32 %p2, %r4, %r10; @%p2 bra AGAIN;\n"
+      "DONE: bar.sync 0; ld.global.u32 %r4, [%rd3];\n";
+  const auto with_last = [&](const std::string& lane) {
+    std::string text = put;
+    return text.replace(text.find("LAST"), 4, lane);
+  };
+  expect_silent(with_last("7") + kUse);
+  // What is put there is what was there by chance.
+  std::string zeros = with_last("7");
+  expect_silent(zeros.replace(zeros.find("mov.u32 %r9, 5"), 14, "mov.u32 %r9, 0") + kUse);
+  expect_silent(with_last("6") + "and.b32 %r4, %r4, 0xfffffff; " + kUse);
+  expect_used(with_last("6") + kUse, "in + ");
+  // What a comparison says of the bits that nobody wrote is nobody's to use.
+  expect_used(
+      "ld.global.u32 %r4, [%rd2]; ld.global.u32 %r10, [%rd2]; setp.ne.s32 %p2, %r4, %r10; @%p2 bra O;\nO: ",
+      "decides a branch");
+  expect_used(
+      "atom.global.cas.b32 %r4, [%rd2+4], %r1, 1; ld.global.u32 %r10, [%rd2+64];\n"
+      "setp.ne.s32 %p2, %r4, %r10; @%p2 bra O;\nO: ",
+      "decides a branch");
+  expect_used("ld.global.u32 %r4, [%rd2+128]; atom.global.cas.b32 %r10, [%rd2], %r1, %r4;\n",
+              "goes to global memory");
+}
+
 TEST(PtxUnwrittenGlobal, WhatIsBuiltOnItIsNoBetter) {
   expect_used("atom.global.add.u32 %r4, [%rd2], 1;\n" + kUse, "in + 0");
   expect_used("red.global.add.u32 [%rd2], 1; bar.sync 0;\n" + kLoad + kUse, "in + 0");

@@ -132,7 +132,7 @@ std::optional<RaceChecker::Home> RaceChecker::peer_of(const ThreadOrder& by, std
 void RaceChecker::on(const event::CtaStart& event) {
   order_.on(event);
   if (memories_.size() <= event.cta) memories_.resize(event.cta + 1);
-  memories_[event.cta].reset(new Memory{Shadow(event.shared_bytes), {}});
+  memories_[event.cta].reset(new Memory{Shadow(event.shared_bytes), {}, {}});
 }
 
 void RaceChecker::on(const event::CtaExit& event) {
@@ -221,7 +221,7 @@ void RaceChecker::on(const event::AsyncIssue& event) {
                       .by = By::kAsyncCopy,
                       .is_write = true};
   write_shared(*target, offset, thread, access);
-  if (event.brings_unwritten) unwrite_copied(target->memory->shadow.at(offset), access.bytes);
+  if (event.brings_unwritten) unwrite_copied(*target->memory, offset, access.bytes);
 }
 
 // PTX: st.async, red.async: writes of the generic proxy, though a barrier tells when they are done.
@@ -375,7 +375,7 @@ bool RaceChecker::async_in_shared(const SharedPart& part, Access access, const C
       if ((granule.read_unwritten & access.bytes) != 0) settle_unwritten(cta, at / kGranule, &access);
       is_beside ? memory.shadow.record_write_beside(granule, access)
                 : memory.shadow.record_write(granule, access);
-      if (part.brings_unwritten) unwrite_copied(granule, access.bytes);
+      if (part.brings_unwritten) unwrite_copied(memory, at, access.bytes);
     } else {
       const auto fresh = static_cast<std::uint16_t>(access.bytes & ~granule.written & ~granule.brought);
       if (fresh != 0) {
@@ -402,8 +402,12 @@ void RaceChecker::fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t e
 
 // Model: whole rows of a tile may be padding that nobody wrote, so that tensor cores and further copies take such
 // bytes as they come: what they make of other rows is right. Threads that use them are told.
-void RaceChecker::unwrite_copied(Granule& granule, std::uint16_t bytes) {
+void RaceChecker::unwrite_copied(Memory& memory, std::uint32_t offset, std::uint16_t bytes) {
   if (!judges_uses_) return;
+  Granule& granule = memory.shadow.at(offset);
+  for (std::uint32_t b = 0; b < kGranule && !memory.parts.empty(); ++b) {
+    if ((bytes >> b & 1) != 0) memory.parts.erase(offset / kGranule * kGranule + b);
+  }
   granule.written &= static_cast<std::uint16_t>(~bytes);
   granule.brought |= bytes;
 }
@@ -505,11 +509,27 @@ std::uint32_t RaceChecker::unwritten(std::uint32_t cta, std::uint32_t offset, st
   return found & ((1u << (bytes < 32 ? bytes : 31)) - 1);
 }
 
-void RaceChecker::unwrite(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes) {
-  Granule& granule = memories_[cta]->shadow.at(offset);
-  const auto others = static_cast<std::uint16_t>(~(bytes << offset % kGranule));
-  granule.written &= others;
-  granule.brought &= others;
+std::uint64_t RaceChecker::unwritten_bits(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes) {
+  constexpr std::uint64_t kWhole = 0xff;
+  const std::uint32_t found = unwritten(cta, offset, bytes);
+  std::uint64_t result = 0;
+  for (std::uint32_t b = 0; b < bytes; ++b) {
+    if ((found >> b & 1) == 0) continue;
+    const auto part = memories_[cta]->parts.find(offset + b);
+    result |= (part == memories_[cta]->parts.end() ? kWhole : part->second) << 8 * b;
+  }
+  return result;
+}
+
+void RaceChecker::unwrite(std::uint32_t cta, std::uint32_t offset, std::uint64_t bits) {
+  for (; bits != 0; bits >>= 8, ++offset) {
+    if ((bits & 0xff) == 0) continue;
+    Granule& granule = memories_[cta]->shadow.at(offset);
+    const auto others = static_cast<std::uint16_t>(~(1u << offset % kGranule));
+    granule.written &= others;
+    granule.brought &= others;
+    memories_[cta]->parts[offset] = static_cast<std::uint8_t>(bits & 0xff);
+  }
 }
 
 void RaceChecker::use_unwritten(std::uint32_t cta, std::uint32_t offset, const std::string& use) {

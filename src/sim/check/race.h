@@ -25,6 +25,7 @@
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 namespace heddle::sim::machine {
@@ -91,7 +92,9 @@ class RaceChecker final : public Observer {
   // Bytes of a CTA's shared memory that hold nothing: bit b for the byte at offset + b.
   std::uint32_t unwritten(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes);
   // These were written with what is not defined: they hold nothing again.
-  void unwrite(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes);
+  // `bits` of the 8 bytes at most that begin there.
+  void unwrite(std::uint32_t cta, std::uint32_t offset, std::uint64_t bits);
+  std::uint64_t unwritten_bits(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes);
   // Somebody uses what was read there. `use` says who, how and where.
   void use_unwritten(std::uint32_t cta, std::uint32_t offset, const std::string& use);
   // The same for tensor memory, and for the results of tensor cores.
@@ -117,6 +120,7 @@ class RaceChecker final : public Observer {
   struct Memory {
     Shadow shadow;
     std::vector<UnwrittenRead> unwritten;
+    std::unordered_map<std::uint32_t, std::uint8_t> parts;  // by offset: bits of a byte that was written in part
   };
 
   Memory& memory_of(const CtaOrder& cta) { return *memories_[cta.linear]; }
@@ -194,7 +198,7 @@ class RaceChecker final : public Observer {
   bool stops_for_scope(const event::BarrierPass& event);
   void complete_on_barrier(const event::BarrierComplete& event);
   // A copy has brought what nobody had written: for a front end that follows values the bytes hold nothing.
-  void unwrite_copied(Granule& granule, std::uint16_t bytes);
+  void unwrite_copied(Memory& memory, std::uint32_t offset, std::uint16_t bytes);
   void fill_gaps(Memory& memory, std::uint32_t begin, std::uint32_t end, std::uint32_t row);
   void note_unwritten(const CtaOrder& cta, Granule& granule, std::uint32_t offset, std::uint16_t bytes,
                       const Side& by);

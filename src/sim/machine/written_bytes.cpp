@@ -44,6 +44,40 @@ void WrittenBytes::copy(const WrittenBytes& other, std::uint64_t offset, std::ui
     }
     at += count;
   }
+  if (!other.has_parts_.load(std::memory_order_relaxed)) return;
+  const std::scoped_lock lock(parts_mutex_, other.parts_mutex_);
+  parts_ = other.parts_;
+  has_parts_.store(true, std::memory_order_relaxed);
+}
+
+std::uint64_t WrittenBytes::unwritten_bits(std::uint64_t offset, std::uint32_t bytes) const {
+  constexpr std::uint64_t kWhole = 0xff;
+  const std::uint32_t found = unwritten(offset, bytes);
+  const bool has_parts = has_parts_.load(std::memory_order_relaxed);
+  std::uint64_t result = 0;
+  for (std::uint32_t b = 0; b < bytes; ++b) {
+    if ((found >> b & 1) == 0) continue;
+    std::uint64_t part = kWhole;
+    if (has_parts) {
+      const std::scoped_lock lock(parts_mutex_);
+      if (const auto kept = parts_.find(offset + b); kept != parts_.end()) part = kept->second;
+    }
+    result |= part << 8 * b;
+  }
+  return result;
+}
+
+void WrittenBytes::unwrite_bits(std::uint64_t offset, std::uint64_t bits) {
+  // Of memory that was written as a whole at once nothing can have been unwritten since.
+  if (is_whole_.load(std::memory_order_relaxed)) return;
+  const std::scoped_lock lock(parts_mutex_);
+  has_parts_.store(true, std::memory_order_relaxed);
+  for (; bits != 0; bits >>= 8, ++offset) {
+    if ((bits & 0xff) == 0) continue;
+    parts_[offset] = static_cast<std::uint8_t>(bits & 0xff);
+    std::atomic_ref<std::uint64_t>(words_[offset / kBits])
+        .fetch_and(~(std::uint64_t{1} << offset % kBits), std::memory_order_relaxed);
+  }
 }
 
 std::uint32_t WrittenBytes::unwritten(std::uint64_t offset, std::uint32_t count) const {

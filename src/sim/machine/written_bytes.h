@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which bytes of an allocation somebody has written, a bit for each. Several launches may ask and tell at the
-// same time. What was never touched takes no memory.
+// Which bytes of an allocation somebody has written, a bit for each, and of bytes that were written in part, as
+// those with numbers of 4 bits are, which bits. Several launches may ask and tell at the same time. What was
+// never touched takes no memory.
 #pragma once
 
 #include <atomic>
@@ -9,6 +10,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
+#include <unordered_map>
 
 namespace heddle::sim {
 
@@ -25,6 +28,11 @@ class WrittenBytes {
   // Bit b for the byte at offset + b, of 32 at most.
   std::uint32_t unwritten(std::uint64_t offset, std::uint32_t bytes) const;
 
+  // The same for 8 bytes at most, bit by bit.
+  std::uint64_t unwritten_bits(std::uint64_t offset, std::uint32_t bytes) const;
+  // These bits are as if nobody had written them, the others of their bytes as if somebody had.
+  void unwrite_bits(std::uint64_t offset, std::uint64_t bits);
+
  private:
   struct Free {
     void operator()(std::uint64_t* words) const { std::free(words); }
@@ -36,6 +44,9 @@ class WrittenBytes {
 
   std::uint64_t bytes_;
   std::atomic<bool> is_whole_ = false;
+  std::atomic<bool> has_parts_ = false;
+  mutable std::mutex parts_mutex_;
+  std::unordered_map<std::uint64_t, std::uint8_t> parts_;  // the unwritten bits of bytes that count as unwritten
   std::unique_ptr<std::uint64_t[], Free> words_;  // zeros that the system brings in when they are touched
 };
 

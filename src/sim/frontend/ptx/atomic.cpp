@@ -61,34 +61,57 @@ Element only_element(const Instruction& i) { return {i.d, i.b, i.c, i.value}; }
 
 // What of the bytes, and of the operands, means nothing.
 struct AtomicUndefined {
-  AtomicUndefined(Warp& warp, std::uint32_t b, std::uint32_t lane, Space where, std::uint64_t at,
-                  std::uint32_t bytes)
+  AtomicUndefined(Warp& warp, const Element& e, std::uint32_t lane, Space where, std::uint64_t at,
+                  std::uint32_t bytes, const Instruction& i)
       : address(at), size(bytes), space(where) {
-    if (space == Space::kShared) old = unwritten_at(warp, lane, address, bytes);
-    if (space == Space::kGlobal) old = unwritten_in_global(warp, address, bytes);
-    if (warp.undefined_rows != 0) operand = undefined_of(*warp.frame, b, lane);
+    const std::uint32_t unwritten = space == Space::kShared   ? unwritten_at(warp, lane, address, bytes)
+                                    : space == Space::kGlobal ? unwritten_in_global(warp, address, bytes)
+                                                              : 0;
+    if (unwritten != 0) {
+      old = space == Space::kGlobal ? undefined_global_word(warp, lane, address, unwritten, i)
+                                    : undefined_word(warp, lane, address, unwritten, i);
+    }
+    if (warp.undefined_rows == 0) return;
+    operand = undefined_of(*warp.frame, e.b, lane);
+    swapped = op_of(i) == AtomOp::kCas ? undefined_of(*warp.frame, e.c, lane) : Undefined{};
   }
 
-  void pass_on(Warp& warp, const Instruction& i, std::uint32_t d, std::uint32_t lane) const {
-    if (operand.bits != 0 && space == Space::kGlobal) {
-      return use_undefined(warp, lane, i, operand.origin, "goes to global memory");
+  // What memory has then. `value` is that of the operand.
+  std::uint64_t made(AtomOp op, bool has_changed, std::uint64_t value) const {
+    const std::uint64_t any = old.bits == 0 && operand.bits == 0 ? 0 : ~std::uint64_t{0} >> (64 - 8 * size);
+    switch (op) {
+      case AtomOp::kExch: return operand.bits;
+      case AtomOp::kCas:
+        if (space == Space::kShared && (operand.bits & ~old.bits) != 0) return any;
+        // Bits that somebody has written since they were looked at were found to be the same.
+        return has_changed ? swapped.bits & old.bits : old.bits;
+      case AtomOp::kAnd: return operand.bits != 0 ? any : old.bits & value;
+      case AtomOp::kOr: return operand.bits != 0 ? any : old.bits & ~value;
+      default: return any;
     }
-    if (old != 0 && d != kNone) {
-      set_undefined(warp, *warp.frame, d, lane,
-                    space == Space::kGlobal ? undefined_global_word(warp, lane, address, old, i)
-                                            : undefined_word(warp, lane, address, old, i));
+  }
+
+  // Before d is overwritten, which may be one of the operands.
+  void pass_on(Warp& warp, const Instruction& i, const Element& e, std::uint32_t lane, bool has_changed) const {
+    if (old.bits == 0 && operand.bits == 0 && swapped.bits == 0) return;
+    const auto goes_out = [&](const Undefined& value) {
+      return value.bits != 0 && !(op_of(i) == AtomOp::kCas && comes_from(warp, value, address, size));
+    };
+    for (const Undefined& value : {operand, swapped}) {
+      if (space == Space::kGlobal && goes_out(value)) {
+        return use_undefined(warp, lane, i, value.origin, "goes to global memory");
+      }
     }
-    if (space == Space::kGlobal) return;
-    const bool is_exchange = op_of(i) == AtomOp::kExch;
-    if (operand.bits == 0 && (old == 0 || is_exchange)) return;
-    warp.interpreter->unwrite(warp.thread(lane), static_cast<machine::SharedAddress>(address), (1u << size) - 1);
+    if (old.bits != 0 && e.d != kNone) set_undefined(warp, *warp.frame, e.d, lane, old);
+    const std::uint64_t bits = made(op_of(i), has_changed, warp.rows[e.b][lane]);
+    if (space == Space::kGlobal) return unwrite_global(warp, address, size, bits);
+    warp.interpreter->unwrite(warp.thread(lane), static_cast<machine::SharedAddress>(address), bits);
   }
 
   std::uint64_t address;
   std::uint32_t size;
   Space space;
-  std::uint32_t old = 0;  // bytes that nobody has written
-  Undefined operand;
+  Undefined old, operand, swapped;  // swapped: what a comparison puts there
 };
 
 template <class F>
@@ -112,7 +135,7 @@ void update_all(Warp& warp, const Instruction& i, const Element& e, std::uint32_
       return op_of(i) != AtomOp::kCas || ((old ^ warp.rows[e.b][l]) & ones) == 0;
     };
     machine::Thread& thread = warp.thread(l);
-    const AtomicUndefined undefined(warp, e.b, l, space, address, bytes);
+    const AtomicUndefined undefined(warp, e, l, space, address, bytes, i);
     if (space == Space::kShared) {
       warp.machine->memory.atom_shared(thread, static_cast<machine::SharedAddress>(address), bytes, "atom.shared",
                                        strong, i.site, update);
@@ -123,9 +146,10 @@ void update_all(Warp& warp, const Instruction& i, const Element& e, std::uint32_
                           "atom in memory that is neither shared nor global");
     }
     // A comparison that fails is mostly one of a loop that waits.
-    warp.gives_way |= op_of(i) == AtomOp::kCas && ((old ^ warp.rows[e.b][l]) & ones) != 0;
+    const bool is_expected = ((old ^ warp.rows[e.b][l]) & ones) == 0;
+    warp.gives_way |= op_of(i) == AtomOp::kCas && !is_expected;
+    undefined.pass_on(warp, i, e, l, is_expected);
     if (e.d != kNone) warp.rows[e.d][l] = old;
-    undefined.pass_on(warp, i, e.d, l);
   });
 }
 

@@ -24,6 +24,15 @@ std::uint32_t integer_bits(std::string_view type) {
   return type == "u8" || type == "s8" ? 8 : type.ends_with("16") ? 16 : type.ends_with("32") ? 32 : 64;
 }
 
+// How many bits are compared by a comparison that asks for nothing but equality, or 0.
+std::uint32_t equality_bits(std::string_view mnemonic) {
+  const bool is_equality = has(mnemonic, ".eq.") || has(mnemonic, ".ne.");
+  if (!is_equality || has(mnemonic, ".and.") || has(mnemonic, ".or.") || has(mnemonic, ".xor.")) return 0;
+  const std::string_view type = mnemonic.substr(mnemonic.rfind('.') + 1);
+  if (type[0] != 'b' || type[1] == 'f') return integer_bits(type);
+  return type == "b16" ? 16 : type == "b32" ? 32 : 64;
+}
+
 void convert(std::string_view mnemonic, Flow& flow) {
   const std::size_t last = mnemonic.rfind('.');
   const std::string_view from = mnemonic.substr(last + 1);
@@ -54,6 +63,9 @@ void classify(std::string_view mnemonic, const Function& function, const Instruc
   flow.has_effect = i.control != Control::kScalar;
   if (opcode == "mov") {
     flow.kind = move_kind(i);
+  } else if (opcode == "setp" && equality_bits(mnemonic) != 0) {
+    flow.kind = FlowKind::kEqual;
+    flow.table = static_cast<std::uint8_t>(equality_bits(mnemonic));
   } else if (opcode == "selp") {
     flow.kind = FlowKind::kSelect;
   } else if (is_one_of(opcode, {"and", "or", "xor", "not"}) || mnemonic == "lop3.b32") {

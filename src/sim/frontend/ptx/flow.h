@@ -24,6 +24,7 @@ enum class FlowKind : std::uint8_t {
   kTruncate,  // an integer of so many bits, zeros on top
   kExtendSign,
   kField,    // bfe; with a sign if the table is not 0
+  kEqual,    // setp.eq, setp.ne of integers of so many bits
   kPermute,  // prmt
   kPack,
   kUnpack,
@@ -38,7 +39,7 @@ enum class FlowKind : std::uint8_t {
 
 struct Flow {
   FlowKind kind = FlowKind::kCompute;
-  std::uint8_t table = 0;   // kLogic; kTruncate and kExtendSign: the bits that are read
+  std::uint8_t table = 0;   // kLogic; kTruncate, kExtendSign and kEqual: the bits that are read
   bool has_effect = false;  // others can see whether it is executed
   std::vector<std::uint32_t> reads, writes;
   std::vector<std::uint32_t> addresses;  // of those that it reads, parts of an address

@@ -311,10 +311,17 @@ std::uint32_t Interpreter::unwritten(const machine::Thread& thread, machine::Sha
                            address & machine::kOffsetMask, bytes);
 }
 
-void Interpreter::unwrite(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes) {
+std::uint64_t Interpreter::unwritten_bits(const machine::Thread& thread, machine::SharedAddress address,
+                                          std::uint32_t bytes) {
+  if (!races_) return 0;
+  return races_->unwritten_bits(thread.cta->cluster->ctas[address >> machine::kRankShift]->linear,
+                                address & machine::kOffsetMask, bytes);
+}
+
+void Interpreter::unwrite(const machine::Thread& thread, machine::SharedAddress address, std::uint64_t bits) {
   if (!races_) return;
   races_->unwrite(thread.cta->cluster->ctas[address >> machine::kRankShift]->linear,
-                  address & machine::kOffsetMask, bytes);
+                  address & machine::kOffsetMask, bits);
 }
 
 // The checker knows whether the bytes were merely read too early, and tells it in time.

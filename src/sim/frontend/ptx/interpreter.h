@@ -57,7 +57,9 @@ class Interpreter final : public frontend::Run {
   bool follows_values() const { return races_.has_value(); }
   // Bytes of shared memory that hold nothing: bit b for the byte at address + b.
   std::uint32_t unwritten(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes);
-  void unwrite(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes);
+  std::uint64_t unwritten_bits(const machine::Thread& thread, machine::SharedAddress address,
+                               std::uint32_t bytes);
+  void unwrite(const machine::Thread& thread, machine::SharedAddress address, std::uint64_t bits);
   // What a tensor core, or a load of tensor memory, made or brought of what nobody had written.
   const check::Spoil* spoil_of(std::uint64_t operation) const {
     return races_ ? races_->spoil_of(operation) : nullptr;

@@ -2,6 +2,7 @@
 #include "sim/frontend/ptx/undefined.h"
 
 #include "sim/frontend/ptx/interpreter.h"
+#include "sim/machine/written_bytes.h"
 
 #include <algorithm>
 #include <bit>
@@ -37,21 +38,8 @@ std::uint64_t spread(std::uint64_t bits, std::uint32_t part) {
   return result;
 }
 
-std::uint64_t of_bytes(std::uint32_t bytes) {
-  std::uint64_t result = 0;
-  for (std::uint32_t b = 0; b < 8; ++b) {
-    if ((bytes >> b & 1) != 0) result |= std::uint64_t{0xff} << 8 * b;
-  }
-  return result;
-}
-
-std::uint32_t to_bytes(std::uint64_t bits) {
-  std::uint32_t result = 0;
-  for (std::uint32_t b = 0; b < 8; ++b) {
-    if ((bits >> 8 * b & 0xff) != 0) result |= 1u << b;
-  }
-  return result;
-}
+// How many bytes there are up to the last of a mask.
+std::uint32_t length_of(std::uint32_t bytes) { return static_cast<std::uint32_t>(std::bit_width(bytes)); }
 
 std::uint64_t logic(std::uint8_t table, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   std::uint64_t result = 0;
@@ -81,6 +69,18 @@ std::uint64_t undefined_logic(std::uint8_t table, const std::array<std::uint64_t
 std::uint64_t extended(std::uint64_t bits, std::uint32_t from) {
   const std::uint64_t kept = bits & low_bits(from);
   return from != 0 && (kept >> (from - 1) & 1) != 0 ? kept | ~low_bits(from) : kept;
+}
+
+// Two looks at one word that nobody has written, of which one is what a compare-and-swap took: whether they
+// differ says only whether somebody came in between.
+bool is_another_look(const Warp& warp, const Undefined& a, const Undefined& b) {
+  constexpr std::uint64_t kWord = 8;
+  if (a.bits == 0 || b.bits == 0) return false;
+  const Origin& first = warp.origins[a.origin];
+  const Origin& second = warp.origins[b.origin];
+  return first.kind == Origin::Kind::kGlobal && second.kind == first.kind &&
+         first.global / kWord == second.global / kWord &&
+         (first.instruction->compares || second.instruction->compares);
 }
 
 // What the instruction passes on in one lane to its only result.
@@ -121,6 +121,13 @@ std::uint64_t passed_on(const Warp& warp, const Instruction& i, const Flow& flow
       if (bits(i.b) != 0 || has_sign) return any == 0 ? 0 : kAllBits;
       const auto amount = static_cast<std::uint32_t>(value(i.b));
       return amount >= 64 ? 0 : bits(i.a) >> amount;
+    }
+    case FlowKind::kEqual: {
+      const Undefined a = undefined_of(frame, i.a, l);
+      const Undefined b = undefined_of(frame, i.b, l);
+      const std::uint64_t differ = (value(i.a) ^ value(i.b)) & ~(a.bits | b.bits) & low_bits(flow.table);
+      if (((a.bits | b.bits) & low_bits(flow.table)) == 0) return any == 0 ? 0 : kAllBits;
+      return differ != 0 || is_another_look(warp, a, b) ? 0 : kAllBits;
     }
     case FlowKind::kPermute: {
       if (bits(i.c) != 0) return kAllBits;
@@ -282,7 +289,9 @@ std::uint32_t unwritten_in_global(const Warp& warp, std::uint64_t address, std::
 
 Undefined undefined_global_word(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t unwritten,
                                 const Instruction& i) {
-  return {of_bytes(unwritten),
+  const std::uint32_t bytes = length_of(unwritten);
+  const GlobalMemory::Region* region = warp.machine->global().find(address, bytes);
+  return {region->written->unwritten_bits(address - region->address, bytes),
           note_origin(warp, {.kind = Origin::Kind::kGlobal,
                              .tid = warp.thread(lane).tid,
                              .global = address + static_cast<std::uint32_t>(std::countr_zero(unwritten)),
@@ -299,11 +308,12 @@ Undefined undefined_word(Warp& warp, std::uint32_t lane, std::uint64_t address, 
   const machine::Thread& thread = warp.thread(lane);
   const machine::Cta& cta = *thread.cta->cluster->ctas[shared >> machine::kRankShift];
   const auto first = static_cast<std::uint32_t>(std::countr_zero(unwritten));
-  return {of_bytes(unwritten), note_origin(warp, {.kind = Origin::Kind::kShared,
-                                                  .tid = thread.tid,
-                                                  .cta = cta.linear,
-                                                  .offset = (shared & machine::kOffsetMask) + first,
-                                                  .instruction = &i})};
+  return {warp.interpreter->unwritten_bits(thread, shared, length_of(unwritten)),
+          note_origin(warp, {.kind = Origin::Kind::kShared,
+                             .tid = thread.tid,
+                             .cta = cta.linear,
+                             .offset = (shared & machine::kOffsetMask) + first,
+                             .instruction = &i})};
 }
 
 namespace {
@@ -371,6 +381,18 @@ void load_undefined(Warp& warp, std::uint32_t lane, Space space, std::uint64_t a
   }
 }
 
+bool comes_from(const Warp& warp, const Undefined& value, std::uint64_t address, std::uint32_t bytes) {
+  const Origin& origin = warp.origins[value.origin];
+  return origin.kind == Origin::Kind::kGlobal && origin.global - address < bytes;
+}
+
+void unwrite_global(Warp& warp, std::uint64_t address, std::uint32_t bytes, std::uint64_t bits) {
+  const GlobalMemory::Region* region = warp.machine->global().find(address, bytes);
+  if (region == nullptr || region->written == nullptr) return;
+  region->written->write(address - region->address, bytes);
+  region->written->unwrite_bits(address - region->address, bits);
+}
+
 void store_undefined(Warp& warp, std::uint32_t lane, Space space, std::uint64_t address, std::uint32_t bytes,
                      const Instruction& i) {
   space = resolve(space, address);
@@ -379,9 +401,11 @@ void store_undefined(Warp& warp, std::uint32_t lane, Space space, std::uint64_t 
     value.bits &= low_bits(8 * bytes);
     const std::uint64_t at = address + e * bytes;
     if (is_local(space, address)) {
-      set_local(warp, lane, at, bytes, {of_bytes(to_bytes(value.bits)), value.origin});
+      set_local(warp, lane, at, bytes, value);
     } else if (value.bits != 0 && space == Space::kShared) {
-      warp.interpreter->unwrite(warp.thread(lane), static_cast<machine::SharedAddress>(at), to_bytes(value.bits));
+      warp.interpreter->unwrite(warp.thread(lane), static_cast<machine::SharedAddress>(at), value.bits);
+    } else if (value.bits != 0 && comes_from(warp, value, at, bytes)) {
+      unwrite_global(warp, at, bytes, value.bits);
     } else if (value.bits != 0) {
       return use_undefined(warp, lane, i, value.origin, "is stored to global memory");
     }

@@ -83,6 +83,11 @@ std::uint32_t unwritten_at(Warp& warp, std::uint32_t lane, std::uint64_t address
 Undefined undefined_word(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t unwritten,
                          const Instruction& instruction);
 
+// Whether bits of a value that are not defined were read of global memory where it goes to now, as when a number
+// of 4 bits is put among others: what was not defined there stays so, and nothing is used.
+bool comes_from(const Warp& warp, const Undefined& value, std::uint64_t address, std::uint32_t bytes);
+void unwrite_global(Warp& warp, std::uint64_t address, std::uint32_t bytes, std::uint64_t bits);
+
 // Reports a value that is not defined.
 void use_undefined(Warp& warp, std::uint32_t lane, const Instruction& instruction, std::uint16_t origin,
                    const char* how);

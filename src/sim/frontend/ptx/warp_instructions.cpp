@@ -338,7 +338,7 @@ void unwrite_matrix(Warp& warp, const Instruction& i) {
       for (std::uint32_t b = 0; b < 4; ++b) {
         if ((bits >> 8 * b & 0xff) == 0) continue;
         const MatrixPlace place = matrix_place(i, l, r, b);
-        warp.interpreter->unwrite(warp.thread(l), warp.matrix[place.lane].row + place.byte, 1);
+        warp.interpreter->unwrite(warp.thread(l), warp.matrix[place.lane].row + place.byte, bits >> 8 * b & 0xff);
       }
     }
   }

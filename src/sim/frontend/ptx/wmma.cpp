@@ -171,9 +171,7 @@ void store_register(Warp& warp, const Instruction& i, std::uint32_t lane, std::u
     const Space where = resolve(space, address);
     if (where == Space::kGlobal) use_undefined(warp, lane, i, undefined.origin, "goes to global memory");
     if (where != Space::kShared) continue;
-    std::uint32_t bytes = 0;
-    for (std::uint32_t b = 0; b < piece.bits / 8; ++b) bytes |= (bits >> 8 * b & 0xff) != 0 ? 1u << b : 0u;
-    warp.interpreter->unwrite(warp.thread(lane), static_cast<machine::SharedAddress>(address), bytes);
+    warp.interpreter->unwrite(warp.thread(lane), static_cast<machine::SharedAddress>(address), bits);
   }
 }
 
