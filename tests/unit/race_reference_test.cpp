@@ -114,7 +114,10 @@ class Reference final : public sim::Watcher<Reference> {
   void on(const sim::event::SharedRead& event) { touch(event, false); }
   void on(const sim::event::SharedWrite& event) { touch(event, true); }
   void on(const sim::event::WarpMeet& event) {
-    if (!event.orders) return;
+    if (!event.orders) {
+      ++votes_[event.thread / 32];
+      return;
+    }
     const std::uint32_t first = event.thread / 32 * 32;
     Clock met{};
     for (std::uint32_t l = 0; l < 32; ++l) join(met, clocks_[first + l]);
@@ -145,7 +148,7 @@ class Reference final : public sim::Watcher<Reference> {
  private:
   using Clock = std::array<std::uint32_t, kThreads>;
   struct Past {
-    std::uint32_t thread, time, address, bytes;
+    std::uint32_t thread, time, address, bytes, votes;
     bool writes;
   };
 
@@ -161,9 +164,12 @@ class Reference final : public sim::Watcher<Reference> {
       const bool overlaps =
           past.address < event.address + event.bytes && event.address < past.address + past.bytes;
       const bool is_known = past.thread == t || clocks_[t][past.thread] >= past.time;
-      if (overlaps && (writes || past.writes) && !is_known && found_at_ == 0) found_at_ = past_.size() + 1;
+      // Told as formal: what a lane loads before all lanes of its warp vote is over then.
+      const bool is_over = !past.writes && past.thread / 32 == t / 32 && past.votes < votes_[t / 32];
+      if (overlaps && (writes || past.writes) && !is_known && !is_over && found_at_ == 0)
+        found_at_ = past_.size() + 1;
     }
-    past_.push_back({t, clocks_[t][t], event.address, event.bytes, writes});
+    past_.push_back({t, clocks_[t][t], event.address, event.bytes, votes_[t / 32], writes});
   }
 
   std::array<Clock, kThreads> clocks_{};
@@ -171,7 +177,8 @@ class Reference final : public sim::Watcher<Reference> {
   std::array<bool, 16> named_passed_{};
   std::array<Clock, kBarriers> barriers_{}, passed_{};
   std::vector<Past> past_;
-  std::size_t found_at_ = 0;  // 1 + the place of the access
+  std::array<std::uint32_t, kThreads / 32> votes_{};  // by warp
+  std::size_t found_at_ = 0;                          // 1 + the place of the access
 };
 
 std::vector<Step> random_program(std::mt19937_64& random) {

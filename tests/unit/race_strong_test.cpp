@@ -345,6 +345,42 @@ INSTANTIATE_TEST_SUITE_P(
              "@%p2 bra END; st.shared.u32 [flag], %r1; END:", "race", kTwoWarps},
         Case{"lanes of one instruction, values of their own in global memory",
              "@%p2 bra END; st.global.u32 [%rd1], %r1; END:", "global_race", kTwoWarps},
+        Case{"lanes of one instruction, one sum with roundings of their own",
+             "@%p2 bra END; cvt.rn.f32.u32 %f1, %r1; fma.rn.f32 %f1, %f1, 0f35800000, 0f3F800000;\n"
+             "st.shared.f32 [flag], %f1; END:",
+             "", kTwoWarps},
+        Case{"lanes of one instruction, floats of their own",
+             "@%p2 bra END; cvt.rn.f32.u32 %f1, %r1; fma.rn.f32 %f1, %f1, 0f3C000000, 0f3F800000;\n"
+             "st.shared.f32 [flag], %f1; END:",
+             "race", kTwoWarps},
+        Case{"two warps, one sum with roundings of their own",
+             "@%p1 bra REST; st.shared.f32 [flag], 0f3F800000; bra END; REST: setp.ne.u32 %p5, %r1, 32; @%p5 bra "
+             "END;\n"
+             "st.shared.f32 [flag], 0f3F800001; END:",
+             "race", kTwoWarps},
+        // Lanes of one warp: a load, and a store over it.
+        Case{"a load and a store with a shuffle of all lanes between",
+             "@%p2 bra END; ld.shared.u32 %r4, [flag]; shfl.sync.idx.b32 %r5, %r4, 0, 31, -1;\n"
+             "@!%p1 st.shared.u32 [flag], 3; END:",
+             "formal race", kTwoWarps},
+        Case{"a load and a store with nothing between",
+             "@%p2 bra END; ld.shared.u32 %r4, [flag]; @!%p1 st.shared.u32 [flag], 3; END:", "race", kTwoWarps},
+        Case{"a load after the shuffle",
+             "@%p2 bra END; shfl.sync.idx.b32 %r5, %r1, 0, 31, -1; ld.shared.u32 %r4, [flag];\n"
+             "@!%p1 st.shared.u32 [flag], 3; END:",
+             "race", kTwoWarps},
+        Case{"a store and a load with a shuffle of all lanes between",
+             "@%p2 bra END; @!%p1 st.shared.u32 [flag], 3; shfl.sync.idx.b32 %r5, %r1, 0, 31, -1;\n"
+             "ld.shared.u32 %r4, [flag]; END:",
+             "race", kTwoWarps},
+        Case{"all lanes load what one of them stores",
+             "@%p2 bra END; ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3; END:", "formal global_race",
+             kTwoWarps},
+        Case{"two warps load what a lane stores", "ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3;",
+             "global_race", kTwoWarps},
+        Case{"all other lanes load what one stores",
+             "@%p2 bra END; @%p1 ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3; END:", "global_race",
+             kTwoWarps},
         Case{"two warps, one value", "st.shared.u32 [flag], 3;", "formal race", kTwoWarps},
         Case{"two warps, one value in global memory", "st.global.u32 [%rd1], 3;", "formal global_race",
              kTwoWarps},

@@ -142,10 +142,13 @@ void Order::acquire(ThreadOrder& thread, const Clock& clock) {
 
 // PTX: bar.warp.sync orders memory among the lanes that take part. Elections, shuffles and votes do not.
 void Order::on(const event::WarpMeet& event) {
-  if (!event.orders) return;
   CtaOrder& cta = *ctas_[event.cta];
   const std::uint32_t first = event.thread / 32 * 32;
   WarpOrder& warp = *cta.threads[first].warp;
+  if (!event.orders) {
+    if (event.lanes == ~std::uint32_t{0}) warp.exchanged = warp.now++;
+    return;
+  }
   for (std::uint32_t lanes = event.lanes; lanes != 0; lanes &= lanes - 1) {
     ThreadOrder& thread = cta.threads[first + static_cast<std::uint32_t>(std::countr_zero(lanes))];
     give(thread, meeting_);

@@ -53,6 +53,10 @@ struct WarpOrder {
   Component tmem_waits(std::size_t kind) const { return tmem_issues(kind) + 1; }
   Component tmem_fences(std::size_t kind) const { return tmem_issues(kind) + 2; }
 
+  // The last time that all lanes met to exchange something, which orders nothing: what came before was at this
+  // epoch or earlier.
+  Epoch exchanged = 0;
+
   // The last join that one of its lanes made; the others make the same.
   Clock joined_with, joined_from, joined;
   // And the last proxy fence.

@@ -195,7 +195,12 @@ void RaceChecker::write_shared(const Home& target, std::uint32_t offset, const T
   const bool stops = memory.shadow.find(granule, access.bytes, false, [&](const Access& before) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
     if (!lane) return false;
-    if (stops_for(spot, {before, *lane}, now, view, is_beside)) return true;
+    // A load is over when its lane has exchanged registers with all others: a warp's loads and stores of shared
+    // memory are carried out in its order.
+    const bool is_over = !before.is_write && !before.is_strong && before.by == By::kThread &&
+                         !access.is_async() && before.cluster == access.cluster && before.who == access.who &&
+                         before.epoch <= thread.warp->exchanged;
+    if (stops_for(spot, {before, *lane}, now, view, is_beside, is_over)) return true;
     if (!before.is_write) forget_unwritten(memory, granule, offset, before.bytes & access.bytes);
     return false;
   });

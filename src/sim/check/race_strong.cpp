@@ -114,6 +114,14 @@ bool RaceChecker::judge_together(const LaneBatch::Group& group) {
   return true;
 }
 
+// Whether lanes of one warp have read what one of them writes now: compilers let all lanes load what is the same
+// for all of them, and one store it. A warp that is together carries out the one before the other.
+bool RaceChecker::read_with(const Access& before, const Side& now) {
+  return !before.is_write && !before.is_strong && before.by == By::kThread && !now.access.is_async() &&
+         before.cluster == now.access.cluster && before.who == now.access.who && before.width == 0 &&
+         (before.lanes >> now.lane & 1) != 0;
+}
+
 void RaceChecker::judge_alone(const LaneAccess& one) {
   const ThreadOrder& thread = *one.thread;
   const Spot spot = spot_of(one.global);
@@ -131,7 +139,7 @@ void RaceChecker::judge_alone(const LaneAccess& one) {
   bool is_beside = false;
   const bool stops = spot.shadow.find(spot.granule, access.bytes, !one.is_write, [&](const Access& before) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
-    return lane && stops_for(spot, {before, *lane}, now, view, is_beside);
+    return lane && stops_for(spot, {before, *lane}, now, view, is_beside, read_with(before, now));
   });
   if (stops || stops_for_strong(spot, now, view) || stops_for_copies(spot, now, view)) return;
   if (!one.is_write) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 
 namespace heddle::sim::machine {
@@ -23,6 +24,26 @@ inline void copy_few(void* to, const void* from, std::uint32_t bytes) {
     case 16: std::memcpy(to, from, 16); return;
     default: std::memcpy(to, from, bytes);
   }
+}
+
+// Floats that differ by what sums of the same numbers in another order do, of a size that hardly any integer
+// looks like.
+template <class Float>
+bool is_rounded_alike(const std::byte* a, const std::byte* b) {
+  constexpr Float kLeast = 0x1p-40, kMost = 0x1p40, kPart = 0x1p-10;
+  Float x = 0, y = 0;
+  std::memcpy(&x, a, sizeof(x));
+  std::memcpy(&y, b, sizeof(y));
+  return std::abs(x) >= kLeast && std::abs(x) <= kMost && std::abs(x - y) <= kPart * std::abs(x);
+}
+
+template <class Float>
+bool are_rounded_alike(const std::byte* a, const std::byte* b, std::uint32_t bytes) {
+  if (bytes % sizeof(Float) != 0) return false;
+  for (std::uint32_t at = 0; at < bytes; at += sizeof(Float)) {
+    if (!is_rounded_alike<Float>(a + at, b + at)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -44,7 +65,14 @@ void MemoryUnit::st_shared(Thread& thread, SharedAddress address, const void* re
                            site, "st.shared");
   tmem_.check_stored_value(thread, registers, bytes, site);
   const bool is_watched = core_.wants<event::SharedWrite>();
-  const bool is_same = is_watched && std::memcmp(target, registers, bytes) == 0;
+  bool is_same = is_watched && std::memcmp(target, registers, bytes) == 0;
+  // Model: of lanes of one instruction that store to one place one wins. Where they hold one sum, added up in
+  // orders of their own, as lanes do that have exchanged their parts, it does not matter which.
+  if (is_watched && !is_same && last_store_.is_same_instruction(thread, site)) {
+    const auto* value = static_cast<const std::byte*>(registers);
+    is_same = are_rounded_alike<float>(target, value, bytes) || are_rounded_alike<double>(target, value, bytes);
+  }
+  last_store_ = {thread.cta, thread.tid, site};
   std::memcpy(target, registers, bytes);
   core_.changed();
   if (is_watched) {

@@ -36,9 +36,22 @@ class MemoryUnit {
   void fence(Thread& thread, FenceKind kind, CallSite site);
 
  private:
+  // Lanes of one instruction of a PTX kernel come one after the other.
+  struct LastStore {
+    const Cta* cta = nullptr;
+    std::uint32_t thread = 0;
+    CallSite site = {};
+
+    bool is_same_instruction(const Thread& other, CallSite where) const {
+      return other.cta == cta && thread < other.tid && thread / 32 == other.tid / 32 && site.file == where.file &&
+             site.line == where.line;
+    }
+  };
+
   Core& core_;
   const MbarrierUnit& mbarriers_;
   TmemUnit& tmem_;
+  LastStore last_store_;  // to shared memory
 };
 
 }  // namespace heddle::sim::machine
