@@ -117,6 +117,27 @@ TEST(PtxAsyncForms, ATensorMapWithAMissingFieldIsRefusedWhenItIsUsed) {
   EXPECT_NE(report.text().find("[bad_tensor_map]"), std::string::npos) << report.text();
 }
 
+// Zeros are a rank of 1 in the hardware's format, so that Triton does not set it.
+TEST(PtxAsyncForms, ATensorMapWithoutARankHasOneDimension) {
+  std::string map = make_map("%rd1", 16);
+  const std::string rank = "@%p0 tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r0], 1;\n";
+  map.erase(map.find(rank), rank.size());
+  std::vector<std::uint32_t> out(kData + 32);
+  const sim::Report report = run_ptx(
+      ptx_module(
+          std::string(kBegin) + map +
+              "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 %rd5, [%r1], 32;\n"
+              "@%p0 cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r2], "
+              "[%rd2, {0}], [%r1];\n" +
+              kWait +
+              "setp.gt.u32 %p2, %r30, 7; @%p2 ret; ld.shared.b32 %r5, [%r3];\n"
+              "add.u64 %rd3, %rd0, %rd9; st.global.b32 [%rd3+512], %r5; ret;",
+          kShared),
+      out, counted(128));
+  ASSERT_TRUE(report.ok()) << report.text();
+  for (std::uint32_t word = 0; word < 8; ++word) EXPECT_EQ(out[kData + word], 1000 + word);
+}
+
 TEST(PtxAsyncForms, ATensorMapThatTheKernelMakesNeedsItsFencesAndStaysWhileItIsRead) {
   const auto code_of = [](const std::string& text) {
     std::vector<std::uint32_t> out(kData + 32);

@@ -90,6 +90,16 @@ bool set_field(TensorMapSpec& spec, Field field, std::uint32_t ordinal, std::uin
   return false;
 }
 
+// What 128 bytes of zeros are in the hardware's format, which keeps these numbers less 1: programs leave out to
+// set what they have so already.
+TensorMapSpec zeros() {
+  TensorMapSpec spec;
+  spec.rank = 1;
+  std::fill(std::begin(spec.dims), std::end(spec.dims), 1);
+  std::fill(std::begin(spec.box), std::end(spec.box), 1);
+  return spec;
+}
+
 void replace(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const auto space = static_cast<Space>(i.flags & kSpaceMask);
   const auto field = static_cast<Field>(i.flags >> kFieldShift & 31);
@@ -107,7 +117,7 @@ void replace(Warp& warp, const Instruction& i, std::uint32_t mask) {
                       "zeros",
                       address, sizeof(map)));
     }
-    TensorMapSpec spec = decoded.state == isa::TensorMapState::kFine ? decoded.spec : TensorMapSpec{};
+    TensorMapSpec spec = decoded.state == isa::TensorMapState::kFine ? decoded.spec : zeros();
     const std::uint64_t value = warp.rows[i.b][l];
     if (!set_field(spec, field, i.flags >> kOrdinalShift & 7, value)) {
       warp.machine->fault(&warp.thread(l), i.site, FaultCode::kUnsupported,
