@@ -49,6 +49,17 @@ _IN_FLOAT = {
     "native_batch_norm_backward": 3,
     "native_group_norm_backward": 3,
 }
+# Of operators that have a kernel for CUDA alone, those that are others in another type.
+_OTHERS_IN_A_TYPE = {
+    "mm.dtype": lambda one, other, dtype: torch.mm(one.to(dtype), other.to(dtype)),
+    "bmm.dtype": lambda one, other, dtype: torch.bmm(one.to(dtype), other.to(dtype)),
+    "addmm.dtype": lambda to, one, other, dtype, **scales: torch.addmm(
+        to.to(dtype), one.to(dtype), other.to(dtype), **scales
+    ),
+    "baddbmm.dtype": lambda to, one, other, dtype, **scales: torch.baddbmm(
+        to.to(dtype), one.to(dtype), other.to(dtype), **scales
+    ),
+}
 _HALVES = (torch.float16, torch.bfloat16)
 
 # Pieces of a view that are asked one by one whether anything orders them with other streams.
@@ -237,10 +248,13 @@ def _fallback(operator):
         try:
             result = compute(*host_args, **host_kwargs)
         except NotImplementedError as error:
-            raise NotImplementedError(
-                f"{operator} has a kernel for CUDA alone, which is machine code, so it cannot run on the "
-                "simulated card; heddle runs PyTorch's operators on the CPU"
-            ) from error
+            others = _made_of_others(operator)
+            result = NotImplemented if others is None else others(*host_args, **host_kwargs)
+            if result is NotImplemented:
+                raise NotImplementedError(
+                    f"{operator} has a kernel for CUDA alone, which is machine code, so it cannot run on the "
+                    "simulated card; heddle runs PyTorch's operators on the CPU"
+                ) from error
         for one, host in outputs:
             _bring_back(one, host, aliases)
         if is_copy and _waits(*args, **kwargs):
@@ -253,6 +267,19 @@ def _fallback(operator):
         return aliases.to_card(result)
 
     return run
+
+
+def _made_of_others(operator):
+    """A function of other operators that does the same, as PyTorch itself has them for its compiler; None: there is none.
+    It writes to none of its arguments."""
+    if any(one.alias_info is not None and one.alias_info.is_write for one in operator._schema.arguments):
+        return None
+    own = _OTHERS_IN_A_TYPE.get(str(operator)[len("aten.") :])
+    if own is not None:
+        return own
+    from torch._decomp import decomposition_table  # a second to import, so only where it is needed
+
+    return decomposition_table.get(operator)
 
 
 def _with_numbers(operator):

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostKernels = 4;  // named
 constexpr std::size_t kMostText = 8192;  // of a name
-constexpr std::size_t kMostShown = 200;  // of it
+constexpr std::size_t kMostShown = 100;  // of it
 constexpr std::string_view kCode = ".text.";
 
 template <class T>

@@ -103,6 +103,7 @@ Error choose_ptx(std::span<const std::byte> bytes, std::string& best_text, bool 
   const std::uint32_t arch = options().sm();
   PtxTarget best;
   std::vector<std::string> embedded;
+  std::string machine_code;  // the first; what is for other cards is mostly of the same kernels
   for (const FatImage& image : read_fat_binary(bytes)) {
     if (image.kind == FatImage::Kind::kOther) continue;
     std::string text = unpack_ptx(image);
@@ -110,7 +111,9 @@ Error choose_ptx(std::span<const std::byte> bytes, std::string& best_text, bool 
       const MachineCode code = read_machine_code(std::as_bytes(std::span(text)));
       text = kept_ptx(code.kernels);
       if (text.empty()) {
-        embedded.push_back(fmt::format("{} for sm_{}", describe(code), image.arch));
+        const bool is_first = machine_code.empty();
+        machine_code = is_first ? fmt::format("{} for sm_{}", describe(code), image.arch)
+                                : fmt::format("{}, sm_{}", machine_code, image.arch);
         continue;
       }
     }
@@ -121,6 +124,7 @@ Error choose_ptx(std::span<const std::byte> bytes, std::string& best_text, bool 
     best_text = std::move(text);
   }
   if (best.arch == 0 && is_one_of_several) return Error::kNoKernelImageForDevice;
+  if (!machine_code.empty()) embedded.insert(embedded.begin(), std::move(machine_code));
   if (best.arch == 0) {
     say(
         fmt::format("the program has no PTX that sm_{} can run. It has {}. Compile it with "

@@ -158,6 +158,18 @@ class Operators(unittest.TestCase):
     def test_printing(self):
         self.assertIn("device='cuda:0'", repr(torch.arange(3.0, device=CARD)))
 
+    def test_operators_of_the_card_alone_that_are_made_of_others(self):
+        x = torch.randn(4, 8, device=CARD, requires_grad=True)
+        weight = torch.ones(8, device=CARD)
+        y = x.detach().cpu().requires_grad_()
+        torch.nn.functional.rms_norm(x, (8,), weight, 1e-6).square().sum().backward()
+        torch.nn.functional.rms_norm(y, (8,), weight.cpu(), 1e-6).square().sum().backward()
+        torch.testing.assert_close(x.grad.cpu(), y.grad, rtol=1e-4, atol=1e-4)
+        a, b = torch.randn(2, 6, 6, device=CARD, dtype=torch.float16)
+        product = torch.mm(a, b, out_dtype=torch.float32)
+        self.assertEqual(product.dtype, torch.float32)
+        torch.testing.assert_close(product, a.float() @ b.float())
+
     def test_what_the_cpu_has_not_is_refused_by_name(self):
         x = torch.zeros(2, 2, device=CARD)
         with self.assertRaisesRegex(NotImplementedError, "_cudnn_init_dropout_state.*CUDA alone"):
