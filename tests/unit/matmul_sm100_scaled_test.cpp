@@ -84,6 +84,23 @@ TEST_P(MatmulScaled, EmptyProblemsWriteNothingOrZeros) {
 INSTANTIATE_TEST_SUITE_P(All, MatmulScaled, ::testing::ValuesIn(test::kScaledFormats),
                          [](const auto& format) { return std::string(name_of(format.param)); });
 
+// The epilogue reads scales out of stages that are then filled anew: without a word about fences.
+TEST(MatmulScaledBlockwise, ATileHasMoreStepsOfKThanStages) {
+  for (const std::string& config : matmul_scaled_sm100_configs(ScaledFormat::kBlockwiseE4m3)) {
+    MatmulScaledCase matmul{.problem = {.m = 24,
+                                        .n = 40,
+                                        .k = 9 * 128 + 16,
+                                        .format = ScaledFormat::kBlockwiseE4m3,
+                                        .out_type = MatmulElement::kFp32,
+                                        .config = config}};
+    matmul.prepare();
+    const RunOutcome outcome =
+        matmul_scaled_sm100<Target::kSim>(matmul.problem, matmul.tensors(), {.kernel = "matmul", .sms = 8});
+    EXPECT_EQ(outcome.report + outcome.remarks, "") << config;
+    EXPECT_EQ(matmul.verify().wrong, "") << config;
+  }
+}
+
 TEST(MatmulScaledAlpha, ScalesTheWholeTensor) {
   MatmulScaledCase matmul = some_scaled_tiles(ScaledFormat::kNvfp4, "2sm_256x256_2x1", 2);
   matmul.problem.alpha = 0.25f;

@@ -11,6 +11,7 @@
 
 #include "matmul_sm100_frame.h"
 
+#include <heddle/isa/fence.h>
 #include <heddle/tile/tcgen05_mma.h>
 
 namespace heddle::inline HEDDLE_TARGET {
@@ -50,9 +51,12 @@ struct BlockwiseFp8Family {
     loads.load(ctx, tiles, k_block * kTileK);
     if constexpr (!is_pair) load_scales(operands, tiles.a_scales_tile(), tiles.barrier(), work, k_block);
   }
+  // Orders: what the epilogue has read of the stage before, ahead of the copy: the wait for its release stands
+  // before this.
   template <class ScalesTile>
   HEDDLE_DEVICE static void load_scales(const Operands& operands, const ScalesTile& tile, MbarPtr barrier,
                                         const TileWork& work, std::uint32_t k_block) {
+    isa::fence_proxy_async_shared_cta();
     isa::cp_async_bulk_tensor_load(
         tile.data(), &operands.a_scales,
         {static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(k_block)}, barrier);
