@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Grouped matmuls of reference/matmul_grouped_reference.h, run in the simulated SM.
+// Grouped matmuls of reference/matmul_grouped_reference.h, run in the simulated SM: Hopper's, or with
+// HEDDLE_GROUPED_SM100 Blackwell's.
 #pragma once
 
 #include "matmul/host/matmul_grouped_plan.h"
@@ -13,6 +14,12 @@
 #include <vector>
 
 namespace heddle::test {
+
+#ifdef HEDDLE_GROUPED_SM100
+inline constexpr auto kRun = matmul_grouped_sm100<Target::kSim>;
+#else
+inline constexpr auto kRun = matmul_grouped_sm90<Target::kSim>;
+#endif
 
 struct MatmulGroupedCase : reference::MatmulGroupedCase {
   MatmulGroupedCase(const MatmulGroupedProblem& p, std::vector<std::int32_t> group_rows,
@@ -27,8 +34,7 @@ struct MatmulGroupedCase : reference::MatmulGroupedCase {
   }
 
   RunOutcome run(const std::string& schedule = "rr", std::uint32_t sms = 4) {
-    return matmul_grouped_sm90<Target::kSim>(problem, tensors(),
-                                             {.kernel = "matmul", .schedule = schedule, .sms = sms});
+    return kRun(problem, tensors(), {.kernel = "matmul", .schedule = schedule, .sms = sms});
   }
 
   testing::AssertionResult is_right() const {

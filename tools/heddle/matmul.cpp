@@ -338,12 +338,12 @@ void add_matmul_options(CLI::App& app, MatmulOptions& o) {
       "or blockwise_e5m2");
   command
       ->add_option("--group-rows", o.group_rows,
-                   "Hopper: the rows of each group, which has a B of its own: 40,0,100; --m is all rows of A")
+                   "The rows of each group, which has a B of its own: 40,0,100; --m is all rows of A")
       ->delimiter(',');
   command->add_flag("--places", o.places, "With --group-rows: each group has a place of M / groups rows");
   command->add_option("--scales", o.scales,
-                      "Hopper: FP8 with float scales of tensors, rows or blocks of 128; with --a-type e4m3");
-  command->add_flag("--exact", o.exact, "With --scales: every 128 products are added up in float");
+                      "FP8 with float scales of tensors, rows or blocks of 128; with --a-type e4m3");
+  command->add_flag("--exact", o.exact, "Hopper, with --scales: every 128 products are added up in float");
   command->add_flag("--packed", o.packed, "Rows follow one another, wherever they begin");
   command->add_option("--alpha", o.alpha, "Factor of the product")->capture_default_str();
   command->add_option("--beta", o.beta, "Factor of what the output held before")->capture_default_str();

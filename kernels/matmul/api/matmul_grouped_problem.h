@@ -27,8 +27,9 @@
 //             a_scales is [K / 128, M], with rows of a_scales_pitch numbers, and b_scales [groups, N / 128, K /
 //             128].
 //
-// The tensor cores add FP8 products with fewer bits than a float has. With is_exact, and always with kBlocks,
-// every 128 numbers along K are summed by themselves and added up in float; otherwise errors grow with K.
+// With kBlocks every 128 numbers along K are summed by themselves and added up in float. Hopper's tensor cores
+// add FP8 products with fewer bits than a float has, so that errors grow with K; with is_exact they sum in such
+// steps too. Those of Blackwell add them as they add bf16, and refuse is_exact.
 //
 //   MatmulGroupedProblem problem{.groups = 8, .m = 8192, .n = 14336, .k = 4096};
 //   matmul_grouped(problem, {.a = a, .b = b, .group_rows = ends, .out = out}, stream);

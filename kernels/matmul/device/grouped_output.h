@@ -13,6 +13,7 @@
 //   kept.store();                                          // all that is left
 #pragma once
 
+#include "group_rows.h"
 #include "matmul_epilogue.h"
 #include "matmul_sm90_grouped_params.h"
 
@@ -160,7 +161,7 @@ struct GroupedOutput {
       }
     }
     const bool is_whole = row >= at.begin && row + kStoreRows <= at.end;
-    if (!is_whole) store_rows(params, tile.tile(), row, col, at);
+    if (!is_whole) store_group_rows(tile.tile(), params, row, col, at.begin, at.end);
     std::move(tile).release_if(is_whole, cols < 64 ? &params.c_tail : &params.c,
                                {static_cast<std::int32_t>(col), static_cast<std::int32_t>(row)});
   }
@@ -192,7 +193,7 @@ struct GroupedOutput {
     scale_panel<from, cols>(params, sums, row, at);
     fill_from_wgmma<from, !kIsPromoted>(tile.tile(), sums);
     const bool is_whole = row >= at.begin && row + kStoreRows <= at.end;
-    if (!is_whole) store_rows(params, tile.tile(), row, col, at);
+    if (!is_whole) store_group_rows(tile.tile(), params, row, col, at.begin, at.end);
     std::move(tile).release_if(is_whole, is_tail ? &params.c_tail : &params.c,
                                {static_cast<std::int32_t>(col), static_cast<std::int32_t>(row)});
   }
@@ -206,24 +207,6 @@ struct GroupedOutput {
       const std::uint32_t lane = isa::laneid();
       params.scales.template apply<from / 2, cols>(sums, at.group, row + lane / 4, at.end,
                                                    at.col + from + lane % 4 * 2, params.n);
-    }
-  }
-
-  // By threads: the copy engine would store all 16 rows, and some are another group's.
-  // Orders: what the warp has written into the tile, ahead of its reads; they end before the tile is released.
-  template <class Out, Layout layout>
-  HEDDLE_DEVICE static void store_rows(const Params& params, const TileTensor<Out, layout>& tile,
-                                       std::uint32_t row, std::uint32_t col, const Corner& at) {
-    constexpr std::uint32_t per_16_bytes = 16 / sizeof(Out);
-    constexpr std::uint32_t pieces = layout.shape[1] / per_16_bytes;
-    isa::syncwarp();
-    Out* const out = static_cast<Out*>(params.out) + row * params.out_pitch + col;
-    for (std::uint32_t i = isa::laneid(); i < kStoreRows * pieces; i += isa::kWarpThreads) {
-      const std::uint32_t at_row = i / pieces;
-      const std::uint32_t at_col = i % pieces * per_16_bytes;
-      if (row + at_row < at.begin || row + at_row >= at.end || col + at_col >= params.n) continue;
-      isa::st_global(reinterpret_cast<isa::Bytes16*>(out + at_row * params.out_pitch + at_col),
-                     tile.load_bytes16(at_row, at_col));
     }
   }
 };

@@ -48,6 +48,7 @@ struct GroupedTilesParams {
 // What one CTA does next. A tile can lie outside of its group, or of N, where the cluster does not divide them:
 // then it has no rows, or n is too large; the CTA still takes part in what its cluster does together.
 struct GroupedTile {
+  static constexpr std::uint32_t split = 0;  // K is in one part: as TileWork has it
   std::uint32_t group = 0;
   std::uint32_t row = 0;    // its first, of all rows
   std::uint32_t rows = 0;   // from there to the end of the group, in this tile and after it

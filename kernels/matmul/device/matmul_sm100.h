@@ -56,9 +56,10 @@ struct StandardFamily {
     loads.load(ctx, tiles, k_block * kTileK);
   }
 
-  template <class Tiles>
-  HEDDLE_DEVICE static void multiply(const Operands& operands, const Tiles& tiles, TmemAddress, std::uint32_t d,
-                                     bool accumulate) {
+  // `operands` names the instruction.
+  template <class AnyOperands, class Tiles>
+  HEDDLE_DEVICE static void multiply(const AnyOperands& operands, const Tiles& tiles, TmemAddress,
+                                     std::uint32_t d, bool accumulate) {
     tcgen05_mma(Accumulator(TmemAddress(d)), tiles.a_tile().template operand<majors.a>(),
                 tiles.b_tile().template operand<majors.b>(), accumulate, operands.instruction);
   }

@@ -71,16 +71,18 @@ struct BlockwiseFp8Family {
                                                         .b_type = b_type});
   }
 
-  template <class Tiles>
-  HEDDLE_DEVICE static void multiply(const Operands& operands, const Tiles& tiles, std::uint32_t d) {
+  // `operands` names the instruction.
+  template <class AnyOperands, class Tiles>
+  HEDDLE_DEVICE static void multiply(const AnyOperands& operands, const Tiles& tiles, std::uint32_t d) {
     tcgen05_mma(Accumulator(TmemAddress(d)), tiles.a_tile().operand(), tiles.b_tile().operand(), false,
                 operands.instruction);
   }
 };
 
-template <MatmulSm100Config matmul_config>
-struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_config>, PlainEpilogue> {
-  using Family = BlockwiseFp8Family<matmul_config>;
+// The family may have other operands and loads: those of groups.
+template <MatmulSm100Config matmul_config, class BlockwiseFamily = BlockwiseFp8Family<matmul_config>>
+struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFamily, PlainEpilogue> {
+  using Family = BlockwiseFamily;
   using Frame = MatmulSm100Frame<Family, PlainEpilogue>;
   using typename Frame::Context;
   using typename Frame::Params;
@@ -106,7 +108,9 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
     if constexpr (Family::is_pair) scales_ring(shared).init_mbars(1, MatmulRoles::Epilogue::warps);
   }
 
-  HEDDLE_DEVICE static void load(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
+  template <class AnyParams, class AnyScheduler>
+  HEDDLE_DEVICE static void load(const AnyParams& params, Shared& shared, const Context& ctx,
+                                 AnyScheduler& scheduler) {
     if constexpr (Family::is_pair) {
       auto ring = scales_ring(shared);
       Frame::load_by(params, shared, ctx, scheduler, [&](const TileWork& work, std::uint32_t k_block) {
@@ -120,14 +124,15 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
     }
   }
 
-  HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx,
-                                     Scheduler& scheduler) {
+  template <class AnyParams, class AnyScheduler>
+  HEDDLE_DEVICE static void multiply(const AnyParams& params, Shared& shared, const Context& ctx,
+                                     AnyScheduler& scheduler) {
     typename Frame::Input input(
         typename Frame::InputBackend(shared.pipelines.input.barriers.ptr(), ctx.input_release_mask()),
         shared.pipelines.input.payload());
     auto tmem = Warps::MmaHandle::create(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
     const bool issues = ctx.elect_one_thread() && ctx.is_leader_cta();
-    for ([[maybe_unused]] const TileWork work : scheduler.tiles()) {
+    for ([[maybe_unused]] const auto work : scheduler.tiles()) {
       if (!issues) continue;
       for (std::uint32_t k = 0; k < params.k_blocks.all; ++k) {
         auto accumulator = tmem.acquire_k_stage_linear();
@@ -161,7 +166,7 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
     stores.drain();
   }
 
- private:
+ protected:
   static constexpr PipelineScope kScalesScope =
       config.cluster.size() > 1 ? PipelineScope::kCluster : PipelineScope::kCta;
   static constexpr std::uint32_t kPart = 32;  // columns in registers at a time
@@ -193,6 +198,7 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFp8Family<matmul_conf
     }
   }
 
+ private:
   template <Element Out>
   HEDDLE_DEVICE static void store(const Params& params, typename Frame::Stores& stores, const TileWork& work,
                                   const float (&sums)[config.tile_n]) {

@@ -71,7 +71,12 @@ struct MatmulSm100Frame {
 
   using Payload = typename Family::Payload;
   using Loads = typename Family::Loads;
-  using Roles = MatmulRoles::Warps<(config.clc_stages > 0), kHasSource>;
+  static constexpr bool kHasScaleWarp = requires { requires Family::has_scale_warp; };
+  using Roles = std::conditional_t<
+      kHasScaleWarp, WarpRoles<MatmulRoles::Epilogue, MatmulRoles::Load, MatmulRoles::Mma, MatmulRoles::Scales>,
+      MatmulRoles::Warps<(config.clc_stages > 0), kHasSource>>;
+  static_assert(!kHasScaleWarp || (config.clc_stages == 0 && !kHasSource),
+                "a warp for scales goes with tiles that are shared out beforehand and a plain epilogue");
   using Counts = ArrivalCounts<kCluster, Roles>;
   using Context = KernelContext<kCluster>;
   using Life = CtaLife<LifeConfig{.cluster = kCluster}, Roles>;
@@ -141,17 +146,21 @@ struct MatmulSm100Frame {
         params.operands.a, params.operands.b, shared.pipelines.input.payload());
   }
 
-  HEDDLE_DEVICE static void load(const Params& params, Shared& shared, const Context& ctx, Scheduler& scheduler) {
-    load_by(params, shared, ctx, scheduler, [](const TileWork&, std::uint32_t) {});
+  // The work of these two may be another scheduler's, with parameters that name K's blocks and the operands
+  // alike.
+  template <class AnyParams, class AnyScheduler>
+  HEDDLE_DEVICE static void load(const AnyParams& params, Shared& shared, const Context& ctx,
+                                 AnyScheduler& scheduler) {
+    load_by(params, shared, ctx, scheduler, [](const auto&, std::uint32_t) {});
   }
   // `also` is called after the copies of each block along K.
-  template <class Also>
-  HEDDLE_DEVICE static void load_by(const Params& params, Shared& shared, const Context& ctx,
-                                    Scheduler& scheduler, const Also& also) {
+  template <class AnyParams, class AnyScheduler, class Also>
+  HEDDLE_DEVICE static void load_by(const AnyParams& params, Shared& shared, const Context& ctx,
+                                    AnyScheduler& scheduler, const Also& also) {
     Input input(InputBackend(shared.pipelines.input.barriers.ptr()), shared.pipelines.input.payload());
     LoadOrder order(shared.pipelines);
     const bool is_elected = ctx.elect_one_thread();
-    for (const TileWork work : scheduler.tiles()) {
+    for (const auto work : scheduler.tiles()) {
       scheduler.throttle_signal(ctx.is_first_cta_in_cluster());
       const KBlocks::Range range = params.k_blocks.of_split(work.split);
       const std::uint32_t ahead = range.count < config.stages ? range.count : config.stages;
@@ -165,19 +174,22 @@ struct MatmulSm100Frame {
         }
       };
       if (is_elected) load_blocks(range.first, ahead);
-      if (params.has_c_before || params.has_residual) order.arrive();
+      if constexpr (kHasSource) {
+        if (params.has_c_before || params.has_residual) order.arrive();
+      }
       if (is_elected) load_blocks(range.first + ahead, range.count - ahead);
     }
     if (is_elected) input.drain_producer();
   }
 
-  HEDDLE_DEVICE static void multiply(const Params& params, Shared& shared, const Context& ctx,
-                                     Scheduler& scheduler) {
+  template <class AnyParams, class AnyScheduler>
+  HEDDLE_DEVICE static void multiply(const AnyParams& params, Shared& shared, const Context& ctx,
+                                     AnyScheduler& scheduler) {
     Input input(InputBackend(shared.pipelines.input.barriers.ptr(), ctx.input_release_mask()),
                 shared.pipelines.input.payload());
     auto tmem = Warps::MmaHandle::create(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
     const bool issues = ctx.elect_one_thread() && ctx.is_leader_cta();
-    for (const TileWork work : scheduler.tiles()) {
+    for (const auto work : scheduler.tiles()) {
       if (!issues) continue;
       const KBlocks::Range range = params.k_blocks.of_split(work.split);
       auto accumulator = tmem.acquire_k_stage_linear();

@@ -73,6 +73,7 @@ struct MatmulRoles {
   using Load = Role<"load", 1>;
   using Mma = Role<"mma", 1>;
   using EpilogueLoad = Role<"epilogue_load", 1>;
+  using Scales = Role<"scales", 1>;  // of families whose scales threads bring
 
   template <bool has_clc, bool has_epilogue_load>
   using Warps = std::conditional_t<

@@ -72,11 +72,6 @@ void check_scaled(const MatmulScaledProblem& problem, const DeviceId& device) {
               name_of(problem.format), device.name()));
 }
 
-void check_grouped(const DeviceId& device) {
-  require(device.arch == Arch::kSm90,
-          fmt::format("the device is {}; grouped matmuls are for sm90, and sim:sm90 would pass", device.name()));
-}
-
 }  // namespace
 
 RunOutcome matmul(const MatmulProblem& problem, const MatmulTensors& tensors, const DeviceId& device,
@@ -103,16 +98,27 @@ RunOutcome matmul_scaled(const MatmulScaledProblem& problem, const MatmulScaledT
 
 RunOutcome matmul_grouped(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors,
                           const DeviceId& device, const RunOptions& options) {
-  check_grouped(device);
   const RunOptions run = on(device, options);
-  if (!device.is_gpu()) return matmul_grouped_sm90<Target::kSim>(problem, tensors, run);
-  if constexpr (kHasSm90) return matmul_grouped_sm90<Target::kCuda>(problem, tensors, run);
+  if (device.arch == Arch::kSm90) {
+    if (!device.is_gpu()) return matmul_grouped_sm90<Target::kSim>(problem, tensors, run);
+    if constexpr (kHasSm90) return matmul_grouped_sm90<Target::kCuda>(problem, tensors, run);
+  } else {
+    if (!device.is_gpu()) return matmul_grouped_sm100<Target::kSim>(problem, tensors, run);
+    if constexpr (kHasSm100) return matmul_grouped_sm100<Target::kCuda>(problem, tensors, run);
+  }
   refuse(device.name(), device.arch);
 }
 
 void matmul_grouped(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors, void* stream) {
-  if constexpr (kHasSm90) {
-    enqueue_matmul_grouped_sm90<Target::kCuda>(problem, tensors, stream);
+  if constexpr (kHasCuda) {
+    static const GpuList list = gpus();
+    const DeviceId device = parse_device(fmt::format("cuda:{}", current_gpu<Target::kCuda>()), list);
+    if (device.arch == Arch::kSm90) {
+      if constexpr (kHasSm90) return enqueue_matmul_grouped_sm90<Target::kCuda>(problem, tensors, stream);
+    } else {
+      if constexpr (kHasSm100) return enqueue_matmul_grouped_sm100<Target::kCuda>(problem, tensors, stream);
+    }
+    refuse(device.name(), device.arch);
   } else {
     enqueue_matmul_grouped_sm90<Target::kSim>(problem, tensors, stream);  // which refuses
   }
@@ -137,19 +143,18 @@ void quantise(const QuantiseProblem& problem, const QuantiseTensors& tensors, vo
 }
 
 std::vector<std::string> matmul_grouped_configs(const MatmulGroupedProblem& problem, const DeviceId& device) {
-  check_grouped(device);
+  if (device.arch == Arch::kSm100) return matmul_grouped_sm100_configs(problem);
   return matmul_grouped_sm90_configs(problem, !device.is_gpu());
 }
 
 std::string matmul_grouped_choice(const MatmulGroupedProblem& problem, const DeviceId& device) {
-  check_grouped(device);
   const MatmulGroupedTensors apart{.a = place(1),
                                    .b = place(2),
                                    .group_rows = static_cast<const std::int32_t*>(place(3)),
                                    .out = place(4),
                                    .a_scales = static_cast<const float*>(place(5)),
                                    .b_scales = static_cast<const float*>(place(6))};
-  return config_of(plan_matmul_grouped(problem, apart, !device.is_gpu()));
+  return config_of(plan_matmul_grouped(problem, apart, !device.is_gpu(), device.arch));
 }
 
 void matmul(const MatmulProblem& problem, const MatmulTensors& tensors, void* stream) {

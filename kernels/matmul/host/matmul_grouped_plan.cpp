@@ -2,6 +2,7 @@
 #include "matmul_grouped_plan.h"
 
 #include "matmul_checks.h"
+#include "matmul_sm100_grouped_configs.h"
 
 #include "matmul/device/matmul_sm90_grouped_instances.h"
 
@@ -77,9 +78,13 @@ double cost(const MatmulGroupedConfig& c, const MatmulGroupedProblem& p, std::in
   return std::max(of_rounds, memory) + 0.1 * std::min(of_rounds, memory);
 }
 
-std::uint32_t chosen(const MatmulGroupedProblem& p) {
+std::int64_t rows_of_group(const MatmulGroupedProblem& p) {
   const std::int64_t all = p.expected_rows > 0 ? p.expected_rows : p.m / std::max<std::int64_t>(p.groups, 1);
-  const std::int64_t rows = std::max<std::int64_t>(all, 1);
+  return std::max<std::int64_t>(all, 1);
+}
+
+std::uint32_t chosen(const MatmulGroupedProblem& p) {
+  const std::int64_t rows = rows_of_group(p);
   std::uint32_t best = kMatmulGroupedInstanceCount;
   double least = std::numeric_limits<double>::infinity();
   for (std::uint32_t i = 0; i < kMatmulGroupedInstanceCount; ++i) {
@@ -94,6 +99,27 @@ std::uint32_t chosen(const MatmulGroupedProblem& p) {
   return best;
 }
 
+[[noreturn]] void refuse_config(const std::string& config, const std::vector<std::string>& names) {
+  throw InputError(fmt::format("matmul: no configuration for this problem is called '{}'; there are {}", config,
+                               fmt::join(names, ", ")));
+}
+
+// No card has timed these: the least tile that has the rows of a group, and else the largest.
+std::uint32_t sm100_instance_of(const MatmulGroupedProblem& p) {
+  const std::vector<std::string> names = matmul_grouped_sm100_configs(p);
+  if (!p.config.empty()) {
+    const auto found = std::find(names.begin(), names.end(), p.config);
+    if (found == names.end()) refuse_config(p.config, names);
+    return static_cast<std::uint32_t>(found - names.begin());
+  }
+  if (p.scaling == GroupScaling::kBlocks) return 0;
+  const std::int64_t rows = rows_of_group(p);
+  for (std::uint32_t i = 0; i + 1 < kGroupedConfigCount; ++i) {
+    if (rows <= kGroupedConfigs[i].config.tile_m) return i;
+  }
+  return kGroupedConfigCount - 1;
+}
+
 std::uint32_t instance_of(const MatmulGroupedProblem& p, bool is_simulated) {
   if (p.config.empty()) {
     const std::uint32_t best = chosen(p);
@@ -106,16 +132,15 @@ std::uint32_t instance_of(const MatmulGroupedProblem& p, bool is_simulated) {
     const MatmulGroupedInstance& instance = kMatmulGroupedInstances[i];
     if (is_compiled(instance, is_simulated) && fits(instance, p) && name_of(instance) == p.config) return i;
   }
-  throw InputError(fmt::format("matmul: no configuration for this problem is called '{}'; there are {}", p.config,
-                               fmt::join(matmul_grouped_sm90_configs(p, is_simulated), ", ")));
+  refuse_config(p.config, matmul_grouped_sm90_configs(p, is_simulated));
 }
 
-void check_sizes(const MatmulGroupedProblem& p) {
+void check_sizes(const MatmulGroupedProblem& p, Arch arch) {
   check_extent("groups", p.groups, kMaxRows);
   check_extent("m", p.m, kMaxRows);
   check_extent("n", p.n, kMaxRows);
   check_extent("k", p.k, kMaxRows);
-  require(p.k > 0, "k is 0; sm90 takes 1 and more");
+  require(p.k > 0, fmt::format("k is 0; {} takes 1 and more", limits_of(arch).name));
   check_enumerator("rows", p.rows, GroupRows::kAll);
   check_enumerator("a_type", p.a_type, MatmulElement::kE5m2);
   check_enumerator("b_type", p.b_type, MatmulElement::kE5m2);
@@ -133,6 +158,9 @@ void check_sizes(const MatmulGroupedProblem& p) {
           fmt::format("the types are {} and {}, and the scales {}; FP8 has scales, and bf16 has none",
                       name_of(p.a_type), name_of(p.b_type), name_of(p.scaling)));
   require(is_fp8 || !p.is_exact, "is_exact is for FP8; false would pass");
+  require(arch == Arch::kSm90 || !p.is_exact,
+          "is_exact is for sm90, whose tensor cores add FP8 with fewer bits than bf16; those of sm100 add both "
+          "alike, and false would pass");
   check_output_type(name_of(p.a_type), p.out_type);
   require(p.rows != GroupRows::kAll || p.groups == 1,
           fmt::format("groups is {}, and all rows are one group; 1 would pass", p.groups));
@@ -220,14 +248,29 @@ std::vector<std::string> matmul_grouped_sm90_configs(const MatmulGroupedProblem&
   return names;
 }
 
-std::string config_of(const MatmulGroupedPlan& plan) { return name_of(kMatmulGroupedInstances[plan.instance]); }
+std::vector<std::string> matmul_grouped_sm100_configs(const MatmulGroupedProblem& problem) {
+  std::vector<std::string> names;
+  if (problem.scaling == GroupScaling::kBlocks) {
+    for (const MatmulSm100GroupedNamed& named : kGroupedBlockwiseConfigs) names.emplace_back(named.name);
+  } else {
+    for (const MatmulSm100GroupedNamed& named : kGroupedConfigs) names.emplace_back(named.name);
+  }
+  return names;
+}
+
+std::string config_of(const MatmulGroupedPlan& plan) {
+  if (plan.arch == Arch::kSm90) return name_of(kMatmulGroupedInstances[plan.instance]);
+  return (plan.is_blockwise ? kGroupedBlockwiseConfigs : kGroupedConfigs)[plan.instance].name;
+}
 
 MatmulGroupedPlan plan_matmul_grouped(const MatmulGroupedProblem& p, const MatmulGroupedTensors& tensors,
-                                      bool is_simulated) {
-  check_sizes(p);
+                                      bool is_simulated, Arch arch) {
+  check_sizes(p, arch);
   const std::uint32_t elem = element_bytes_of(p.a_type);
   const std::uint32_t out_elem = element_bytes_of(p.out_type);
   MatmulGroupedPlan plan;
+  plan.arch = arch;
+  plan.is_blockwise = p.scaling == GroupScaling::kBlocks;
   plan.a_pitch = checked_pitch("a", p.a_pitch, p.k, elem);
   plan.b_pitch = checked_pitch("b", p.b_pitch, p.k, elem);
   plan.out_pitch = checked_pitch("out", p.out_pitch, p.n, out_elem);
@@ -241,7 +284,7 @@ MatmulGroupedPlan plan_matmul_grouped(const MatmulGroupedProblem& p, const Matmu
   plan_scales(p, plan);
   if (p.groups == 0) plan.out_bytes = 0;
   if (plan.out_bytes != 0) check_tensors(tensors, plan);
-  plan.instance = instance_of(p, is_simulated);
+  plan.instance = arch == Arch::kSm90 ? instance_of(p, is_simulated) : sm100_instance_of(p);
   return plan;
 }
 

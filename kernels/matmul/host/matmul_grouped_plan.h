@@ -7,6 +7,7 @@
 #include "matmul/api/matmul_grouped_problem.h"
 
 #include <heddle/host/run_options.h>
+#include <heddle/isa/arch.h>
 #include <heddle/isa/target.h>
 
 #include <cstddef>
@@ -17,7 +18,10 @@
 namespace heddle {
 
 struct MatmulGroupedPlan {
-  std::uint32_t instance = 0;  // index in kMatmulGroupedInstances
+  Arch arch = Arch::kSm90;
+  bool is_blockwise = false;
+  // Index in kMatmulGroupedInstances; on sm100 in kGroupedConfigs, or blockwise in kGroupedBlockwiseConfigs.
+  std::uint32_t instance = 0;
   std::uint64_t a_pitch = 0;
   std::uint64_t b_pitch = 0;
   std::uint64_t out_pitch = 0;
@@ -33,13 +37,14 @@ struct MatmulGroupedPlan {
 
 // Throws InputError for what cannot be run.
 MatmulGroupedPlan plan_matmul_grouped(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors,
-                                      bool is_simulated);
+                                      bool is_simulated, Arch arch = Arch::kSm90);
 
 // Beyond that, for tensors that the device reads where they are.
 void check_alignment(const MatmulGroupedTensors& tensors);
 
 // The configurations that can run a problem, by name; of a plan, the one that it takes.
 std::vector<std::string> matmul_grouped_sm90_configs(const MatmulGroupedProblem& problem, bool is_simulated);
+std::vector<std::string> matmul_grouped_sm100_configs(const MatmulGroupedProblem& problem);
 std::string config_of(const MatmulGroupedPlan& plan);
 
 // Tensors in host memory. A run that ends with a report has written nothing.
@@ -51,6 +56,13 @@ template <Target target>
 void enqueue_matmul_grouped_sm90(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors,
                                  void* stream);
 
+template <Target target>
+RunOutcome matmul_grouped_sm100(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors,
+                                const RunOptions& options);
+template <Target target>
+void enqueue_matmul_grouped_sm100(const MatmulGroupedProblem& problem, const MatmulGroupedTensors& tensors,
+                                  void* stream);
+
 template <>
 RunOutcome matmul_grouped_sm90<Target::kSim>(const MatmulGroupedProblem&, const MatmulGroupedTensors&,
                                              const RunOptions&);
@@ -61,5 +73,15 @@ template <>
 void enqueue_matmul_grouped_sm90<Target::kSim>(const MatmulGroupedProblem&, const MatmulGroupedTensors&, void*);
 template <>
 void enqueue_matmul_grouped_sm90<Target::kCuda>(const MatmulGroupedProblem&, const MatmulGroupedTensors&, void*);
+template <>
+RunOutcome matmul_grouped_sm100<Target::kSim>(const MatmulGroupedProblem&, const MatmulGroupedTensors&,
+                                              const RunOptions&);
+template <>
+RunOutcome matmul_grouped_sm100<Target::kCuda>(const MatmulGroupedProblem&, const MatmulGroupedTensors&,
+                                               const RunOptions&);
+template <>
+void enqueue_matmul_grouped_sm100<Target::kSim>(const MatmulGroupedProblem&, const MatmulGroupedTensors&, void*);
+template <>
+void enqueue_matmul_grouped_sm100<Target::kCuda>(const MatmulGroupedProblem&, const MatmulGroupedTensors&, void*);
 
 }  // namespace heddle
