@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <elf.h>
+
+#include <cstring>
 #include <fstream>
 #include <random>
 #include <string>
@@ -42,6 +45,25 @@ TEST(ElfProgram, OtherFilesAreNone) {
   write_file(path, "");
   EXPECT_FALSE(read_elf(path).is_elf);
   EXPECT_THROW(read_elf("/no/such/file"), InputError);
+}
+
+// 65,535 tables of symbols, each of them the whole file, would be looked through for hours.
+TEST(ElfProgram, TablesThatAreTheWholeFileAreLookedThroughOnce) {
+  std::vector<char> bytes(std::size_t{16} << 20);
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_phoff = header.e_shoff = sizeof(header);
+  header.e_phnum = header.e_shnum = 0xFFFF;
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  Elf64_Shdr section = {};
+  section.sh_type = SHT_SYMTAB;
+  section.sh_size = bytes.size();
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    std::memcpy(bytes.data() + header.e_shoff + i * sizeof(section), &section, sizeof(section));
+  }
+  EXPECT_FALSE(parse_elf(std::move(bytes)).has_runtime_12);
 }
 
 TEST(ElfProgram, DamagedHeadersGiveNoCrash) {

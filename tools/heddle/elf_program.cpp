@@ -52,28 +52,39 @@ class Bytes {
   std::vector<char> bytes_;
 };
 
+// Calls use(entry) for each of `count` headers that the file has from `offset` on, until it says that one was
+// enough.
+template <class Entry, class Use>
+void for_each(const Bytes& file, std::uint64_t offset, unsigned count, const Use& use) {
+  for (unsigned i = 0; i < count; ++i) {
+    const auto entry = file.read<Entry>(offset + i * sizeof(Entry));
+    if (!entry || use(*entry)) return;  // a damaged file may promise more than it has
+  }
+}
+
 // The file offset of an address, by the segments that are loaded.
 std::optional<std::uint64_t> offset_of(const Bytes& file, const Elf64_Ehdr& header, std::uint64_t address) {
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    const auto segment = file.read<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
-    if (!segment || segment->p_type != PT_LOAD) continue;
-    if (address >= segment->p_vaddr && address - segment->p_vaddr < segment->p_filesz) {
-      return segment->p_offset + (address - segment->p_vaddr);
-    }
-  }
-  return std::nullopt;
+  std::optional<std::uint64_t> found;
+  for_each<Elf64_Phdr>(file, header.e_phoff, header.e_phnum, [&](const Elf64_Phdr& segment) {
+    const bool is_there =
+        segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz;
+    if (is_there) found = segment.p_offset + (address - segment.p_vaddr);
+    return is_there;
+  });
+  return found;
 }
 
 void read_dynamic(const Bytes& file, const Elf64_Ehdr& header, const Elf64_Phdr& segment, ElfProgram& program) {
-  std::optional<std::uint64_t> strings;
+  std::optional<std::uint64_t> address;
   std::vector<std::uint64_t> needed;
   for (std::uint64_t at = 0; at + sizeof(Elf64_Dyn) <= segment.p_filesz; at += sizeof(Elf64_Dyn)) {
     const auto entry = file.read<Elf64_Dyn>(segment.p_offset + at);
     if (!entry || entry->d_tag == DT_NULL) break;
     if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
-    if (entry->d_tag == DT_STRTAB) strings = offset_of(file, header, entry->d_un.d_ptr);
+    if (entry->d_tag == DT_STRTAB) address = entry->d_un.d_ptr;
     if (entry->d_tag == DT_RPATH) program.has_rpath = true;
   }
+  const auto strings = address ? offset_of(file, header, *address) : std::nullopt;
   if (!strings) return;
   for (const std::uint64_t name : needed) {
     if (program.needed.size() == kMostLibraries) return;
@@ -91,14 +102,6 @@ void read_symbols(const Bytes& file, const Elf64_Ehdr& header, const Elf64_Shdr&
     if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) continue;
     if (file.is_text(names->sh_offset + symbol->st_name, "cudaGetDeviceProperties_v2"))
       program.has_runtime_12 = true;
-  }
-}
-
-void read_sections(const Bytes& file, const Elf64_Ehdr& header, ElfProgram& program) {
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
-    const auto section = file.read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
-    if (!section) continue;
-    if (section->sh_type == SHT_SYMTAB) read_symbols(file, header, *section, program);
   }
 }
 
@@ -133,11 +136,15 @@ ElfProgram parse_elf(std::vector<char> bytes) {
     return program;
   }
   program.is_elf = true;
-  for (unsigned i = 0; i < header->e_phnum; ++i) {
-    const auto segment = file.read<Elf64_Phdr>(header->e_phoff + i * sizeof(Elf64_Phdr));
-    if (segment && segment->p_type == PT_DYNAMIC) read_dynamic(file, *header, *segment, program);
-  }
-  read_sections(file, *header, program);
+  // A program has one of each.
+  for_each<Elf64_Phdr>(file, header->e_phoff, header->e_phnum, [&](const Elf64_Phdr& segment) {
+    if (segment.p_type == PT_DYNAMIC) read_dynamic(file, *header, segment, program);
+    return segment.p_type == PT_DYNAMIC;
+  });
+  for_each<Elf64_Shdr>(file, header->e_shoff, header->e_shnum, [&](const Elf64_Shdr& section) {
+    if (section.sh_type == SHT_SYMTAB) read_symbols(file, *header, section, program);
+    return section.sh_type == SHT_SYMTAB;
+  });
   return program;
 }
 
