@@ -50,6 +50,11 @@ class JsonLines(unittest.TestCase):
         status, said, lines = self.run_exec("/no/such/program")
         self.assertEqual((status, lines), (2, [{"error": "exec: there is no program '/no/such/program'", "status": 2}]))
         self.assertIn("there is no program", said)
+        for options, why in ((("--sms", "many"), "--sms"), (("--budget", "-1"), "--budget: -1"), (("--pct", "3"), "--pct requires")):
+            status, said, (line,) = self.run_exec(*options, MISTAKES, "none")
+            self.assertEqual((status, line["status"]), (2, 2))
+            self.assertIn(why, line["error"])
+            self.assertIn(line["error"], said)
         _, _, lines = self.run_exec("--accept", "race@copy.cu:3", MISTAKES, "none")
         self.assertIn({"message": "--accept race@copy.cu:3 matches nothing that was found"}, lines)
 

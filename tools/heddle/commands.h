@@ -162,5 +162,7 @@ struct ExecOptions : ScheduleOptions {
 CLI::App* add_exec(CLI::App& app, ExecOptions& options);
 // Ends with the program's own status.
 int exec(const ExecOptions& options);
+// Where its options ask for findings in a file: why they cannot be what they are.
+void tell_refused_exec(const CLI::App& command, const char* what);
 
 }  // namespace heddle::tool

@@ -257,7 +257,18 @@ void write_json(const std::string& path, const std::string& text) {
   if (!file) throw InputError(fmt::format("exec: --json '{}' cannot be written: {}", path, std::strerror(errno)));
 }
 
+void write_error(const std::string& path, const char* what) {
+  const nlohmann::json line = {{"error", what}, {"status", kBadUsage}};
+  // Names of files are any bytes.
+  write_json(path, line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
 }  // namespace
+
+void tell_refused_exec(const CLI::App& command, const char* what) {
+  const std::vector<std::string> paths = command.get_option("--json")->results();
+  if (!paths.empty() && !paths.back().empty()) write_error(paths.back(), what);
+}
 
 int exec(const ExecOptions& options) {
   if (options.json.empty()) return start(options);
@@ -265,9 +276,7 @@ int exec(const ExecOptions& options) {
   try {
     return start(options);
   } catch (const InputError& error) {
-    const nlohmann::json line = {{"error", error.what()}, {"status", kBadUsage}};
-    // Names of files are any bytes.
-    write_json(options.json, line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    write_error(options.json, error.what());
     throw;
   }
 }

@@ -48,6 +48,7 @@ int run(int argc, char** argv) {
     line.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool is_error = error.get_exit_code() != 0;
+    if (is_error) tell_refused_exec(*line.exec_command, error.what());
     if (is_error && wants_json(argc, argv)) return fail(true, error.what(), kBadUsage);
     return line.app.exit(error) == 0 ? kWell : kBadUsage;
   }
