@@ -75,8 +75,7 @@ void Order::on(const event::CtaStart& event) {
     cta->threads[t].warp = &cta->warps.back();
     cta->threads[t].lane = t % 32;
   }
-  if (ctas_.size() <= event.cta) ctas_.resize(event.cta + 1);
-  ctas_[event.cta] = cta.get();
+  ctas_.set(event.cta, cta.get());
   if (cluster->ctas.size() <= cta->rank) cluster->ctas.resize(cta->rank + 1);
   cluster->ctas[cta->rank] = std::move(cta);
   ++cluster->running;
@@ -85,14 +84,15 @@ void Order::on(const event::CtaStart& event) {
 void Order::on(const event::CtaExit& event) {
   ClusterOrder& cluster = *ctas_[event.cta]->cluster;
   if (--cluster.running != 0) return;
-  std::vector<Departed>& departed = departed_[cluster.number];
+  std::vector<Departed> departed;
   for (const WarpOrder* warp : cluster.warps) {
     departed.push_back({warp->cta->linear, warp->first_thread, warp->cta->threads[warp->first_thread].role});
   }
   for (const std::unique_ptr<CtaOrder>& cta : cluster.ctas) {
     for (std::uint32_t id : cta->barriers) barriers_[id] = {};
-    ctas_[cta->linear] = nullptr;
+    ctas_.erase(cta->linear);
   }
+  departed_.add(cluster.number, std::move(departed));
   clusters_.erase(cluster.number);
 }
 

@@ -11,7 +11,9 @@
 // PTX: Memory Consistency Model: Causality order; Async proxy.
 #pragma once
 
+#include "sim/check/by_cta.h"
 #include "sim/check/clocks.h"
+#include "sim/check/departed.h"
 
 #include <heddle/sim/event.h>
 
@@ -187,16 +189,8 @@ struct Released {
 struct Signal {
   std::uint64_t cluster = ~std::uint64_t{0};
   Component by = 0;
-  Epoch at = 0;
   Clock known = {};
   std::uint64_t number = 0;  // among all strong stores and observations of them
-};
-
-// Who is left of a cluster that has ended: what reports need.
-struct Departed {
-  std::uint32_t cta;
-  std::uint32_t first_thread;
-  const char* role;  // of its first lane
 };
 
 inline bool is_store(CopyKind kind) { return kind == CopyKind::kStore || kind == CopyKind::kReduce; }
@@ -398,8 +392,8 @@ class Order {
 
   ClockPool pool_;  // outlives every clock below
   std::unordered_map<std::uint64_t, std::unique_ptr<ClusterOrder>> clusters_;
-  std::unordered_map<std::uint64_t, std::vector<Departed>> departed_;  // by cluster, by warp
-  std::vector<CtaOrder*> ctas_;                                        // by linear index
+  DepartedClusters departed_;
+  ByCta<CtaOrder*> ctas_;
   std::deque<BarrierOrder> barriers_;
   // Somebody was told what engines have done, and not what threads have: from then on, knowing that a barrier has
   // ended a phase is not knowing what was released to it.

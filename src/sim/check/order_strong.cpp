@@ -99,7 +99,7 @@ Departed Order::who(std::uint64_t cluster, std::uint32_t warp) const {
     const WarpOrder& found = *running->second->warps[warp];
     return {found.cta->linear, found.first_thread, found.cta->threads[found.first_thread].role};
   }
-  return departed_.at(cluster)[warp];
+  return departed_.find(cluster, warp);
 }
 
 }  // namespace heddle::sim::check

@@ -131,15 +131,14 @@ std::optional<RaceChecker::Home> RaceChecker::peer_of(const ThreadOrder& by, std
 
 void RaceChecker::on(const event::CtaStart& event) {
   order_.on(event);
-  if (memories_.size() <= event.cta) memories_.resize(event.cta + 1);
-  memories_[event.cta].reset(new Memory{Shadow(event.shared_bytes), {}, {}});
+  memories_.set(event.cta, std::unique_ptr<Memory>(new Memory{Shadow(event.shared_bytes), {}, {}}));
 }
 
 void RaceChecker::on(const event::CtaExit& event) {
   const CtaOrder& cta = order_.cta(event.cta);
   if (stops_for_reads(event.cta)) return;
   if (lifetime_.stops_for_exit(cta)) return;
-  memories_[event.cta].reset();
+  memories_.erase(event.cta);
   tmem_.forget(event.cta);
   home_ = {};
   order_.on(event);
@@ -503,7 +502,7 @@ bool RaceChecker::stops_for_reads(std::uint32_t linear) {
 }
 
 std::uint32_t RaceChecker::unwritten(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes) {
-  if (memories_[cta] == nullptr) return 0;
+  if (!memories_.has(cta)) return 0;
   Shadow& shadow = memories_[cta]->shadow;
   std::uint32_t found =
       ~std::uint32_t{shadow.at(offset).written} >> offset % kGranule & 0xffffu >> offset % kGranule;
@@ -538,7 +537,7 @@ void RaceChecker::unwrite(std::uint32_t cta, std::uint32_t offset, std::uint64_t
 }
 
 void RaceChecker::use_unwritten(std::uint32_t cta, std::uint32_t offset, const std::string& use) {
-  if (sink_.stop() || memories_[cta] == nullptr) return;
+  if (sink_.stop() || !memories_.has(cta)) return;
   const std::uint32_t bit = 1u << offset % kGranule;
   std::vector<UnwrittenRead>& reads = memories_[cta]->unwritten;
   for (std::size_t r = 0; r < reads.size(); ++r) {
@@ -571,10 +570,7 @@ bool RaceChecker::stops_for_conflict(const Side& before, const Side& now, const 
 }
 
 bool RaceChecker::stops_for_uses() {
-  for (std::uint32_t linear = 0; linear < memories_.size(); ++linear) {
-    if (memories_[linear] != nullptr && stops_for_reads(linear)) return true;
-  }
-  return false;
+  return memories_.any([&](std::uint32_t cta) { return stops_for_reads(cta); });
 }
 
 void RaceChecker::finish() {

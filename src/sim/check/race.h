@@ -231,7 +231,7 @@ class RaceChecker final : public Observer {
   RaceReport report_;
   TmemChecker tmem_;
   Lifetime lifetime_;
-  std::vector<std::unique_ptr<Memory>> memories_;  // by linear index of the CTA
+  ByCta<std::unique_ptr<Memory>> memories_;
   Home home_;
   bool judges_uses_ = false;
   GlobalShadow global_;

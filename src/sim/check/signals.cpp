@@ -7,7 +7,7 @@
 namespace heddle::sim::check {
 
 Signal Signals::store(const ThreadOrder& thread) {
-  return {thread.warp->cluster, thread.warp->component(thread.lane), thread.warp->now, thread.known, ++number_};
+  return {thread.warp->cluster, thread.warp->component(thread.lane), thread.known, ++number_};
 }
 
 void Signals::observe(const ThreadOrder& thread, const Signal& signal) {
