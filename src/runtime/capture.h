@@ -36,6 +36,9 @@ class Captures {
       std::vector<GraphEdge> next;  // what the next node of the stream depends on
     };
     std::map<const void*, Stream> streams;
+    // What the program was told to be next: the lists stay as they are until it asks again.
+    std::vector<void*> told_nodes = {};
+    std::vector<EdgeData> told_data = {};
   };
 
   // The capture that the stream takes part in; null: none.

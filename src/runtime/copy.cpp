@@ -13,8 +13,8 @@ namespace heddle::runtime {
 
 namespace {
 
-// The host's side of a copy is the program's own, and believed. A size from here on is more often a mistake, and
-// looking at what the program has takes no time beside such a copy.
+// The host's side of a copy is the program's own: it has to be there. Whether it may be read as well is looked at
+// from this size on, which is more often a mistake, and beside which looking takes no time.
 constexpr std::size_t kLarge = std::size_t{1} << 30;
 
 // From the first byte to the last one; false if that cannot be.
@@ -58,7 +58,7 @@ std::byte* reach(const State& card, const Box& box, const Extent& extent, bool m
   const Allocation* found = card.memory.find(begin);
   const bool is_ours = found != nullptr && found->kind != MemoryKind::kRegistered;
   if (!must_be_on_card && !is_ours && !card.memory.is_card_address(begin)) {
-    if (bytes < kLarge || readable_bytes(begin) >= bytes) return begin;
+    if (are_mapped(begin, bytes) && (bytes < kLarge || readable_bytes(begin) >= bytes)) return begin;
     say(fmt::format("a copy of {} bytes at {}: the program has {} there", bytes, box.begin,
                     readable_bytes(begin)));
     return nullptr;
@@ -108,6 +108,7 @@ Error copy(State& card, void* to, const void* from, std::size_t bytes, int kind)
 
 Error copy_box(State& card, const Box& to, const Box& from, const Extent& extent, int kind) {
   show_printed(card);
+  card.memory.drop_unmapped();
   if (kind < kHostToHost || kind > kDefault) return Error::kInvalidMemcpyDirection;
   if (is_empty(extent)) return Error::kSuccess;
   for (const Box* box : {&to, &from}) {

@@ -27,4 +27,9 @@ bool device_attribute(int attribute, int& value);
 
 const char* device_name();
 
+// How a card is to divide shared memory and cache, of which it knows four ways.
+constexpr Error check_cache_config(int config) {
+  return config < 0 || config > 3 ? Error::kInvalidValue : Error::kSuccess;
+}
+
 }  // namespace heddle::runtime

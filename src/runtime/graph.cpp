@@ -2,8 +2,9 @@
 #include "runtime/graph.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
-#include <unordered_set>
+#include <set>
 #include <utility>
 
 namespace heddle::runtime {
@@ -43,17 +44,22 @@ namespace {
 std::optional<std::vector<std::size_t>> append(const Graph& graph, const std::vector<std::size_t>& before,
                                                GraphExec& exec) {
   std::unordered_map<const GraphNode*, std::vector<std::size_t>> ends;  // of a node: what its dependents wait for
-  std::vector<const GraphNode*> left;
-  for (const auto& node : graph.nodes()) left.push_back(node.get());
-  while (!left.empty()) {
-    const auto is_ready = [&](const GraphNode* node) {
-      return std::all_of(node->dependencies.begin(), node->dependencies.end(),
-                         [&](const GraphEdge& edge) { return ends.contains(edge.from); });
-    };
-    const auto next = std::find_if(left.begin(), left.end(), is_ready);
-    if (next == left.end()) return std::nullopt;
-    const GraphNode& node = **next;
-    left.erase(next);
+  std::unordered_map<const GraphNode*, std::vector<std::size_t>> dependents;
+  std::vector<std::size_t> waits_for;  // of each node: so many others
+  std::set<std::size_t> ready;         // the one that was made first is taken first
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const GraphNode& node = *graph.nodes()[n];
+    for (const GraphEdge& edge : node.dependencies) dependents[edge.from].push_back(n);
+    waits_for.push_back(node.dependencies.size());
+    if (waits_for.back() == 0) ready.insert(n);
+  }
+  std::size_t done = 0;
+  for (; !ready.empty(); ++done) {
+    const GraphNode& node = *graph.nodes()[*ready.begin()];
+    ready.erase(ready.begin());
+    for (const std::size_t n : dependents[&node]) {
+      if (--waits_for[n] == 0) ready.insert(n);
+    }
     std::vector<std::size_t> dependencies = node.dependencies.empty() ? before : std::vector<std::size_t>();
     for (const GraphEdge& edge : node.dependencies) {
       dependencies.insert(dependencies.end(), ends[edge.from].begin(), ends[edge.from].end());
@@ -72,13 +78,10 @@ std::optional<std::vector<std::size_t>> append(const Graph& graph, const std::ve
     }
     ends[&node] = {exec.nodes.size() - 1};
   }
-  std::unordered_set<const GraphNode*> needed;
-  for (const auto& node : graph.nodes()) {
-    for (const GraphEdge& edge : node->dependencies) needed.insert(edge.from);
-  }
+  if (done != graph.nodes().size()) return std::nullopt;  // dependencies go in a circle
   std::vector<std::size_t> last;
   for (const auto& node : graph.nodes()) {
-    if (!needed.contains(node.get())) last.insert(last.end(), ends[node.get()].begin(), ends[node.get()].end());
+    if (dependents[node.get()].empty()) last.insert(last.end(), ends[node.get()].begin(), ends[node.get()].end());
   }
   return last;
 }
@@ -170,9 +173,16 @@ Graph& Graphs::clone(const Graph& graph) {
   return copy;
 }
 
-std::shared_ptr<Graph> Graphs::clone_child(const Graph& graph) { return share(clone(graph)); }
+std::shared_ptr<Graph> Graphs::clone_child(const Graph& graph) {
+  Graph& child = clone(graph);
+  child.is_child = true;
+  return share(child);
+}
 
 GraphNode& Graphs::add(Graph& graph, GraphWork work, std::vector<GraphEdge> dependencies) {
+  // A graph that is put into itself again and again doubles each time.
+  constexpr std::size_t kMostNodes = std::size_t{1} << 21;
+  if (nodes_.size() >= kMostNodes) throw std::bad_alloc();
   // The place first: without memory for it the graph stays as it is.
   void* handle = next_handle();
   GraphNode*& place = nodes_[handle];

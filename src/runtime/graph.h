@@ -52,6 +52,7 @@ class Graph {
   explicit Graph(void* handle) : handle_(handle) {}
 
   void* handle() const { return handle_; }
+  bool is_child = false;  // of a node, to which it belongs
   const std::vector<std::unique_ptr<GraphNode>>& nodes() const { return nodes_; }
 
   GraphNode& add(void* handle, GraphWork work, std::vector<GraphEdge> dependencies);

@@ -14,6 +14,11 @@ GraphRun::GraphRun(std::shared_ptr<const GraphExec> exec, const void* stream)
 
 Error GraphRun::advance(State& card) {
   host_.reset();
+  // Another thread may have given everything back while a function of the host ran.
+  if (next_ != 0 && card.resets != resets_) {
+    branches_.clear();
+    return Error::kContextIsDestroyed;
+  }
   try {
     if (next_ == 0) begin(card);
     const Error error = run_nodes(card);
@@ -26,6 +31,7 @@ Error GraphRun::advance(State& card) {
 }
 
 void GraphRun::begin(State& card) {
+  resets_ = card.resets;
   if (exec_->chains == 1) return;
   done_.resize(exec_->nodes.size());
   branches_.reserve(exec_->chains - 1);
@@ -72,7 +78,7 @@ Error GraphRun::run_node(State& card, const GraphWork& work, const void* stream)
     return Error::kSuccess;
   };
   if (const auto* launch = std::get_if<LaunchWork>(&work)) {
-    if (card.modules.has(launch->module)) return run(card, *launch, stream);
+    if (card.modules.has(launch->module, launch->module_number)) return run(card, *launch, stream);
     say("cudaGraphLaunch: the module of one of the graph's kernels was unloaded");
     return Error::kInvalidHandle;
   }

@@ -7,6 +7,7 @@
 #include "runtime/state.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,6 +35,7 @@ class GraphRun {
   std::vector<const void*> branches_;
   std::vector<StreamOrder::Clock> done_;  // when a node is, if there are branches
   std::size_t next_ = 0;
+  std::uint64_t resets_ = 0;  // of the card when it began
   std::optional<HostWork> host_;
 };
 

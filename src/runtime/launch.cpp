@@ -39,6 +39,9 @@ struct Refusal {
   std::string why;
 };
 
+// A kernel may print without end: what is not shown by then is shown before the host waits.
+constexpr std::size_t kMostPrinted = std::size_t{1} << 20;
+
 // What hardware refuses before anything runs, and with which code.
 Refusal check_shape(const Kernel& kernel, const sim::PtxEntry& entry, const LaunchRequest& request,
                     const isa::Dim3& cluster) {
@@ -114,6 +117,10 @@ std::vector<std::byte> gather(const sim::PtxEntry& entry, const LaunchRequest& r
                                  entry.parameter_offsets.size()));
   }
   for (std::size_t p = 0; p < entry.parameter_offsets.size(); ++p) {
+    if (request.arguments[p] == nullptr) {
+      throw InputError(fmt::format("launch of {}: parameter {} of {} is a null pointer", readable(entry.name), p,
+                                   entry.parameter_offsets.size()));
+    }
     std::memcpy(bytes.data() + entry.parameter_offsets[p], request.arguments[p], entry.parameter_sizes[p]);
   }
   return bytes;
@@ -174,6 +181,7 @@ Error prepare(State& card, const Kernel& kernel, const LaunchRequest& request, L
   }
   work = {.kernel = &kernel,
           .module = kernel.module,
+          .module_number = kernel.module->number,
           .request = request,
           .parameters = gather(*entry, request),
           .offsets = {entry->parameter_offsets.begin(), entry->parameter_offsets.end()}};
@@ -196,6 +204,8 @@ Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
 
 Error run(State& card, const LaunchWork& work, const void* stream) {
   const Kernel& kernel = *work.kernel;
+  watch_exit();
+  card.memory.drop_unmapped();
   const LaunchRequest& request = work.request;
   const std::vector<std::byte>& parameters = work.parameters;
   const std::string name = readable(kernel.name);
@@ -239,7 +249,9 @@ Error run(State& card, const LaunchWork& work, const void* stream) {
     if (!is_first && heap_before) tried.emplace(*heap_before);
     one.heap = tried ? &*tried : &card.heap;
     one.print = [&card, is_first](std::string_view text) {
-      if (is_first) card.printed += text;
+      if (!is_first) return;
+      card.printed += text;
+      if (card.printed.size() >= kMostPrinted) show_printed(card);
     };
     sim::Report report =
         kernel.module->ptx()->launch(kernel.name, options, one, parameters.data(), parameters.size());

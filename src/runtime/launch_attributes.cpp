@@ -92,6 +92,9 @@ LaunchAttribute attribute_of(const LaunchRequest& request, int id) {
 LaunchRequest request_of(const LaunchConfig& config) {
   LaunchRequest request{
       .grid = config.grid, .block = config.block, .dynamic_shared = config.shared, .stream = config.stream};
+  if (config.count != 0 && config.attributes == nullptr) {
+    throw InputError(fmt::format("a launch with {} attributes, at a null pointer", config.count));
+  }
   for (std::uint32_t a = 0; a < config.count; ++a) set_attribute(request, config.attributes[a]);
   return request;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -33,6 +34,13 @@ bool counts(MemoryKind kind) { return kind == MemoryKind::kDevice || kind == Mem
 bool is_shared_with_host(MemoryKind kind) { return kind == MemoryKind::kHost || kind == MemoryKind::kManaged; }
 
 }  // namespace
+
+bool are_mapped(const void* begin, std::size_t bytes) {
+  const std::uintptr_t first = number(begin) / kPage * kPage;
+  const std::uintptr_t end = round_up(number(begin) + bytes, kPage);
+  // It writes nothing back that would not be written anyway.
+  return msync(reinterpret_cast<void*>(first), end - first, MS_ASYNC) == 0 || errno != ENOMEM;
+}
 
 void ReleaseBytes::operator()(std::byte* begin) const {
   if (how == How::kUnmap) munmap(begin, mapped);
@@ -94,6 +102,7 @@ Memory::Place Memory::give_back(Place gone, const char* how) {
   if (counts(one.kind)) used_ -= one.bytes;
   if (one.kind == MemoryKind::kManaged) advice.forget(gone->first, gone->first + one.bytes);
   if (is_guarded(one)) --guarded_;
+  if (one.kind == MemoryKind::kRegistered) registered_.erase(gone->first);
   if (is_card_address(one.begin)) addresses_.give_back(gone->first);
   return allocations_.erase(gone);
 }
@@ -148,15 +157,29 @@ void Memory::remove_owned(const void* owner) {
   owned_.erase(owned);
 }
 
-bool Memory::register_host(void* begin, std::size_t bytes) {
+bool Memory::register_host(void* begin, std::size_t bytes, bool is_writable) {
   const auto next = allocations_.lower_bound(number(begin) + bytes);
   if (next != allocations_.begin()) {
     const Allocation& before = std::prev(next)->second;
     if (number(before.begin) + before.bytes > number(begin)) return false;
   }
-  insert({.kind = MemoryKind::kRegistered, .host = HostBytes(static_cast<std::byte*>(begin)), .bytes = bytes},
-         "registered host memory", 1, true);
+  const auto known = registered_.insert(number(begin)).first;
+  try {
+    insert({.kind = MemoryKind::kRegistered, .host = HostBytes(static_cast<std::byte*>(begin)), .bytes = bytes},
+           "registered host memory", 1, is_writable);
+  } catch (...) {
+    registered_.erase(known);
+    throw;
+  }
   return true;
+}
+
+void Memory::drop_unmapped() {
+  for (auto next = registered_.begin(); next != registered_.end();) {
+    const auto found = allocations_.find(*next++);
+    if (are_mapped(found->second.begin, found->second.bytes)) continue;
+    give_back(found, "unmapped by the program");
+  }
 }
 
 bool Memory::unregister_host(const void* begin) {

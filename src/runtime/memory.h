@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -61,7 +62,9 @@ class Memory {
   void remove_owned(const void* owner);
 
   // Pages of the host. False if another allocation has some of them.
-  bool register_host(void* begin, std::size_t bytes);
+  bool register_host(void* begin, std::size_t bytes, bool is_writable);
+  // Those that the program has unmapped since then are not there any more: a kernel that reaches one is told so.
+  void drop_unmapped();
   bool unregister_host(const void* begin);
 
   // The allocation that `address` lies in, or null.
@@ -93,11 +96,15 @@ class Memory {
   sim::GlobalMemory global_;
   std::map<std::uintptr_t, Allocation> allocations_;                    // by address
   std::unordered_map<const void*, std::vector<std::uintptr_t>> owned_;  // the variables of each module
+  std::set<std::uintptr_t> registered_;
   const Allocation* workspace_ = nullptr;
   std::size_t used_ = 0;     // device and managed
   std::size_t guarded_ = 0;  // allocations with a guard page
   std::size_t count_ = 0;    // allocations so far
 };
+
+// Whether this process has a page wherever these bytes are; not whether it may read them.
+bool are_mapped(const void* begin, std::size_t bytes);
 
 inline constexpr unsigned char kPoison = 0xCB;
 inline constexpr std::size_t kMaxPoisoned = std::size_t{1} << 28;

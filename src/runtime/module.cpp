@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/module.h"
 
+#include "runtime/device.h"
 #include "runtime/message.h"
 #include "runtime/module_image.h"
 #include "runtime/ptx_link.h"
@@ -14,6 +15,21 @@
 #include <utility>
 
 namespace heddle::runtime {
+
+namespace {
+
+// What an assembler refuses, for all kernels of the module.
+Error check_shared(const sim::PtxModule& module) {
+  for (const sim::PtxEntry& entry : module.entries()) {
+    if (entry.static_shared_bytes <= kDefaultShared) continue;
+    say(fmt::format("the kernel {} has {} bytes of static shared memory; {} are allowed, and more of dynamic",
+                    readable(entry.name), entry.static_shared_bytes, kDefaultShared));
+    return Error::kInvalidPtx;
+  }
+  return Error::kSuccess;
+}
+
+}  // namespace
 
 Error Module::load(Memory& memory) {
   if (is_tried_) return error_;
@@ -78,7 +94,7 @@ Error Module::decode(std::string text, Memory& memory) {
   const bool is_ptx = text.find(".version") != std::string::npos;
   try {
     ptx_ = sim::PtxModule::load(std::move(text), name_, place);
-    return Error::kSuccess;
+    return check_shared(*ptx_);
   } catch (const InputError& error) {
     say(error.what());
     return is_ptx ? Error::kInvalidPtx : Error::kInvalidKernelImage;
@@ -103,19 +119,22 @@ Kernel* Module::kernel(const std::string& name) {
   return ptx_ && ptx_->find(name) != nullptr ? declare(name) : nullptr;
 }
 
-Module* ModuleRegistry::add(const void* image) {
-  modules_.push_back(std::make_unique<Module>(fmt::format("module {}", modules_.size() + 1), image));
+std::string ModuleRegistry::next_name() const { return fmt::format("module {}", modules_.size() + 1); }
+
+Module* ModuleRegistry::add(std::unique_ptr<Module> module) {
+  modules_.push_back(std::move(module));
+  modules_.back()->number = ++count_;
   return modules_.back().get();
 }
 
+Module* ModuleRegistry::add(const void* image) { return add(std::make_unique<Module>(next_name(), image)); }
+
 Module* ModuleRegistry::add(std::vector<std::byte> image) {
-  modules_.push_back(std::make_unique<Module>(fmt::format("module {}", modules_.size() + 1), std::move(image)));
-  return modules_.back().get();
+  return add(std::make_unique<Module>(next_name(), std::move(image)));
 }
 
 Module* ModuleRegistry::add(std::vector<const void*> units) {
-  modules_.push_back(std::make_unique<Module>(fmt::format("module {}", modules_.size() + 1), std::move(units)));
-  return modules_.back().get();
+  return add(std::make_unique<Module>(next_name(), std::move(units)));
 }
 
 void ModuleRegistry::remove(Module* module, Memory& memory) {

@@ -61,6 +61,7 @@ class Module {
   Kernel* kernel(const std::string& name);
   Kernel* declare(const std::string& name);
 
+  std::uint64_t number = 0;     // never given again, as an address may be
   std::vector<Symbol> managed;  // of the module, to be told their address
 
  private:
@@ -85,6 +86,7 @@ class ModuleRegistry {
   Module* add(std::vector<const void*> units);
   void remove(Module* module, Memory& memory);
   bool has(const Module* module) const;
+  bool has(const Module* module, std::uint64_t number) const { return has(module) && module->number == number; }
 
   void add_kernel(Module* module, const void* handle, const std::string& name);
   void add_symbol(Module* module, const void* handle, Symbol symbol);
@@ -94,7 +96,11 @@ class ModuleRegistry {
   const Symbol* find_symbol(const void* handle) const;
 
  private:
+  Module* add(std::unique_ptr<Module> module);
+  std::string next_name() const;
+
   std::vector<std::unique_ptr<Module>> modules_;
+  std::uint64_t count_ = 0;  // so far
   std::unordered_map<const void*, Kernel*> kernels_;
   std::unordered_map<const void*, Symbol> symbols_;
 };

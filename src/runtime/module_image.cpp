@@ -98,7 +98,11 @@ Error choose_ptx(std::span<const std::byte> bytes, std::string& best_text, bool 
   if (!is_fat_binary(bytes)) {
     const auto* text = reinterpret_cast<const char*>(bytes.data());
     best_text.assign(text, strnlen(text, bytes.size()));
-    return Error::kSuccess;
+    const PtxTarget target = ptx_target(best_text);
+    if (target.arch == 0 || can_run(target, options().sm())) return Error::kSuccess;
+    say(fmt::format("PTX for {} cannot be run by sm_{}; compile it for that, or choose --arch", target.name(),
+                    options().sm()));
+    return Error::kInvalidPtx;
   }
   const std::uint32_t arch = options().sm();
   PtxTarget best;

@@ -116,6 +116,7 @@ void check_replay(const State& card, int status) {
 void at_exit(int status, void* /*unused*/) {
   State& card = state();
   if (card.is_lost) return;
+  const std::lock_guard lock(card.mutex);
   show_printed(card);
   std::fflush(stdout);
   if (options().schedules != 0) show_schedules(card);
@@ -132,7 +133,38 @@ void at_exit(int status, void* /*unused*/) {
   check_rules(card, status);
 }
 
+// A thread that is in a call has a moment to leave it. A kernel may never: the card of a process that ends does
+// not wait for it either.
+void before_exit(int /*unused*/, void* /*unused*/) {
+  State& card = state();
+  constexpr int kMost = 200;
+  constexpr useconds_t kMoment = 1000;  // microseconds
+  for (int i = 0; i < kMost && !card.is_lost; ++i) {
+    if (card.mutex.try_lock()) {
+      card.has_ended_for_others = true;
+      card.ending = pthread_self();
+      return card.mutex.unlock();
+    }
+    usleep(kMoment);
+  }
+  if (!card.is_lost) say("the program ends while a thread of it is in a call, which is left there");
+  card.is_lost = true;
+}
+
 }  // namespace
+
+thread_local int InHostFunction::depth_ = 0;
+
+Error refuse_in_host_function(const char* name) {
+  say(name, "called by a function of the host that a stream runs; CUDA allows no calls there");
+  return Error::kNotPermitted;
+}
+
+void watch_exit() {
+  // Handlers run in the opposite order: this one before those of the program's modules, which come first.
+  static const int is_registered = on_exit(before_exit, nullptr);
+  static_cast<void>(is_registered);
+}
 
 void PctBound::add(std::uint64_t launch_actors, std::uint64_t launch_steps, std::uint32_t depth) {
   const std::uint64_t at_least_one = std::max<std::uint64_t>(launch_steps, 1);

@@ -12,6 +12,7 @@
 #include "runtime/memory.h"
 #include "runtime/message.h"
 #include "runtime/module.h"
+#include "runtime/pools.h"
 #include "runtime/stream.h"
 
 #include "sim/explore/repeat.h"
@@ -19,6 +20,7 @@
 #include <heddle/sim/device_heap.h>
 #include <heddle/sim/fault_code.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -28,6 +30,7 @@
 #include <string>
 #include <utility>
 
+#include <pthread.h>
 #include <unistd.h>
 
 namespace heddle::runtime {
@@ -68,7 +71,13 @@ struct State {
   Streams streams;
   Graphs graphs;
   Captures captures;
-  bool is_lost = false;               // of a child that was forked in the middle of a call: see fork.h
+  Pools pools;
+  std::uint64_t resets = 0;  // how often all of these were given back
+  // Nothing can be asked of it any more: it is of a child that was forked in the middle of a call (fork.h), or
+  // the process ends while another thread is in one that does not come to its end.
+  std::atomic<bool> is_lost = false;
+  bool has_ended_for_others = false;  // the process ends, and only the thread that ends it still has the card
+  pthread_t ending = {};
   Error failed = Error::kSuccess;     // a kernel broke the context: all that follows returns this
   sim::DeviceHeap heap;               // of malloc in kernels
   std::string printed;                // by kernels, and not yet shown
@@ -95,6 +104,9 @@ struct State {
 // Lives until the process ends: programs call the runtime from destructors of globals.
 State& state();
 
+// To be called by what makes other threads run kernels: from then on the process can end while one of them does.
+void watch_exit();
+
 // Shows what kernels have printed. On hardware, too, it appears when the host waits for the card.
 void show_printed(State& state);
 
@@ -112,15 +124,52 @@ bool all_set(const Pointers*... pointers) {
   return (... && (pointers != nullptr));
 }
 
+// While it lives this thread runs a function of the program that a stream has come to. CUDA forbids it to call
+// CUDA.
+class InHostFunction {
+ public:
+  InHostFunction() { ++depth_; }
+  ~InHostFunction() { --depth_; }
+  InHostFunction(const InHostFunction&) = delete;
+  InHostFunction& operator=(const InHostFunction&) = delete;
+
+  static bool is_here() { return depth_ != 0; }
+
+ private:
+  static thread_local int depth_;
+};
+Error refuse_in_host_function(const char* name);
+
+template <class Function>
+void run_host_function(Function&& function) {
+  const InHostFunction here;
+  std::forward<Function>(function)();
+}
+
+// While it lives a thread that is cancelled goes on: what it does to the card must come to its end.
+class CancelHeld {
+ public:
+  CancelHeld() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~CancelHeld() { pthread_setcancelstate(before_, nullptr); }
+  CancelHeld(const CancelHeld&) = delete;
+  CancelHeld& operator=(const CancelHeld&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 // What every call runs in, of the runtime and of the driver: one at a time, and whatever is thrown becomes a
 // code, because nothing may pass through a program that knows only of codes. A card that a kernel broke says so
 // again.
 template <class Body>
 Error guarded(const char* name, Body&& body) noexcept {
+  const CancelHeld held;
   try {
     State& card = state();
     if (card.is_lost) return Error::kNotInitialized;
+    if (InHostFunction::is_here()) return refuse_in_host_function(name);
     const std::lock_guard lock(card.mutex);
+    if (card.has_ended_for_others && !pthread_equal(card.ending, pthread_self())) return Error::kUnloading;
     if (card.failed != Error::kSuccess) return card.failed;
     card.call = name;
     card.stream.reset();
@@ -159,6 +208,7 @@ int call_on(const char* name, const void* stream, Body&& body) noexcept {
 // For what has no code to return: registration before main, and at exit.
 template <class Body>
 void guard(const char* name, Body&& body) noexcept {
+  const CancelHeld held;
   try {
     State& card = state();
     if (card.is_lost) return;

@@ -27,6 +27,19 @@ struct Event {
   static constexpr unsigned kDisableTiming = 2;
 };
 
+// What is asked for beyond the range becomes the nearest that there is.
+inline constexpr int kGreatestPriority = -5;
+constexpr int clamped_priority(int priority) {
+  return priority > 0 ? 0 : priority < kGreatestPriority ? kGreatestPriority : priority;
+}
+
+// An event that other processes see has no time.
+constexpr bool are_event_flags(unsigned flags) {
+  constexpr unsigned kAllFlags = 7;
+  constexpr unsigned kInterprocess = 4;
+  return (flags & ~kAllFlags) == 0 && ((flags & kInterprocess) == 0 || (flags & Event::kDisableTiming) != 0);
+}
+
 // The default streams are not created: null, and two that CUDA's headers number.
 bool is_default_stream(const void* handle);
 

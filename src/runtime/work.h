@@ -7,6 +7,7 @@
 #include <heddle/isa/sreg.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -34,7 +35,8 @@ struct LaunchRequest {
 struct LaunchWork {
   const Kernel* kernel = nullptr;
   const Module* module = nullptr;  // of the kernel, which goes with it
-  LaunchRequest request;           // without arguments
+  std::uint64_t module_number = 0;
+  LaunchRequest request;  // without arguments
   std::vector<std::byte> parameters;
   std::vector<std::size_t> offsets;  // of each in them
 };

@@ -5,6 +5,7 @@
 // source (driver 580.159.04, CUDA 13.0, 2026-11-16), under `heddle exec` the same but where the table says why
 // not. Built by nvcc for sm_90a. codes NAME: makes that mistake alone, and prints its code.
 #include "call_codes.h"
+#include "more_call_codes.h"
 
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -27,6 +28,112 @@ __global__ void store(int* to) { *to = 1; }
 __global__ void __launch_bounds__(64) bounded(int* to) { *to = 1; }
 
 __global__ void __cluster_dims__(2, 1, 1) paired(int* to) { to[blockIdx.x] = 1; }
+
+// What a kernel reads is kept.
+template <class T>
+__global__ void load_at(const char* from, int* to) {
+  const T read = *reinterpret_cast<const volatile T*>(from);
+  *to = static_cast<int>(read);
+}
+
+__global__ void load_four(const char* from, int* to) {
+  int a, b, c, d;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(from));
+  *to = a + b + c + d;
+}
+
+__global__ void add_at(char* to) { atomicAdd(reinterpret_cast<unsigned*>(to), 1u); }
+
+__global__ void swap_at(char* to) { atomicCAS(reinterpret_cast<unsigned long long*>(to), 1ull, 2ull); }
+
+__global__ void load_shared_misaligned(int offset, int* to) {
+  __shared__ alignas(16) char bytes[64];
+  bytes[threadIdx.x] = 1;
+  int read;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(read) : "r"(shared_address(bytes) + offset) : "memory");
+  *to = read;
+}
+
+__global__ void load_local_misaligned(int offset, int* to) {
+  volatile char bytes[64];
+  for (int i = 0; i < 64; ++i) bytes[i] = static_cast<char>(i);
+  *to = *reinterpret_cast<volatile int*>(const_cast<char*>(&bytes[offset]));
+}
+
+__global__ void store_local_far_away(int at, int* to) {
+  volatile int local[64];
+  local[at] = 1;
+  *to = local[at & 63];
+}
+
+__global__ void load_matrix(int offset, int* to) {
+  __shared__ alignas(16) int bytes[256];
+  bytes[threadIdx.x] = 1;
+  int read;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
+               : "=r"(read)
+               : "r"(shared_address(bytes) + offset + 16 * (threadIdx.x & 7))
+               : "memory");
+  to[threadIdx.x] = read;
+}
+
+__global__ void copy_async(const char* from, int offset) {
+  __shared__ alignas(16) char bytes[64];
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(shared_address(bytes) + offset), "l"(from)
+               : "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+__global__ void store_cluster(int rank) {
+  __shared__ int word;
+  unsigned there;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(&word)), "r"(rank));
+  asm volatile("st.shared::cluster.u32 [%0], 1;" ::"r"(there) : "memory");
+}
+
+__global__ void exhaust_heap(int* to) {
+  int count = 0;
+  while (malloc(1 << 20) != nullptr) ++count;
+  *to = count;
+}
+
+__global__ void free_twice(int* to) {
+  void* made = malloc(64);
+  free(made);
+  free(made);
+  *to = 1;
+}
+
+__global__ void free_anything(int* to) { free(to); }
+
+__global__ void print_much(int lines) {
+  for (int i = 0; i < lines; ++i) printf("%d of many lines that nobody reads\n", i);
+}
+
+__global__ void print_null(const char* text) { printf("%s\n", text); }
+
+__global__ void bar_of_no_name(int name) { asm volatile("bar.sync %0, 32;" ::"r"(name) : "memory"); }
+
+__global__ void bar_of_threads(int count) { asm volatile("bar.sync 1, %0;" ::"r"(count) : "memory"); }
+
+__global__ void stop_here() { asm volatile("brkpt;"); }
+
+__global__ void divide(int by, int* to) { *to = *to / by; }
+
+__global__ void init_barrier_misaligned(int offset) {
+  __shared__ alignas(16) unsigned long long bytes[4];
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(bytes) + offset) : "memory");
+}
+
+__global__ void init_barrier_of(int count) {
+  __shared__ alignas(16) unsigned long long barrier;
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(count) : "memory");
+}
+
+__global__ void registers(int* to) {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+  *to = 1;
+}
 
 __global__ void store_misaligned(char* to) { *reinterpret_cast<int*>(to + 1) = 1; }
 
@@ -110,11 +217,18 @@ CUtensorMap tile_map(int* data, unsigned rank) {
   return map;
 }
 
-// The code from a process of its own, which has ten seconds.
-int code_elsewhere(const std::string& program, const char* name) {
-  std::FILE* child = popen(("timeout -k 1 10 '" + program + "' " + name).c_str(), "r");
+// A process of its own, which has ten seconds.
+std::FILE* begin_elsewhere(const std::string& program, const char* name) {
+  return popen(("timeout -k 1 10 '" + program + "' " + name + " 2> /dev/null").c_str(), "r");
+}
+
+int code_from(std::FILE* child) {
   int code = kHangs;
-  if (child == nullptr || std::fscanf(child, "code %d", &code) != 1) code = kHangs;
+  // Kernels may have printed before it.
+  char line[256];
+  while (child != nullptr && std::fgets(line, sizeof(line), child) != nullptr) {
+    if (std::sscanf(line, "code %d", &code) == 1) break;
+  }
   if (child != nullptr) pclose(child);
   return code;
 }
@@ -126,13 +240,27 @@ struct Mistake {
   int card = -2;  // where it is another one
 };
 
-// Whether the code of a mistake is the one that is expected.
-template <class Made>
-bool is_expected(const char* program, const Made& one, bool is_simulated) {
-  const int code = code_elsewhere(program, one.name);
-  const int expected = is_simulated || one.card == -2 ? one.simulated : one.card;
-  std::printf("%-28s %d, expected %d%s\n", one.name, code, expected, code == expected ? "" : "  <-- differs");
-  return code == expected;
+// So many processes run side by side.
+constexpr std::size_t kAtOnce = 8;
+
+// How many codes are not those that are expected. What no card was asked for before is told there, and not
+// counted.
+template <class Made, std::size_t count>
+int count_wrong(const char* program, const Made (&all)[count], bool is_simulated, bool was_seen = true) {
+  std::FILE* children[kAtOnce] = {};
+  int wrong = 0;
+  for (std::size_t next = 0; next < count + kAtOnce; ++next) {
+    std::FILE*& child = children[next % kAtOnce];
+    if (next >= kAtOnce && next - kAtOnce < count) {
+      const Made& one = all[next - kAtOnce];
+      const int code = code_from(child);
+      const int expected = is_simulated || one.card == -2 ? one.simulated : one.card;
+      std::printf("%-36s %d, expected %d%s\n", one.name, code, expected, code == expected ? "" : "  <-- differs");
+      wrong += code == expected || (!is_simulated && !was_seen) ? 0 : 1;
+    }
+    child = next < count ? begin_elsewhere(program, all[next].name) : nullptr;
+  }
+  return wrong;
 }
 
 const Mistake kMistakes[] = {
@@ -171,6 +299,51 @@ const Mistake kMistakes[] = {
     {"too_much_shared", cudaErrorInvalidValue, [](int* data) { store<<<1, 1, 1 << 20>>>(data); }},
 };
 
+// Unverified: no card has been asked for the codes of these.
+const Mistake kMoreMistakes[] = {
+    {"load_of_null", cudaErrorIllegalAddress, [](int* data) { load_at<int><<<1, 1>>>(nullptr, data); }},
+    {"load_past_the_end", cudaErrorIllegalAddress,
+     [](int* data) { load_at<int><<<1, 1>>>(reinterpret_cast<char*>(data) + (std::size_t{1} << 40), data); }},
+    {"load_of_2_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { load_at<short><<<1, 1>>>(reinterpret_cast<char*>(data) + 1, data); }},
+    {"load_of_4_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { load_at<int><<<1, 1>>>(reinterpret_cast<char*>(data) + 2, data); }},
+    {"load_of_8_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { load_at<long long><<<1, 1>>>(reinterpret_cast<char*>(data) + 4, data); }},
+    {"load_of_16_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { load_four<<<1, 1>>>(reinterpret_cast<char*>(data) + 8, data); }},
+    {"add_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { add_at<<<1, 1>>>(reinterpret_cast<char*>(data) + 2); }},
+    {"swap_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { swap_at<<<1, 1>>>(reinterpret_cast<char*>(data) + 4); }},
+    {"shared_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { load_shared_misaligned<<<1, 64>>>(1, data); }},
+    {"local_misaligned", cudaErrorMisalignedAddress, [](int* data) { load_local_misaligned<<<1, 1>>>(1, data); }},
+    {"local_far_away", cudaErrorIllegalAddress, [](int* data) { store_local_far_away<<<1, 1>>>(1 << 28, data); }},
+    {"matrix_misaligned", cudaErrorMisalignedAddress, [](int* data) { load_matrix<<<1, 32>>>(4, data); }},
+    {"copy_async_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { copy_async<<<1, 1>>>(reinterpret_cast<char*>(data) + 4, 0); }},
+    {"copy_async_to_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { copy_async<<<1, 1>>>(reinterpret_cast<char*>(data), 4); }},
+    {"store_to_no_cta", cudaErrorIllegalInstruction, [](int*) { store_cluster<<<1, 1>>>(5); }},
+    {"heap_exhausted", cudaSuccess, [](int* data) { exhaust_heap<<<1, 1>>>(data); }},
+    {"heap_freed_twice", cudaErrorIllegalAddress, [](int* data) { free_twice<<<1, 1>>>(data); }},
+    {"heap_free_of_anything", cudaErrorIllegalAddress, [](int* data) { free_anything<<<1, 1>>>(data); }},
+    {"printf_of_much", cudaSuccess, [](int*) { print_much<<<1, 32>>>(2000); }},
+    {"printf_of_null", cudaSuccess, [](int*) { print_null<<<1, 1>>>(nullptr); }},
+    {"printf_of_nowhere", cudaErrorIllegalAddress,
+     [](int*) { print_null<<<1, 1>>>(reinterpret_cast<const char*>(0x1000)); }},
+    {"bar_of_no_name", cudaErrorLaunchFailure, [](int*) { bar_of_no_name<<<1, 32>>>(16); }},
+    {"bar_of_odd_threads", cudaErrorLaunchFailure, [](int*) { bar_of_threads<<<1, 32>>>(33); }},
+    {"bar_of_negative_threads", cudaErrorLaunchFailure, [](int*) { bar_of_threads<<<1, 32>>>(-32); }},
+    {"breakpoint", cudaErrorLaunchFailure, [](int*) { stop_here<<<1, 1>>>(); }},
+    {"division_by_zero", cudaSuccess, [](int* data) { divide<<<1, 1>>>(0, data); }},
+    {"barrier_misaligned", cudaErrorMisalignedAddress, [](int*) { init_barrier_misaligned<<<1, 1>>>(4); }},
+    {"barrier_of_none", cudaErrorLaunchFailure, [](int*) { init_barrier_of<<<1, 1>>>(0); }},
+    {"barrier_of_too_many", cudaErrorLaunchFailure, [](int*) { init_barrier_of<<<1, 1>>>(1 << 20); }},
+    {"registers_beyond_the_file", cudaSuccess, [](int* data) { registers<<<1, 1024>>>(data); }, kHangs},
+};
+
 int code_of(const call_codes::WrongCall& call) {
   int* data;
   if (const cudaError_t error = cudaMalloc(&data, 4096); error != cudaSuccess) return error;
@@ -187,25 +360,32 @@ int code_of(const Mistake& mistake) {
   return at_launch != cudaSuccess ? at_launch : at_wait;
 }
 
+// The code of one of them, by its name.
+template <class Made, std::size_t count>
+void make_one(const Made (&all)[count], const char* name) {
+  for (const Made& one : all) {
+    if (std::strcmp(one.name, name) == 0) std::printf("\ncode %d\n", code_of(one));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1) {
-    for (const Mistake& one : kMistakes) {
-      if (std::strcmp(one.name, argv[1]) == 0) std::printf("code %d\n", code_of(one));
-    }
-    for (const call_codes::WrongCall& one : call_codes::kWrongCalls) {
-      if (std::strcmp(one.name, argv[1]) == 0) std::printf("code %d\n", code_of(one));
-    }
+    make_one(kMistakes, argv[1]);
+    make_one(kMoreMistakes, argv[1]);
+    make_one(call_codes::kWrongCalls, argv[1]);
+    make_one(call_codes::kMoreWrongCalls, argv[1]);
     return 0;
   }
   cudaDeviceProp properties;
   if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) return 77;  // no card
   const bool is_simulated = std::strstr(properties.name, "simulated") != nullptr;
   int wrong = 0;
-  for (const Mistake& one : kMistakes) wrong += is_expected(argv[0], one, is_simulated) ? 0 : 1;
-  for (const call_codes::WrongCall& one : call_codes::kWrongCalls)
-    wrong += is_expected(argv[0], one, is_simulated) ? 0 : 1;
+  wrong += count_wrong(argv[0], kMistakes, is_simulated);
+  wrong += count_wrong(argv[0], call_codes::kWrongCalls, is_simulated);
+  wrong += count_wrong(argv[0], kMoreMistakes, is_simulated, false);
+  wrong += count_wrong(argv[0], call_codes::kMoreWrongCalls, is_simulated, false);
   std::printf(wrong == 0 ? "all codes agree\n" : "%d codes differ\n", wrong);
   return wrong == 0 ? 0 : 1;
 }

@@ -60,13 +60,6 @@ Error end_capture(State& card, void* stream, void** graph) {
   return error;
 }
 
-// Lists that a program is given stay as they are until it asks again.
-struct Info {
-  std::vector<void*> nodes;
-  std::vector<EdgeData> data;
-};
-thread_local Info info;
-
 Error get_info(State& card, void* stream, int* status, std::uint64_t* id, void** graph, void*** nodes,
                EdgeData** data, std::size_t* count) {
   if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
@@ -78,16 +71,17 @@ Error get_info(State& card, void* stream, int* status, std::uint64_t* id, void**
     bool is_captured = false;
     return card.captures.admit(stream, is_captured);
   }
-  info = {};
+  sequence->told_nodes.clear();
+  sequence->told_data.clear();
   for (const GraphEdge& edge : sequence->streams.at(stream).next) {
-    info.nodes.push_back(edge.from->handle);
-    info.data.push_back(edge.data);
+    sequence->told_nodes.push_back(edge.from->handle);
+    sequence->told_data.push_back(edge.data);
   }
   if (id != nullptr) *id = sequence->id;
   if (graph != nullptr) *graph = sequence->graph->handle();
-  if (nodes != nullptr) *nodes = info.nodes.data();
-  if (data != nullptr) *data = info.data.data();
-  if (count != nullptr) *count = info.nodes.size();
+  if (nodes != nullptr) *nodes = sequence->told_nodes.data();
+  if (data != nullptr) *data = sequence->told_data.data();
+  if (count != nullptr) *count = sequence->told_nodes.size();
   return Error::kSuccess;
 }
 

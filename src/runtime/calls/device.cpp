@@ -7,6 +7,7 @@
 #include "runtime/stream_work.h"
 #include "runtime/version.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace heddle::runtime;
@@ -33,7 +34,9 @@ int give(const char* name, T* result, T value) {
 
 // As cudaDeviceSetLimit numbers them: stack, printf buffer, malloc heap, and so on.
 constexpr int kLimits = 16;
+constexpr int kStack = 0;
 constexpr int kMallocHeap = 2;
+constexpr std::size_t kMostStack = std::size_t{512} << 10;  // CUDA: local memory of a thread
 std::size_t limits[kLimits] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 128};
 
 }  // namespace
@@ -53,6 +56,8 @@ HEDDLE_CUDA_CALL int cudaDeviceReset() {
     card.captures.clear();
     card.graphs = {};
     card.streams.clear();
+    card.pools.clear();
+    ++card.resets;
     card.failed = Error::kSuccess;
   });
   take_last_error();
@@ -71,9 +76,23 @@ HEDDLE_CUDA_CALL int cudaInitDevice(int device, unsigned, unsigned) {
   return call("cudaInitDevice", [&](State&) { return check_device(device); });
 }
 
-HEDDLE_CUDA_CALL int cudaSetValidDevices(int*, int) { return 0; }
+HEDDLE_CUDA_CALL int cudaSetValidDevices(const int* devices, int count) {
+  return call("cudaSetValidDevices", [&](State&) {
+    if (count < 0 || (devices == nullptr && count != 0)) return Error::kInvalidValue;
+    return std::all_of(devices, devices + count, [](int device) { return device == 0; }) ? Error::kSuccess
+                                                                                         : Error::kInvalidDevice;
+  });
+}
 
-HEDDLE_CUDA_CALL int cudaChooseDevice(int* device, const void*) { return cudaGetDevice(device); }
+HEDDLE_CUDA_CALL int cudaChooseDevice(int* device, const void* wanted) {
+  return call_with(
+      "cudaChooseDevice",
+      [&](State&) {
+        *device = 0;
+        return Error::kSuccess;
+      },
+      device, static_cast<const char*>(wanted));
+}
 
 HEDDLE_CUDA_CALL int cudaDeviceGetAttribute(int* value, int attribute, int device) {
   return call("cudaDeviceGetAttribute", [&](State&) {
@@ -113,6 +132,8 @@ HEDDLE_CUDA_CALL int cudaDeviceGetLimit(std::size_t* value, int limit) {
 HEDDLE_CUDA_CALL int cudaDeviceSetLimit(int limit, std::size_t value) {
   return call("cudaDeviceSetLimit", [&](State& card) {
     if (limit < 0 || limit >= kLimits) return Error::kInvalidValue;
+    if (limit == kStack && value > kMostStack) return Error::kInvalidValue;
+    if (limit != kStack && value > card.memory.total_bytes()) return Error::kMemoryAllocation;
     limits[limit] = value;
     if (limit == kMallocHeap) card.heap.set_limit(value);
     return Error::kSuccess;
@@ -124,11 +145,17 @@ HEDDLE_CUDA_CALL int cudaGetDeviceFlags(unsigned* flags) {
   return give("cudaGetDeviceFlags", flags, kMapsHostMemory);
 }
 
-HEDDLE_CUDA_CALL int cudaSetDeviceFlags(unsigned) { return 0; }
+HEDDLE_CUDA_CALL int cudaSetDeviceFlags(unsigned flags) {
+  constexpr unsigned kAllFlags = 0xFF;
+  return call("cudaSetDeviceFlags",
+              [&](State&) { return (flags & ~kAllFlags) == 0 ? Error::kSuccess : Error::kInvalidValue; });
+}
 
 HEDDLE_CUDA_CALL int cudaDeviceGetCacheConfig(int* config) { return give("cudaDeviceGetCacheConfig", config, 0); }
 
-HEDDLE_CUDA_CALL int cudaDeviceSetCacheConfig(int) { return 0; }
+HEDDLE_CUDA_CALL int cudaDeviceSetCacheConfig(int config) {
+  return call("cudaDeviceSetCacheConfig", [&](State&) { return check_cache_config(config); });
+}
 
 HEDDLE_CUDA_CALL int cudaDeviceGetSharedMemConfig(int* config) {
   constexpr int kBanksOfFourBytes = 1;

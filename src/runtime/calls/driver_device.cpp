@@ -24,6 +24,12 @@ int give_checked(const char* name, T* result, T value) {
   });
 }
 
+int code_of_device(int device) { return device == 0 ? 0 : driver_code(Error::kInvalidDevice); }
+
+int code_of_context(const void* context) {
+  return context == &the_context ? 0 : driver_code(Error::kInvalidContext);
+}
+
 int give_context(const char* name, void** context) { return give_checked<void*>(name, context, &the_context); }
 
 }  // namespace
@@ -85,36 +91,38 @@ HEDDLE_CUDA_CALL int cuDeviceGetUuid_v2(void* uuid, int device) {
 
 HEDDLE_CUDA_CALL int cuDeviceGetUuid(void* uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
 
-HEDDLE_CUDA_CALL int cuDevicePrimaryCtxRetain(void** context, int) {
-  return give_context("cuDevicePrimaryCtxRetain", context);
+HEDDLE_CUDA_CALL int cuDevicePrimaryCtxRetain(void** context, int device) {
+  return device == 0 ? give_context("cuDevicePrimaryCtxRetain", context) : driver_code(Error::kInvalidDevice);
 }
 
-HEDDLE_CUDA_CALL int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+HEDDLE_CUDA_CALL int cuDevicePrimaryCtxRelease_v2(int device) { return code_of_device(device); }
 
-HEDDLE_CUDA_CALL int cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return 0; }
+HEDDLE_CUDA_CALL int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned) { return code_of_device(device); }
 
-HEDDLE_CUDA_CALL int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
+HEDDLE_CUDA_CALL int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+  if (device != 0) return driver_code(Error::kInvalidDevice);
   if (!all_set(flags, active)) return driver_code(Error::kInvalidValue);
   *flags = 0;
   *active = 1;
   return 0;
 }
 
-HEDDLE_CUDA_CALL int cuCtxCreate_v2(void** context, unsigned, int) {
-  return give_context("cuCtxCreate", context);
+HEDDLE_CUDA_CALL int cuCtxCreate_v2(void** context, unsigned, int device) {
+  return device == 0 ? give_context("cuCtxCreate", context) : driver_code(Error::kInvalidDevice);
 }
 
-HEDDLE_CUDA_CALL int cuCtxCreate_v4(void** context, void*, unsigned, int) {
-  return give_context("cuCtxCreate", context);
+HEDDLE_CUDA_CALL int cuCtxCreate_v4(void** context, void*, unsigned flags, int device) {
+  return cuCtxCreate_v2(context, flags, device);
 }
 
-HEDDLE_CUDA_CALL int cuCtxDestroy_v2(void*) { return 0; }
+HEDDLE_CUDA_CALL int cuCtxDestroy_v2(void* context) { return code_of_context(context); }
 
 HEDDLE_CUDA_CALL int cuCtxGetCurrent(void** context) { return give_context("cuCtxGetCurrent", context); }
 
-HEDDLE_CUDA_CALL int cuCtxSetCurrent(void*) { return 0; }
+// Model: a thread cannot be without the one context.
+HEDDLE_CUDA_CALL int cuCtxSetCurrent(void* context) { return context == nullptr ? 0 : code_of_context(context); }
 
-HEDDLE_CUDA_CALL int cuCtxPushCurrent_v2(void*) { return 0; }
+HEDDLE_CUDA_CALL int cuCtxPushCurrent_v2(void* context) { return code_of_context(context); }
 
 HEDDLE_CUDA_CALL int cuCtxPopCurrent_v2(void** context) {
   return context == nullptr ? 0 : give_context("cuCtxPopCurrent", context);

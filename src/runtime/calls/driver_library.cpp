@@ -13,6 +13,7 @@ using namespace heddle::runtime;
 
 extern "C" int cudaFuncGetParamInfo(const void* function, std::size_t index, std::size_t* offset,
                                     std::size_t* bytes);
+extern "C" int cuFuncSetCacheConfig(void* function, int config);
 extern "C" int cuFuncGetName(const char** text, void* function);
 extern "C" int cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* bytes, void* module, const char* name);
 
@@ -107,10 +108,19 @@ HEDDLE_CUDA_CALL int cuKernelGetParamInfo(void* kernel, std::size_t index, std::
   return cuFuncGetParamInfo(kernel, index, offset, bytes);
 }
 
-HEDDLE_CUDA_CALL int cuFuncIsLoaded(int* state, void*) { return give(state, 1); }
+HEDDLE_CUDA_CALL int cuFuncLoad(void* function) {
+  return driver_call("cuFuncLoad", [&](State& card) {
+    return card.modules.find_kernel(function) == nullptr ? Error::kInvalidHandle : Error::kSuccess;
+  });
+}
 
-HEDDLE_CUDA_CALL int cuFuncLoad(void*) { return 0; }
+HEDDLE_CUDA_CALL int cuFuncIsLoaded(int* state, void* function) {
+  const int code = cuFuncLoad(function);
+  return code != 0 ? code : give(state, 1);
+}
 
-HEDDLE_CUDA_CALL int cuKernelSetCacheConfig(void*, int, int) { return 0; }
+HEDDLE_CUDA_CALL int cuKernelSetCacheConfig(void* kernel, int config, int device) {
+  return device == 0 ? cuFuncSetCacheConfig(kernel, config) : driver_code(Error::kInvalidDevice);
+}
 
 HEDDLE_CUDA_CALL int cuFuncSetSharedMemConfig(void*, int) { return 0; }

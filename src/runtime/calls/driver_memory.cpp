@@ -55,7 +55,8 @@ enum PointerAttribute : int {
   kOrdinal = 9,
   kStart = 11,
   kSize = 12,
-  kMapped = 13
+  kMapped = 13,
+  kLast = 22
 };
 
 bool is_of_host(const Allocation& one) {
@@ -84,7 +85,7 @@ Error pointer_attribute(const Allocation& found, DevicePointer address, int attr
     case kStart: return give(found.begin);
     case kSize: return give(found.bytes);
     case kMapped: return give(std::uint32_t{1});
-    default: return Error::kNotSupported;
+    default: return attribute < kContext || attribute > kLast ? Error::kInvalidValue : Error::kNotSupported;
   }
 }
 
@@ -111,9 +112,11 @@ HEDDLE_CUDA_CALL int cuMemAllocAsync(DevicePointer* address, std::size_t bytes, 
                         [&](State& card) { return allocate(card, MemoryKind::kDevice, address, bytes); });
 }
 
-HEDDLE_CUDA_CALL int cuMemAllocManaged(DevicePointer* address, std::size_t bytes, unsigned) {
-  return driver_call("cuMemAllocManaged",
-                     [&](State& card) { return allocate(card, MemoryKind::kManaged, address, bytes); });
+HEDDLE_CUDA_CALL int cuMemAllocManaged(DevicePointer* address, std::size_t bytes, unsigned flags) {
+  return driver_call("cuMemAllocManaged", [&](State& card) {
+    if (flags != 1 && flags != 2) return Error::kInvalidValue;  // attached to all streams, or to the host
+    return allocate(card, MemoryKind::kManaged, address, bytes);
+  });
 }
 
 HEDDLE_CUDA_CALL int cuMemAllocHost_v2(void** address, std::size_t bytes) {
@@ -121,8 +124,9 @@ HEDDLE_CUDA_CALL int cuMemAllocHost_v2(void** address, std::size_t bytes) {
                      [&](State& card) { return allocate(card, MemoryKind::kHost, address, bytes); });
 }
 
-HEDDLE_CUDA_CALL int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
-  return cuMemAllocHost_v2(address, bytes);
+HEDDLE_CUDA_CALL int cuMemHostAlloc(void** address, std::size_t bytes, unsigned flags) {
+  constexpr unsigned kAllFlags = 7;  // portable, mapped, write-combined
+  return (flags & ~kAllFlags) != 0 ? driver_code(Error::kInvalidValue) : cuMemAllocHost_v2(address, bytes);
 }
 
 HEDDLE_CUDA_CALL int cuMemFree_v2(DevicePointer address) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The driver: modules that the program loads itself, their kernels, and launches.
+#include "runtime/device.h"
 #include "runtime/driver_call.h"
 #include "runtime/function_attributes.h"
 #include "runtime/launch_attributes.h"
@@ -121,7 +122,7 @@ HEDDLE_CUDA_CALL int cuFuncGetAttribute(int* value, int attribute, void* functio
 }
 
 HEDDLE_CUDA_CALL int cuFuncSetAttribute(void* function, int attribute, int value) {
-  return with_kernel("cuFuncSetAttribute", function, function,
+  return with_kernel("cuFuncSetAttribute", function, &function,
                      [&](State& card, Kernel& kernel) { return set_attribute(card, kernel, attribute, value); });
 }
 
@@ -133,7 +134,10 @@ HEDDLE_CUDA_CALL int cuKernelSetAttribute(int attribute, int value, void* kernel
   return cuFuncSetAttribute(kernel, attribute, value);
 }
 
-HEDDLE_CUDA_CALL int cuFuncSetCacheConfig(void*, int) { return 0; }
+HEDDLE_CUDA_CALL int cuFuncSetCacheConfig(void* function, int config) {
+  return with_kernel("cuFuncSetCacheConfig", function, &function,
+                     [&](State&, Kernel&) { return check_cache_config(config); });
+}
 
 HEDDLE_CUDA_CALL int cuFuncGetName(const char** text, void* function) {
   return with_kernel("cuFuncGetName", function, text, [&](State&, Kernel& kernel) {
@@ -145,7 +149,7 @@ HEDDLE_CUDA_CALL int cuFuncGetName(const char** text, void* function) {
 HEDDLE_CUDA_CALL int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                                     void* stream, void** arguments, void** extra) {
-  return with_kernel("cuLaunchKernel", function, function, [&](State& card, Kernel& kernel) {
+  return with_kernel("cuLaunchKernel", function, &function, [&](State& card, Kernel& kernel) {
     if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
     LaunchRequest request{.grid = {grid_x, grid_y, grid_z},
                           .block = {block_x, block_y, block_z},
@@ -158,7 +162,7 @@ HEDDLE_CUDA_CALL int cuLaunchKernel(void* function, unsigned grid_x, unsigned gr
 
 HEDDLE_CUDA_CALL int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** arguments,
                                       void** extra) {
-  return with_kernel("cuLaunchKernelEx", function, function, [&](State& card, Kernel& kernel) {
+  return with_kernel("cuLaunchKernelEx", function, &function, [&](State& card, Kernel& kernel) {
     if (config == nullptr) return Error::kInvalidValue;
     if (!card.streams.is_known(config->stream)) return Error::kInvalidHandle;
     LaunchRequest request = request_of(*config);
@@ -171,7 +175,7 @@ HEDDLE_CUDA_CALL int cuLaunchKernelEx(const LaunchConfig* config, void* function
 HEDDLE_CUDA_CALL int cuLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                                unsigned block_x, unsigned block_y, unsigned block_z,
                                                unsigned shared, void* stream, void** arguments) {
-  return with_kernel("cuLaunchCooperativeKernel", function, function, [&](State& card, Kernel& kernel) {
+  return with_kernel("cuLaunchCooperativeKernel", function, &function, [&](State& card, Kernel& kernel) {
     if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
     return launch(card, kernel,
                   {.grid = {grid_x, grid_y, grid_z},

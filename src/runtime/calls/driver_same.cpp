@@ -14,11 +14,17 @@ int cudaDeviceSetLimit(int limit, std::size_t value);
 int cudaDeviceGetPCIBusId(char* text, int length, int device);
 int cudaDeviceCanAccessPeer(int* can, int device, int peer);
 int cudaGetDeviceFlags(unsigned* flags);
+int cudaDeviceSetCacheConfig(int config);
 int cudaHostGetDevicePointer(void** device, void* host, unsigned flags);
 int cudaHostGetFlags(unsigned* flags, void* host);
 int cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, void* pool, void* stream);
 int cudaMemPoolCreate(void** pool, const void* properties);
+int cudaMemPoolDestroy(void* pool);
+int cudaMemPoolTrimTo(void* pool, std::size_t bytes);
+int cudaMemPoolSetAttribute(void* pool, int attribute, void* value);
 int cudaMemPoolGetAttribute(void* pool, int attribute, void* value);
+int cudaMemPoolSetAccess(void* pool, const void* list, std::size_t count);
+int cudaDeviceSetMemPool(int device, void* pool);
 int cudaStreamGetFlags(void* stream, unsigned* flags);
 int cudaStreamGetId(void* stream, unsigned long long* id);
 int cudaStreamGetDevice(void* stream, int* device);
@@ -59,7 +65,7 @@ HEDDLE_CUDA_CALL int cuCtxSetFlags(unsigned) { return 0; }
 
 HEDDLE_CUDA_CALL int cuCtxGetCacheConfig(int* config) { return give(config, 0); }
 
-HEDDLE_CUDA_CALL int cuCtxSetCacheConfig(int) { return 0; }
+HEDDLE_CUDA_CALL int cuCtxSetCacheConfig(int config) { return translated(cudaDeviceSetCacheConfig(config)); }
 
 HEDDLE_CUDA_CALL int cuCtxResetPersistingL2Cache() { return 0; }
 
@@ -76,23 +82,31 @@ HEDDLE_CUDA_CALL int cuMemAllocFromPoolAsync(std::uint64_t* address, std::size_t
   return translated(cudaMallocFromPoolAsync(as_pointer(address), bytes, pool, stream));
 }
 
-HEDDLE_CUDA_CALL int cuDeviceSetMemPool(int, void*) { return 0; }
+HEDDLE_CUDA_CALL int cuDeviceSetMemPool(int device, void* pool) {
+  return translated(cudaDeviceSetMemPool(device, pool));
+}
 
 HEDDLE_CUDA_CALL int cuMemPoolCreate(void** pool, const void* properties) {
   return translated(cudaMemPoolCreate(pool, properties));
 }
 
-HEDDLE_CUDA_CALL int cuMemPoolDestroy(void*) { return 0; }
+HEDDLE_CUDA_CALL int cuMemPoolDestroy(void* pool) { return translated(cudaMemPoolDestroy(pool)); }
 
-HEDDLE_CUDA_CALL int cuMemPoolTrimTo(void*, std::size_t) { return 0; }
+HEDDLE_CUDA_CALL int cuMemPoolTrimTo(void* pool, std::size_t bytes) {
+  return translated(cudaMemPoolTrimTo(pool, bytes));
+}
 
-HEDDLE_CUDA_CALL int cuMemPoolSetAttribute(void*, int, void*) { return 0; }
+HEDDLE_CUDA_CALL int cuMemPoolSetAttribute(void* pool, int attribute, void* value) {
+  return translated(cudaMemPoolSetAttribute(pool, attribute, value));
+}
 
 HEDDLE_CUDA_CALL int cuMemPoolGetAttribute(void* pool, int attribute, void* value) {
   return translated(cudaMemPoolGetAttribute(pool, attribute, value));
 }
 
-HEDDLE_CUDA_CALL int cuMemPoolSetAccess(void*, const void*, std::size_t) { return 0; }
+HEDDLE_CUDA_CALL int cuMemPoolSetAccess(void* pool, const void* list, std::size_t count) {
+  return translated(cudaMemPoolSetAccess(pool, list, count));
+}
 
 HEDDLE_CUDA_CALL int cuStreamGetFlags(void* stream, unsigned* flags) {
   return translated(cudaStreamGetFlags(stream, flags));

@@ -9,7 +9,7 @@ using namespace heddle::runtime;
 HEDDLE_CUDA_CALL int cuStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
   return driver_call("cuStreamCreate", [&](State& card) {
     if (stream == nullptr || flags > 1) return Error::kInvalidValue;
-    *stream = card.streams.create(flags, priority);
+    *stream = card.streams.create(flags, clamped_priority(priority));
     return Error::kSuccess;
   });
 }
@@ -50,14 +50,14 @@ HEDDLE_CUDA_CALL int cuLaunchHostFunc(void* stream, void (*function)(void*), voi
   const int code = driver_call_on("cuLaunchHostFunc", stream, [&](State& card) {
     return add_host_work(card, stream, {function, data}, is_captured);
   });
-  if (code == 0 && !is_captured)
-    function(data);  // without the lock: it may wait for a thread that calls the driver
+  // Without the lock: it may wait for a thread that calls the driver.
+  if (code == 0 && !is_captured) run_host_function([&] { function(data); });
   return code;
 }
 
 HEDDLE_CUDA_CALL int cuEventCreate(void** event, unsigned flags) {
   return driver_call("cuEventCreate", [&](State& card) {
-    if (event == nullptr || flags > 7) return Error::kInvalidValue;
+    if (event == nullptr || !are_event_flags(flags)) return Error::kInvalidValue;
     *event = card.streams.create_event(flags);
     return Error::kSuccess;
   });

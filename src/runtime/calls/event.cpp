@@ -5,7 +5,7 @@ using namespace heddle::runtime;
 
 HEDDLE_CUDA_CALL int cudaEventCreateWithFlags(void** event, unsigned flags) {
   return call("cudaEventCreate", [&](State& card) {
-    if (event == nullptr || flags > 7) return Error::kInvalidValue;
+    if (event == nullptr || !are_event_flags(flags)) return Error::kInvalidValue;
     *event = card.streams.create_event(flags);
     return Error::kSuccess;
   });

@@ -40,7 +40,10 @@ HEDDLE_CUDA_CALL int cudaKernelSetAttributeForDevice(void* kernel, int attribute
   return cudaFuncSetAttribute(kernel, attribute, value);
 }
 
-HEDDLE_CUDA_CALL int cudaFuncSetCacheConfig(const void*, int) { return 0; }
+HEDDLE_CUDA_CALL int cudaFuncSetCacheConfig(const void* function, int config) {
+  return with_kernel("cudaFuncSetCacheConfig", function, function,
+                     [&](State&, Kernel&) { return check_cache_config(config); });
+}
 
 HEDDLE_CUDA_CALL int cudaFuncSetSharedMemConfig(const void*, int) { return 0; }
 

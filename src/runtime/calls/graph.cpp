@@ -21,7 +21,7 @@ Error create_graph(State& card, void** graph, unsigned flags) {
 
 Error destroy_graph(State& card, void* graph) {
   const Graph* found = card.graphs.find(graph);
-  if (found == nullptr || card.captures.has(*found)) return Error::kInvalidValue;
+  if (found == nullptr || found->is_child || card.captures.has(*found)) return Error::kInvalidValue;
   card.graphs.destroy(graph);
   return Error::kSuccess;
 }

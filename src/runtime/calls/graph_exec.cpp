@@ -117,7 +117,7 @@ int launch_graph(void* exec, void* stream, Frame&& frame) {
     return on_stream(card, stream, [&](State&) { return begin_run(card, exec, stream, run); });
   });
   while (code == 0 && run->host()) {
-    run->host()->function(run->host()->data);
+    run_host_function([&] { run->host()->function(run->host()->data); });
     code = frame([&](State& card) { return run->advance(card); });
   }
   return code;

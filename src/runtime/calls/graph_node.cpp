@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -60,7 +61,9 @@ struct Job {
 Error job_of(State& card, const KernelParameters* parameters, Job& job) {
   if (parameters == nullptr) return Error::kInvalidValue;
   const Kernel* kernel = card.modules.find_kernel(parameters->function);
-  if (kernel == nullptr) return Error::kInvalidDeviceFunction;
+  if (kernel == nullptr) {
+    return parameters->function == nullptr ? Error::kInvalidDeviceFunction : Error::kInvalidHandle;
+  }
   LaunchRequest request{
       .grid = parameters->grid, .block = parameters->block, .dynamic_shared = parameters->shared};
   Error error = add_arguments(request, parameters->arguments, parameters->extra);
@@ -201,6 +204,13 @@ Error job_of(State& card, const AnyParameters* parameters, bool is_driver, Job& 
   }
 }
 
+bool has_twice(const std::vector<GraphEdge>& edges) {
+  std::vector<const GraphNode*> from;
+  for (const GraphEdge& edge : edges) from.push_back(edge.from);
+  std::sort(from.begin(), from.end());
+  return std::adjacent_find(from.begin(), from.end()) != from.end();
+}
+
 Error add_node(State& card, void** result, void* graph, void* const* dependencies, const EdgeData* data,
                std::size_t count, Job job) {
   Graph* found = card.graphs.find(graph);
@@ -213,6 +223,7 @@ Error add_node(State& card, void** result, void* graph, void* const* dependencie
     if (from == nullptr || from->graph != found) return Error::kInvalidValue;
     edges.push_back({from, data == nullptr ? EdgeData{} : data[d]});
   }
+  if (has_twice(edges)) return Error::kInvalidValue;
   GraphNode& node = card.graphs.add(*found, std::move(job.work), std::move(edges));
   node.function = job.function;
   *result = node.handle;
@@ -370,7 +381,8 @@ Error get_event(State& card, void* node, void** event) {
 // With what it was launched with, as attributes of launches name it.
 Error set_node_attribute(State& card, void* node, int id, const void* value) {
   auto* work = work_of_node<LaunchWork>(card, node);
-  if (work == nullptr || value == nullptr || !card.modules.has(work->module)) return Error::kInvalidValue;
+  if (work == nullptr || value == nullptr || !card.modules.has(work->module, work->module_number))
+    return Error::kInvalidValue;
   LaunchAttribute attribute = {};
   attribute.id = id;
   std::memcpy(attribute.bytes, value, sizeof(attribute.bytes));
@@ -403,7 +415,8 @@ Error copy_node_attributes(State& card, void* to, void* from) {
 
 Error set_enabled(State& card, void* exec, void* node, unsigned is_enabled) {
   GraphExec::Node* found = find_in_exec(card, exec, node);
-  if (found == nullptr) return Error::kInvalidValue;
+  // CUDA: of kernels, copies and fills.
+  if (found == nullptr || found->work.index() > kFillNode) return Error::kInvalidValue;
   found->is_enabled = is_enabled != 0;
   return Error::kSuccess;
 }

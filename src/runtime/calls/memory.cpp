@@ -33,6 +33,18 @@ Error release(State& card, MemoryKind kind, const void* pointer) {
   return Error::kInvalidValue;
 }
 
+// Memory that has one address on both sides.
+bool is_of_host(State& card, const void* address) {
+  const Allocation* found = card.memory.find(address);
+  return found != nullptr && !card.memory.is_card_address(address);
+}
+
+// There is one device, so that a copy between two is one within it.
+Error copy_between(State& card, void* to, int to_device, const void* from, int from_device, std::size_t bytes) {
+  if (to_device != 0 || from_device != 0) return Error::kInvalidDevice;
+  return copy(card, to, from, bytes, kDeviceToDevice);
+}
+
 constexpr std::size_t kPitchAlignment = 512;
 
 // As CUDA's headers lay it out.
@@ -91,9 +103,11 @@ HEDDLE_CUDA_CALL int cudaMallocAsync(void** pointer, std::size_t bytes, void* st
                  [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
 }
 
-HEDDLE_CUDA_CALL int cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, void*, void* stream) {
-  return call_on("cudaMallocFromPoolAsync", stream,
-                 [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
+HEDDLE_CUDA_CALL int cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, void* pool, void* stream) {
+  return call_on("cudaMallocFromPoolAsync", stream, [&](State& card) {
+    if (card.pools.find(pool) == nullptr) return Error::kInvalidValue;
+    return allocate(card, MemoryKind::kDevice, pointer, bytes);
+  });
 }
 
 HEDDLE_CUDA_CALL int cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
@@ -164,11 +178,11 @@ HEDDLE_CUDA_CALL int cudaHostUnregister(void* pointer) {
   });
 }
 
-HEDDLE_CUDA_CALL int cudaHostGetDevicePointer(void** device, void* host, unsigned) {
+HEDDLE_CUDA_CALL int cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
   return call_with(
       "cudaHostGetDevicePointer",
       [&](State& card) {
-        if (card.memory.find(host) == nullptr) return Error::kInvalidValue;
+        if (!is_of_host(card, host) || flags != 0) return Error::kInvalidValue;
         *device = host;
         return Error::kSuccess;
       },
@@ -179,7 +193,7 @@ HEDDLE_CUDA_CALL int cudaHostGetFlags(unsigned* flags, void* host) {
   return call_with(
       "cudaHostGetFlags",
       [&](State& card) {
-        if (card.memory.find(host) == nullptr) return Error::kInvalidValue;
+        if (!is_of_host(card, host)) return Error::kInvalidValue;
         *flags = 3;  // portable, mapped
         return Error::kSuccess;
       },
@@ -225,13 +239,16 @@ HEDDLE_CUDA_CALL int cudaMemcpyAsync(void* to, const void* from, std::size_t byt
   return call_on("cudaMemcpyAsync", stream, [&](State& card) { return copy(card, to, from, bytes, kind); });
 }
 
-HEDDLE_CUDA_CALL int cudaMemcpyPeer(void* to, int, const void* from, int, std::size_t bytes) {
-  return call("cudaMemcpyPeer", [&](State& card) { return copy(card, to, from, bytes, kDeviceToDevice); });
+HEDDLE_CUDA_CALL int cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
+                                    std::size_t bytes) {
+  return call("cudaMemcpyPeer",
+              [&](State& card) { return copy_between(card, to, to_device, from, from_device, bytes); });
 }
 
-HEDDLE_CUDA_CALL int cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, void* stream) {
+HEDDLE_CUDA_CALL int cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
+                                         std::size_t bytes, void* stream) {
   return call_on("cudaMemcpyPeerAsync", stream,
-                 [&](State& card) { return copy(card, to, from, bytes, kDeviceToDevice); });
+                 [&](State& card) { return copy_between(card, to, to_device, from, from_device, bytes); });
 }
 
 HEDDLE_CUDA_CALL int cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,

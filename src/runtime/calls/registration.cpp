@@ -4,8 +4,8 @@
 #include "runtime/launch.h"
 #include "runtime/module_image.h"
 
+#include <cstddef>
 #include <utility>
-#include <vector>
 
 namespace {
 
@@ -19,7 +19,14 @@ struct CallConfiguration {
   void* stream;
 };
 
-thread_local std::vector<CallConfiguration> configurations;
+// Of launches that are being made. Nothing of it is ever taken down: destructors of a thread, and of the
+// program's globals at exit, launch too.
+struct Configurations {
+  static constexpr std::size_t kMost = 16;
+  CallConfiguration all[kMost];
+  std::size_t count;
+};
+thread_local constinit Configurations configurations = {};
 
 Module* module_of(void** handle) { return reinterpret_cast<Module*>(handle); }
 
@@ -82,7 +89,9 @@ HEDDLE_CUDA_CALL char __cudaInitModule(void** handle) {
 HEDDLE_CUDA_CALL unsigned __cudaPushCallConfiguration(isa::Dim3 grid, isa::Dim3 block, std::size_t shared,
                                                       void* stream) {
   const int code = call("cudaLaunchKernel", [&](State&) {
-    configurations.push_back({grid, block, shared, stream});
+    // Arguments of a launch may launch, but only a program that never pops comes this far.
+    if (configurations.count == Configurations::kMost) return Error::kMemoryAllocation;
+    configurations.all[configurations.count++] = {grid, block, shared, stream};
     return Error::kSuccess;
   });
   return static_cast<unsigned>(code);
@@ -90,15 +99,14 @@ HEDDLE_CUDA_CALL unsigned __cudaPushCallConfiguration(isa::Dim3 grid, isa::Dim3 
 
 HEDDLE_CUDA_CALL int __cudaPopCallConfiguration(isa::Dim3* grid, isa::Dim3* block, std::size_t* shared,
                                                 void** stream) {
-  if (configurations.empty() || !all_set(grid, block, shared, stream)) {
+  if (configurations.count == 0 || !all_set(grid, block, shared, stream)) {
     return remember(Error::kInvalidConfiguration);
   }
-  const CallConfiguration& last = configurations.back();
+  const CallConfiguration& last = configurations.all[--configurations.count];
   *grid = last.grid;
   *block = last.block;
   *shared = last.shared;
   *stream = last.stream;
-  configurations.pop_back();
   return 0;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/stream_work.h"
 
+#include <algorithm>
+#include <array>
+
 using namespace heddle::runtime;
 
 namespace {
@@ -25,7 +28,7 @@ int ask(const char* name, void* stream, T* result, T usual, Read&& read) {
 HEDDLE_CUDA_CALL int cudaStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
   return call("cudaStreamCreate", [&](State& card) {
     if (stream == nullptr || flags > 1) return Error::kInvalidValue;
-    *stream = card.streams.create(flags, priority);
+    *stream = card.streams.create(flags, clamped_priority(priority));
     return Error::kSuccess;
   });
 }
@@ -68,8 +71,13 @@ HEDDLE_CUDA_CALL int cudaStreamWaitEvent(void* stream, void* event, unsigned fla
   return call("cudaStreamWaitEvent", [&](State& card) { return wait_event(card, stream, event, flags); });
 }
 
-HEDDLE_CUDA_CALL int cudaStreamSetAttribute(void* stream, int, const void*) {
-  return call_on("cudaStreamSetAttribute", stream, [](State&) { return Error::kSuccess; });
+HEDDLE_CUDA_CALL int cudaStreamSetAttribute(void* stream, int attribute, const void* value) {
+  return call_on("cudaStreamSetAttribute", stream, [&](State&) {
+    // Access policy, synchronisation policy, priority, and two about domains of memory.
+    constexpr std::array kKnown = {1, 3, 8, 9, 10};
+    const bool is_known = std::find(kKnown.begin(), kKnown.end(), attribute) != kKnown.end();
+    return is_known && value != nullptr ? Error::kSuccess : Error::kInvalidValue;
+  });
 }
 
 HEDDLE_CUDA_CALL int cudaStreamCopyAttributes(void* to, void* from) {
@@ -78,8 +86,15 @@ HEDDLE_CUDA_CALL int cudaStreamCopyAttributes(void* to, void* from) {
   });
 }
 
-HEDDLE_CUDA_CALL int cudaStreamAttachMemAsync(void* stream, void*, std::size_t, unsigned) {
-  return call_on("cudaStreamAttachMemAsync", stream, [](State&) { return Error::kSuccess; });
+// CUDA: of managed memory, all of an allocation; to all streams, the host or one stream.
+HEDDLE_CUDA_CALL int cudaStreamAttachMemAsync(void* stream, void* begin, std::size_t bytes, unsigned flags) {
+  return call_on("cudaStreamAttachMemAsync", stream, [&](State& card) {
+    const Allocation* found = card.memory.find(begin);
+    const bool is_managed = found != nullptr && found->kind == MemoryKind::kManaged && found->begin == begin;
+    const bool has_flag = flags == 1 || flags == 2 || flags == 4;
+    return is_managed && has_flag && (bytes == 0 || bytes == found->bytes) ? Error::kSuccess
+                                                                           : Error::kInvalidValue;
+  });
 }
 
 // Host functions run when the work before them is over, which it is, and without the lock: they may wait for a
@@ -89,7 +104,7 @@ HEDDLE_CUDA_CALL int cudaLaunchHostFunc(void* stream, void (*function)(void*), v
   const int code = call_on("cudaLaunchHostFunc", stream, [&](State& card) {
     return add_host_work(card, stream, {function, data}, is_captured);
   });
-  if (code == 0 && !is_captured) function(data);
+  if (code == 0 && !is_captured) run_host_function([&] { function(data); });
   return code;
 }
 
@@ -99,6 +114,6 @@ HEDDLE_CUDA_CALL int cudaStreamAddCallback(void* stream, void (*function)(void*,
     if (function == nullptr || flags != 0) return Error::kInvalidValue;
     return card.captures.admit_wait(stream);  // it cannot be captured
   });
-  if (code == 0) function(stream, 0, data);
+  if (code == 0) run_host_function([&] { function(stream, 0, data); });
   return code;
 }
