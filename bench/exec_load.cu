@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // exec_load [LAUNCHES]: what calls of CUDA cost over a long life of a program, to be run with `heddle exec`. Each
-// line has the time of a call in the first and in the last quarter of a run, and the memory of the process at
-// both: what grows shows there. Ends with status 1 if a call fails, or if memory grows where nothing is kept.
+// line has the processor time of a call in the first and in the last quarter of a run, and the memory of the
+// process at both: what grows shows there. The time is that of the quickest of 64 batches, which other work on
+// the machine does not disturb much. Ends with status 1 if a call fails, if memory grows where nothing is kept,
+// or if calls become slower where there are enough of them to tell.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -35,19 +39,43 @@ double resident_megabytes() {
 
 enum class Keeps { kNothing, kSomething };
 
-void measure(const char* what, long count, const std::function<void(long)>& call, Keeps keeps = Keeps::kNothing) {
+// Of all threads.
+double processor_micros() {
+  timespec now = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+}
+
+constexpr long kBatches = 64;       // in a quarter
+constexpr long kTellingCalls = 50;  // in a batch
+constexpr double kSlower = 2;
+
+// What is remembered of the last calls has its size after `warm` of them, which are not measured.
+void measure(const char* what, long warm, long count, const std::function<void(long)>& call,
+             Keeps keeps = Keeps::kNothing) {
+  for (long i = 0; i < warm; ++i) call(i);
   double micros[4] = {};
   double megabytes[4] = {};
+  long next = 0;
   for (int quarter = 0; quarter < 4; ++quarter) {
-    const auto begin = std::chrono::steady_clock::now();
-    for (long i = count * quarter / 4; i < count * (quarter + 1) / 4; ++i) call(i);
-    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
-    micros[quarter] = took.count() / (static_cast<double>(count) / 4);
+    micros[quarter] = std::numeric_limits<double>::max();
+    for (long batch = 0; batch < kBatches; ++batch) {
+      const long first = next;
+      const long end = count * (quarter * kBatches + batch + 1) / (4 * kBatches);
+      const double begin = processor_micros();
+      for (; next < end; ++next) call(warm + next);
+      const double took = processor_micros() - begin;
+      if (next != first) micros[quarter] = std::min(micros[quarter], took / static_cast<double>(next - first));
+    }
     megabytes[quarter] = resident_megabytes();
   }
   std::printf("%-44s %9ld times, %8.2f us and %6.0f MB, at the end %8.2f us and %6.0f MB\n", what, count,
               micros[0], megabytes[0], micros[3], megabytes[3]);
   std::fflush(stdout);
+  if (count >= 4 * kBatches * kTellingCalls && micros[3] > kSlower * micros[0]) {
+    std::printf("failed: calls become slower\n");
+    ++failures;
+  }
   if (keeps == Keeps::kSomething || megabytes[3] <= 1.05 * megabytes[0] + 4) return;
   std::printf("failed: memory grows\n");
   ++failures;
@@ -67,20 +95,21 @@ int main(int argc, char** argv) {
   int* data;
   check(cudaMalloc(&data, sizeof(int)));
   check(cudaMemset(data, 0, sizeof(int)));
-  measure("allocate and free", 1'000'000, [](long) {
+  // Of those that were freed the last 65,536 have names in reports.
+  measure("allocate and free", 70'000, 1'000'000, [](long) {
     void* made;
     check(cudaMalloc(&made, 256));
     check(cudaFree(made));
   });
-  measure("launch", launches, [&](long) {
+  measure("launch", 0, launches, [&](long) {
     add_one<<<1, 1>>>(data);
     check(cudaGetLastError());
   });
   std::vector<void*> live(100'000);
   measure(
-      "allocate and keep", static_cast<long>(live.size()),
+      "allocate and keep", 0, static_cast<long>(live.size()),
       [&](long i) { check(cudaMalloc(&live[static_cast<std::size_t>(i)], 256)); }, Keeps::kSomething);
-  measure("launch among 100,000 allocations", launches, [&](long) {
+  measure("launch among 100,000 allocations", 0, launches, [&](long) {
     add_one<<<1, 1>>>(data);
     check(cudaGetLastError());
   });
@@ -88,7 +117,7 @@ int main(int argc, char** argv) {
   std::vector<cudaStream_t> streams(10'000);
   std::vector<cudaEvent_t> events(10'000);
   measure(
-      "create a stream and an event, and record", static_cast<long>(streams.size()),
+      "create a stream and an event, and record", 0, static_cast<long>(streams.size()),
       [&](long i) {
         const auto at = static_cast<std::size_t>(i);
         check(cudaStreamCreateWithFlags(&streams[at], cudaStreamNonBlocking));
@@ -96,8 +125,9 @@ int main(int argc, char** argv) {
         check(cudaEventRecord(events[at], streams[at]));
       },
       Keeps::kSomething);
-  // Each waits for the one before, so that there is an order of all.
-  measure("launch among 10,000 streams, with events", launches / 100, [&](long i) {
+  // Each waits for the one before, so that there is an order of all; each has been used twice before it is
+  // measured.
+  measure("launch among 10,000 streams, with events", std::min(20'000l, launches), launches, [&](long i) {
     const auto at = static_cast<std::size_t>(i) % streams.size();
     const std::size_t before = (at + streams.size() - 1) % streams.size();
     check(cudaStreamWaitEvent(streams[at], events[before]));
@@ -107,7 +137,7 @@ int main(int argc, char** argv) {
   });
   for (const cudaStream_t one : streams) check(cudaStreamDestroy(one));
   for (const cudaEvent_t one : events) check(cudaEventDestroy(one));
-  measure("64 threads that allocate, copy and free", 16, [](long) {
+  measure("64 threads that allocate, copy and free", 1, 16, [](long) {
     in_threads([] {
       for (int i = 0; i < 100; ++i) {
         int value = i;
@@ -118,7 +148,7 @@ int main(int argc, char** argv) {
       }
     });
   });
-  measure("64 threads that launch, each in its stream", 16, [&](long) {
+  measure("64 threads that launch, each in its stream", 1, 16, [&](long) {
     in_threads([&] {
       int* own;
       int value = 0;
