@@ -91,7 +91,7 @@ void arguments_are_kept(Fixture& f) {
   cudaGraph_t graph;
   cudaGraphExec_t exec;
   int value = 5;
-  EXPECT_OK(cudaMemset(f.data, 0, kBytes));
+  EXPECT_OK(cudaMemsetAsync(f.data, 0, kBytes, f.stream));
   EXPECT_OK(cudaStreamBeginCapture(f.stream, cudaStreamCaptureModeThreadLocal));
   add<<<2, 128, 0, f.stream>>>(f.data, value, kCount);
   value = 7;
