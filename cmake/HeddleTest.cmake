@@ -45,6 +45,29 @@ function(heddle_add_test name)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
 endfunction()
 
+# heddle_add_united_tests(<label> <source>...): programs <label>_united_<number>, each of as many sources as can be compiled
+# as one. The targets <label>_<source> build the program that has them.
+function(heddle_add_united_tests label)
+  heddle_unity_groups(groups ${ARGN})
+  set(programs "")
+  foreach(line IN LISTS groups)
+    string(REGEX MATCH "^([0-9]+) (.+)$" line "${line}")
+    set(program ${label}_united_${CMAKE_MATCH_1})
+    list(APPEND programs ${program})
+    list(APPEND sources_${program} "${CMAKE_MATCH_2}")
+  endforeach()
+  list(REMOVE_DUPLICATES programs)
+  foreach(program IN LISTS programs)
+    heddle_add_test(${program} SOURCES ${sources_${program}} LABELS ${label} TIMEOUT 1200)
+    set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    target_link_libraries(${program} PRIVATE heddle_united)
+    foreach(source IN LISTS sources_${program})
+      cmake_path(GET source STEM name)
+      add_custom_target(${label}_${name} DEPENDS ${program})
+    endforeach()
+  endforeach()
+endfunction()
+
 # What all tests are compiled and linked with. A test spends its time in the simulated SM, which is optimised; optimising
 # the test too doubles its compilation, and line numbers (HEDDLE_TEST_LINES) take a sixth of it under the sanitizers.
 function(heddle_test_options target)

@@ -114,7 +114,7 @@ void cta_rank(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
-std::uint32_t bits_of(std::string_view type) {
+std::uint32_t move_bits(std::string_view type) {
   if (type == ".pred") return 1;
   return type.substr(2) == "16" ? 16 : type.substr(2) == "32" ? 32 : type.substr(2) == "64" ? 64 : 128;
 }
@@ -159,7 +159,7 @@ void decode_move(Build& b) {
   const std::string_view type = b.mod(0);
   if (type == ".b128") return decode_wide_move(b);
   Instruction& out = b.out();
-  const std::uint32_t bits = bits_of(type);
+  const std::uint32_t bits = move_bits(type);
   if (is_vector(b.operand(0)) || is_vector(b.operand(1))) {
     const bool packs = is_vector(b.operand(1));
     out.rows = packs ? b.sources(b.operand(1), type) : b.targets(b.operand(0));
