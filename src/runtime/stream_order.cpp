@@ -191,15 +191,22 @@ bool StreamOrder::is_last(const Node& node) const {
   return own != streams_.end() && own->second.last == node.number;
 }
 
-// Work that everybody knows to be complete, but for the last of a stream that has let dependents begin: the next
-// of the stream may be one of them.
+// The next launch of its stream may begin when the last one lets it, which need not have waited for this work.
+bool StreamOrder::may_run_beside_next(const Node& node) const {
+  const auto own = streams_.find(node.stream);
+  if (own == streams_.end() || covers(host_, node)) return false;
+  const auto last = nodes_.find(own->second.last);
+  return last != nodes_.end() && last->second.launches_dependents && !covers(last->second.start, node);
+}
+
+// Work that everybody knows to be complete, but for what a dependent launch of the stream may still run beside.
 void StreamOrder::forget() {
   drop_unfinished();
   if (++since_ < streams_.size() / kMaxWorks) return forget_nodes();
   since_ = 0;
   std::erase_if(history_.works, [&](const sim::History::Work& work) {
     const Node& node = nodes_.at(work.number);
-    return is_known(node) && !(node.launches_dependents && is_last(node));
+    return is_known(node) && !may_run_beside_next(node);
   });
   forget_nodes();
 }

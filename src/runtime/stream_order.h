@@ -81,6 +81,7 @@ class StreamOrder {
   static bool covers(const Clock& clock, const Node& node);
   bool is_known(const Node& node) const;
   bool is_last(const Node& node) const;
+  bool may_run_beside_next(const Node& node) const;
   void drop_unfinished();
   void forget();
   void forget_nodes();

@@ -21,6 +21,11 @@ __global__ void triggers_and_writes(int* data) {
   data[blockIdx.x * blockDim.x + threadIdx.x] = 1;
 }
 
+__global__ void triggers_and_waits() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 // One warp waits for the launch before; a barrier hands that on to the others, if there is one.
 __global__ void waits_and_reads(const int* data, int* out, bool waits, bool meets) {
   __shared__ int done;
@@ -124,6 +129,14 @@ int main(int argc, char** argv) {
     triggers_and_writes<<<2, 64, 0, first>>>(data);
     launch_dependent(first, !is("not_programmatic"), waits_and_reads, data, out,
                      !is("dependent") && !is("not_programmatic"), !is("dependent_does_not_meet"));
+  }
+  // The launch between lets the last one begin before it has waited for the first. All others know that the first
+  // is complete: there is no other stream.
+  if (is("dependent_of_dependent") || is("dependent_of_dependent_waits")) {
+    for (cudaStream_t stream : {first, second, blocking}) cudaStreamDestroy(stream);
+    triggers_and_writes<<<2, 64>>>(data);
+    launch_dependent(nullptr, true, triggers_and_waits);
+    launch_dependent(nullptr, true, waits_and_reads, data, out, is("dependent_of_dependent_waits"), true);
   }
   if (is("not_triggered")) {
     writes<<<2, 64, 0, first>>>(data);
