@@ -4,6 +4,8 @@
 // are NaNs before, and so is what lies after a batch's last key. Without a GPU it is skipped (status 77).
 //
 //   conformance_attention [random problems] [longest]
+//
+// Launches that read what the one ahead in the stream writes are compared with launches after a wait of the host.
 #include "attention/attention_decode_sm90_host.h"
 #include "attention/attention_sm90_host.h"
 
@@ -16,6 +18,7 @@
 #include <random>
 #include <string>
 
+#include "../support/attention_chain.h"
 #include "../support/attention_features.h"
 
 namespace {
@@ -185,6 +188,15 @@ int main(int argc, char** argv) {
   for (int i = 0; i < count; ++i) wrong += run(random_feature(engine, longest)) ? 0 : 1;
   if (!pages_outside()) wrong += (fmt::print("FAILED: pages outside of the cache\n"), 1);
   if (!offsets_outside()) wrong += (fmt::print("FAILED: rows outside of the tensors\n"), 1);
+  // So many keys that the launch ahead still runs when the next one begins, for about 0.1 ms.
+  wrong += heddle::test::wrong_in_attention_chain(
+      65536,
+      [](const heddle::AttentionProblem& problem, const heddle::AttentionTensors& tensors) {
+        heddle::enqueue_attention_sm90<Target::kCuda>(problem, tensors, nullptr);
+      },
+      [](const heddle::AttentionDecodeProblem& problem, const heddle::AttentionDecodeTensors& tensors) {
+        heddle::enqueue_attention_decode_sm90<Target::kCuda>(problem, tensors, nullptr);
+      });
   fmt::print("{} features and {} random problems, {} wrong\n", std::size(heddle::test::kAttentionFeatures), count,
              wrong);
   return wrong == 0 ? 0 : 1;
