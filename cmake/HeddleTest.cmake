@@ -1,14 +1,15 @@
-# heddle_add_test(<name> SOURCES <file>... [LABELS <label>...] [LIBRARIES <target>...] [TIMEOUT <seconds>])
+# heddle_add_test(<name> SOURCES <file>... [LABELS <label>...] [LIBRARIES <target>...] [TIMEOUT <seconds>] [NOTES_CALLS])
 #
 # A GoogleTest program that links the simulated SM; each of its TESTs becomes a test of its own. The first
 # label says which kind it is (unit, explore, ...); `cmake --build <dir> --target <label>_tests` builds the
-# programs of one kind. Tests may include the private headers of src/.
+# programs of one kind. Tests may include the private headers of src/. With NOTES_CALLS it can say which functions each of
+# its tests calls: tests/support/calls.cpp.
 include(GoogleTest)
 find_program(HEDDLE_LLD ld.lld DOC "A linker for tests: there are many, and it takes a third of the time")
 mark_as_advanced(HEDDLE_LLD)
 
 function(heddle_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NOTES_CALLS" "TIMEOUT" "SOURCES;LABELS;LIBRARIES")
   if(NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
       "heddle_add_test(${name}): wants SOURCES, and no unknown arguments; unknown: ${arg_UNPARSED_ARGUMENTS}")
@@ -25,6 +26,10 @@ function(heddle_add_test name)
   if(arg_LABELS MATCHES "explore|slow" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     # Thousands of launches are worth optimising for; a share of them is not.
     target_compile_options(${name} PRIVATE -O2)
+  elseif(arg_NOTES_CALLS)
+    heddle_note_calls(${name})
+    heddle_reuse_precompiled(${name} heddle_test_precompiled_noting)
+    target_link_libraries(${name} PRIVATE heddle_test_calls)
   else()
     heddle_reuse_precompiled(${name} heddle_test_precompiled)
   endif()
@@ -101,6 +106,11 @@ function(heddle_test_program name)
   endif()
 endfunction()
 
+# The compiler calls a function of tests/support/calls.cpp at the start of each of ours.
+function(heddle_note_calls target)
+  target_compile_options(${target} PRIVATE -finstrument-functions -finstrument-functions-exclude-file-list=/usr/)
+endfunction()
+
 # heddle_precompile_tests(): compiles the headers that most tests include, for all of them. To be called before the first
 # heddle_add_test, where all that a test links is there.
 function(heddle_precompile_tests)
@@ -109,6 +119,12 @@ function(heddle_precompile_tests)
     add_library(heddle_test_precompiled OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
     heddle_test_options(heddle_test_precompiled)
     heddle_precompile(heddle_test_precompiled <gtest/gtest.h> <heddle/heddle.h> <heddle/host.h>)
+    if(heddle_tests_that_note)
+      add_library(heddle_test_precompiled_noting OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
+      heddle_test_options(heddle_test_precompiled_noting)
+      heddle_note_calls(heddle_test_precompiled_noting)
+      heddle_precompile(heddle_test_precompiled_noting <gtest/gtest.h> <heddle/heddle.h> <heddle/host.h>)
+    endif()
   endif()
 endfunction()
 

@@ -5,25 +5,13 @@
 
 The names are those of seed_names.txt: none may be missing in the document, and the document has no others. The test of
 a row exists. That of a method or constant calls or names it: in its own text, or in that of the functions, types and
-variables of its file, of tests/support and of examples which it uses, directly or through one another. That the C++
-spelling exists is for the compiler to say: see CMakeLists.txt."""
+variables of its file, of tests/support and of examples which it uses, directly or through one another. That a method is
+really called is for check_calls.py to say, and that the C++ spelling exists for the compiler: see CMakeLists.txt."""
 import pathlib
 import re
 import sys
 
-SECTIONS = ("Types", "Methods", "Promises", "Inconsistencies")
-
-
-def read_rows(document):
-    """(section, name, C++ spelling, test) of each row."""
-    rows, section = [], ""
-    for line in document.read_text().splitlines():
-        if line.startswith("## "):
-            section = line[3:].strip()
-        cells = [cell.strip().replace("`", "") for cell in line.split("|")[1:-1]]
-        if section in SECTIONS and len(cells) == 4 and cells[0] not in ("name", "---"):
-            rows.append((section, *cells[:3]))
-    return rows
+from seeds_table import SECTIONS, read_rows
 
 
 def read_names(file):
@@ -41,7 +29,7 @@ def pieces_of(file):
     them."""
     pieces = []
     goes_on = False  # a template's head is followed by what it is the head of
-    for line in file.read_text().splitlines():
+    for line in re.sub(r'"(?:[^"\\\n]|\\.)*"|//.*', "", file.read_text()).splitlines():  # neither strings nor comments
         if re.match(r"(namespace|}  // namespace|#|//|$)", line):
             continue
         if line[0] not in " }" and not goes_on:
