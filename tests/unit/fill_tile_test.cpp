@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From registers to tiles, and back.
+#include <heddle/host/tile_map.h>
 #include <heddle/isa/named_barrier.h>
+#include <heddle/isa/tma.h>
+#include <heddle/sim/global_memory.h>
 #include <heddle/tile/arbitrary_rows.h>
 #include <heddle/tile/fill_tile.h>
 #include <heddle/tile/fill_transposed.h>
+#include <heddle/tile/load_tile.h>
 #include <heddle/tile/smem_array.h>
 
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <type_traits>
+#include <vector>
 
 #include "../support/tiny_kernel.h"
 
@@ -19,7 +24,7 @@ namespace {
 
 using test::is_silent;
 
-// More digits than 16 bits hold.
+// More digits than 16 bits hold, and more than 8 bits can.
 float number_at(std::uint32_t row, std::uint32_t col) {
   return static_cast<float>(row * 200 + col) / 2 + 1.0f / 512;
 }
@@ -69,6 +74,8 @@ TEST(FillTile, WgmmaSumsLandAtTheirRowAndColumn) {
   expect_filled_from_wgmma<fp16, 72, 8>();
   expect_filled_from_wgmma<float, 0, 32>();
   expect_filled_from_wgmma<float, 40, 24>();
+  expect_filled_from_wgmma<e4m3, 0, 64>();
+  expect_filled_from_wgmma<e5m2, 56, 16>();
 }
 
 // Columns `first` and on of a warpgroup's sums, which are 64 x 80, are the rows of a tile.
@@ -128,6 +135,7 @@ TEST(FillTile, RowsOfLanesGoInAndAreAdded) {
   expect_rows<bf16>();
   expect_rows<fp16>();
   expect_rows<float>();
+  expect_rows<e4m3>();
 }
 
 TEST(FillTile, ClearsRowsFromOneOnAndPanelsFromOneOn) {
@@ -180,6 +188,33 @@ TEST(FillTile, WhatIsLeftAsItWasIsNoNumberInTheSimulatedSm) {
   });
   EXPECT_TRUE(is_silent(report));
   EXPECT_EQ(wrong, 0u);
+}
+
+// What is left as it was is read by the async proxy all the same.
+template <class Leave>
+sim::Report store_what_is_left(const Leave& leave) {
+  using Tiles = SMemTileArray2D<bf16, TileShape{16, 128}, 1>;
+  std::vector<bf16> out(16 * 128);
+  sim::GlobalMemory memory;
+  memory.add("out", out.data(), out.size() * sizeof(bf16));
+  const TensorMap map = tensor_map_for<Tiles::Tile>({.address = out.data(), .rows = 16, .cols = 128});
+  return test::run_kernel<Tiles>({.threads = 64, .memory = &memory}, [&](Tiles& shared) {
+    leave(shared[0]);
+    isa::syncthreads();
+    if (isa::tid_x() != 0) return;
+    store_tile(&map, {0, 0}, shared[0]);
+    isa::cp_async_bulk_commit_group();
+    isa::cp_async_bulk_wait_group<0>();
+  });
+}
+
+TEST(FillTile, WhatIsLeftAsItWasIsThereForTheCopyEngine) {
+  EXPECT_TRUE(is_silent(store_what_is_left([](const auto& tile) { leave_rows<64>(tile, 0); })));
+  EXPECT_TRUE(is_silent(store_what_is_left([](const auto& tile) { leave_panels<64>(tile, 0); })));
+  // Zeros are not: a fence is for who clears.
+  const auto report = store_what_is_left([](const auto& tile) { clear_rows<64>(tile, 0); });
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.diagnoses[0].code, "missing_proxy_fence") << report.text();
 }
 
 }  // namespace

@@ -754,5 +754,45 @@ TEST(LinearHandle, UsedAfterItWasMovedStopsTheRun) {
   EXPECT_TRUE(report.has("stage_used_after_release")) << report.text();
 }
 
+// Each accessor of a consumer's stage, in a run of its own.
+TEST(LinearHandle, NoUseAfterReleaseIsOverlooked) {
+  const auto stops = [](const auto& use) {
+    const sim::Report report = consume_one([&](Held& held) {
+      std::move(held.stage).release();
+      use(held);
+    });
+    return report.has("stage_used_after_release");
+  };
+  EXPECT_TRUE(stops([](Held& held) { static_cast<void>(held.stage.index()); }));
+  EXPECT_TRUE(stops([](Held& held) { static_cast<void>(held.stage.phase()); }));
+  EXPECT_TRUE(stops([](Held& held) { static_cast<void>(held.stage.mbar()); }));
+  EXPECT_TRUE(stops([](Held& held) { held.stage.arrive(); }));
+  EXPECT_TRUE(stops([](Held& held) { std::move(held.stage).release_without_signal(); }));
+}
+
+// And of a producer's.
+TEST(LinearHandle, NoUseOfAProducersStageAfterReleaseIsOverlooked) {
+  struct HeldByProducer {
+    ProducerStage<2> stage;
+  };
+  const auto stops = [](const auto& use) {
+    const sim::Report report = run_pair<2>(
+        sim::Schedule::round_robin(), {},
+        [&](auto& pipeline, auto&) {
+          HeldByProducer held{pipeline.acquire_producer()};
+          std::move(held.stage).release();
+          use(held);
+        },
+        [](auto&, auto&) {});
+    return report.has("stage_used_after_release");
+  };
+  EXPECT_TRUE(stops([](HeldByProducer& held) { static_cast<void>(held.stage.index()); }));
+  EXPECT_TRUE(stops([](HeldByProducer& held) { static_cast<void>(held.stage.phase()); }));
+  EXPECT_TRUE(stops([](HeldByProducer& held) { static_cast<void>(held.stage.mbar()); }));
+  EXPECT_TRUE(stops([](HeldByProducer& held) { held.stage.expect_bytes(16); }));
+  EXPECT_TRUE(stops([](HeldByProducer& held) { held.stage.arrive(); }));
+  EXPECT_TRUE(stops([](HeldByProducer& held) { std::move(held.stage).release_without_signal(); }));
+}
+
 }  // namespace
 }  // namespace heddle

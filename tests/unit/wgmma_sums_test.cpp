@@ -5,6 +5,7 @@
 #include <heddle/isa/fence.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/sim/launch.h>
+#include <heddle/tile/byte_operand.h>
 
 #include <gtest/gtest.h>
 
@@ -268,6 +269,58 @@ TEST(WgmmaSums, ProductThatNobodyWaitsForIsReported) {
   });
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.diagnoses[0].code, "stage_dropped") << report.text();
+}
+
+TEST(WgmmaSums, ProductsThatWereWaitedForTakeNoMore) {
+  const auto stops = [](const auto& use) {
+    const auto report = test::run_kernel<Shared>({.threads = 128}, [&](Shared& shared) {
+      fill(shared);
+      Sums sums;
+      const auto a = shared.tiles.a_tiles()[0].operand();
+      const auto b = shared.tiles.b_tiles()[0].operand();
+      struct Held {
+        decltype(sums.multiply(a, b)) pending;
+      };
+      Held held{sums.multiply(a, b)};
+      static_cast<void>(std::move(held.pending).wait());
+      use(held.pending, a, b);
+    });
+    return report.has("stage_used_after_release");
+  };
+  EXPECT_TRUE(stops([](auto& pending, const auto& a, const auto& b) { pending.add(a, b); }));
+  EXPECT_TRUE(stops([](auto& pending, const auto&, const auto&) { pending.template wait_all_but<0>(); }));
+}
+
+// PTX: Register Fragments for wgmma.mma_async, of 8 bits: register r of a lane has four neighbours of a row.
+template <class T>
+void expect_bytes_of_operand() {
+  std::uint32_t wrong = 0;
+  const auto report = test::run_kernel<test::NoShared>({.threads = 128}, [&](test::NoShared&) {
+    WgmmaSums<WgmmaShape{.n = 64}> sums;
+    auto& values = sums.fill(0.0f);
+    const auto number_at = [](std::uint32_t row, std::uint32_t col) {
+      return static_cast<float>((row * 3 + col * 5) % 15) - 7.0f;
+    };
+    for (std::uint32_t i = 0; i < values.count; ++i) values[i] = number_at(values.row(i), values.col(i));
+    const auto operand = to_byte_operand<T>(values);
+    const std::uint32_t lane = isa::laneid();
+    for (std::uint32_t k = 0; k < 64; k += 32) {
+      for (std::uint32_t r = 0; r < 4; ++r) {
+        for (std::uint32_t byte = 0; byte < 4; ++byte) {
+          const float expected =
+              number_at(isa::warp_idx() * 16 + lane / 4 + r % 2 * 8, k + r / 2 * 16 + lane % 4 * 4 + byte);
+          wrong += element_of<T>(operand.fragment(k)[r], byte) != expected;
+        }
+      }
+    }
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST(WgmmaSums, BecomeAnOperandOfEightBits) {
+  expect_bytes_of_operand<e4m3>();
+  expect_bytes_of_operand<e5m2>();
 }
 
 void run_matmul(std::uint32_t m, std::uint32_t n, std::uint32_t k_steps, std::uint32_t ctas,
