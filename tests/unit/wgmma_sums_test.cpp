@@ -173,9 +173,15 @@ TEST(WgmmaSums, FillSetsEveryValueForWhatIsAdded) {
   std::uint32_t wrong = 0;
   const auto report = test::run_kernel<Shared>({.threads = 128}, [&](Shared& shared) {
     fill(shared);
-    Sums sums;
+    struct Registers {
+      Sums sums;
+      std::uint32_t next = 77;
+    };
+    Registers registers;
+    Sums& sums = registers.sums;
     auto& values = sums.fill(5.0f);
     for (std::uint32_t i = 0; i < values.count; ++i) wrong += values[i] != 5.0f;
+    wrong += registers.next != 77;
     auto pending = sums.multiply_add(shared.tiles.a_tiles()[0].operand(), shared.tiles.b_tiles()[0].operand());
     std::move(pending).wait();
     for (std::uint32_t i = 0; i < values.count; ++i) {

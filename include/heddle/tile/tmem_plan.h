@@ -137,7 +137,6 @@ struct TmemOverlayColumns {
   static_assert(asked_for <= available,
                 "a region does not fit into the columns that it is to share: TmemOverlayColumns<asked for, "
                 "available>. Make it smaller, or give it columns of its own");
-  static constexpr bool kFits = asked_for <= available;
 };
 
 template <std::size_t times>
