@@ -49,6 +49,15 @@ HEDDLE_DEVICE float activate(Activation activation, float x) {
   return times_sigmoid(x, is_gelu ? kGeluLinear : 1.0f, is_gelu ? kGeluCubic : 0.0f);
 }
 
+// Of all numbers of a fragment, in one text for every activation but relu.
+template <class Out, class Fragment>
+HEDDLE_DEVICE void activate_all(Activation activation, Fragment& f) {
+  if (activation == Activation::kNone) return;
+  if (activation == Activation::kRelu) return Relu::apply<Out>({}, f);
+  HEDDLE_UNROLL
+  for (std::uint32_t i = 0; i < f.count; ++i) f[i] = activate(activation, f[i]);
+}
+
 struct FusedEpilogue {
   struct Params {
     float alpha = 1;
@@ -91,15 +100,6 @@ struct FusedEpilogue {
       const std::uint64_t pitch = term == 0 ? params.c_pitch : term == 1 ? 0 : params.residual_pitch;
       if (from != nullptr) add_matrix<Out>(from, pitch, term == 0 ? params.beta : 1.0f, f);
     }
-  }
-
- private:
-  template <class Out, class Fragment>
-  HEDDLE_DEVICE static void activate_all(Activation activation, Fragment& f) {
-    if (activation == Activation::kNone) return;
-    if (activation == Activation::kRelu) return Relu::apply<Out>({}, f);
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < f.count; ++i) f[i] = activate(activation, f[i]);
   }
 };
 

@@ -43,6 +43,7 @@ struct StandardFamily {
   using Loads = OperandLoads<config, Payload, majors>;
   using Accumulator = TmemTensor<float, config.accumulator()>;
   static constexpr std::uint32_t tmem_cols = 0;
+  static constexpr bool has_sums_of_steps = false;
   using OwnShared = NothingShared;
   struct Operands {
     EdgeMaps a;  // {k, row, batch}, or {row, k, batch}

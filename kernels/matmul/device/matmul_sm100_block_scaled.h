@@ -54,6 +54,7 @@ struct BlockScaledFamily {
                         TmemRegion<"sfa", TmemScales<kSfa>, config.stages>,
                         TmemRegion<"sfb", TmemScales<kSfb>, config.stages>>;
   static constexpr std::uint32_t tmem_cols = Plan::kAllocCols;
+  static constexpr bool has_sums_of_steps = false;
   using OwnShared = NothingShared;
   struct Operands {
     EdgeMaps a;  // {k, row, batch}

@@ -31,6 +31,7 @@ struct BlockwiseFp8Family {
   using Loads = OperandLoads<config, Payload>;
   using Accumulator = TmemTensor<float, config.accumulator()>;
   static constexpr std::uint32_t tmem_cols = 0;
+  static constexpr bool has_sums_of_steps = true;
   struct ScalesRing {
     SMemTileArray2DRowMajor<float, TileShape{1, kSm100TileM}, config.stages> tiles;
     BarrierPair<config.stages> barriers;
@@ -73,8 +74,9 @@ struct BlockwiseFp8Family {
 
   // `operands` names the instruction.
   template <class AnyOperands, class Tiles>
-  HEDDLE_DEVICE static void multiply(const AnyOperands& operands, const Tiles& tiles, std::uint32_t d) {
-    tcgen05_mma(Accumulator(TmemAddress(d)), tiles.a_tile().operand(), tiles.b_tile().operand(), false,
+  HEDDLE_DEVICE static void multiply(const AnyOperands& operands, const Tiles& tiles, TmemAddress,
+                                     std::uint32_t d, bool accumulate) {
+    tcgen05_mma(Accumulator(TmemAddress(d)), tiles.a_tile().operand(), tiles.b_tile().operand(), accumulate,
                 operands.instruction);
   }
 };
@@ -122,27 +124,6 @@ struct MatmulSm100BlockwiseFp8 : MatmulSm100Frame<BlockwiseFamily, PlainEpilogue
     } else {
       Frame::load(params, shared, ctx, scheduler);
     }
-  }
-
-  template <class AnyParams, class AnyScheduler>
-  HEDDLE_DEVICE static void multiply(const AnyParams& params, Shared& shared, const Context& ctx,
-                                     AnyScheduler& scheduler) {
-    typename Frame::Input input(
-        typename Frame::InputBackend(shared.pipelines.input.barriers.ptr(), ctx.input_release_mask()),
-        shared.pipelines.input.payload());
-    auto tmem = Warps::MmaHandle::create(shared.pipelines.tmem, shared.pipelines.output, ctx.mma_complete_mask());
-    const bool issues = ctx.elect_one_thread() && ctx.is_leader_cta();
-    for ([[maybe_unused]] const auto work : scheduler.tiles()) {
-      if (!issues) continue;
-      for (std::uint32_t k = 0; k < params.k_blocks.all; ++k) {
-        auto accumulator = tmem.acquire_k_stage_linear();
-        auto tiles = input.acquire_consumer();
-        Family::multiply(params.operands, tiles, accumulator.tmem_offset());
-        std::move(tiles).release();
-        std::move(accumulator).release();
-      }
-    }
-    std::move(tmem).release();
   }
 
   HEDDLE_DEVICE static void finish(const Params& params, Shared& shared, const Context& ctx,

@@ -7,9 +7,8 @@
 
 #include "matmul_epilogue.h"
 
-#include <heddle/isa/memory.h>
 #include <heddle/isa/target.h>
-#include <heddle/tile/convert.h>
+#include <heddle/tile/epilogue.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -23,35 +22,15 @@ struct FuseSums {
     Activation activation = Activation::kNone;
   };
 
-  template <std::uint32_t count>
-  HEDDLE_DEVICE static void scale(const Params& params, float (&values)[count]) {
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < count; ++i) values[i] *= params.alpha;
+  template <class Out, class Fragment>
+  HEDDLE_DEVICE static void scale(const Params& params, Fragment& f) {
+    Scale::apply<Out>({params.alpha}, f);
   }
 
-  template <Element Out, std::uint32_t count>
-  HEDDLE_DEVICE static void apply(const Params& params, std::uint32_t col, std::uint32_t n,
-                                  float (&values)[count]) {
-    if (params.bias != nullptr) {
-      const Out* const bias = static_cast<const Out*>(params.bias) + col;
-      HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < count; ++i) {
-        if (col + i < n) values[i] += as_float(isa::ld_global(bias + i));
-      }
-    }
-    switch (params.activation) {
-      case Activation::kRelu: return activate_each<Activation::kRelu>(values);
-      case Activation::kGelu: return activate_each<Activation::kGelu>(values);
-      case Activation::kSilu: return activate_each<Activation::kSilu>(values);
-      default: return;
-    }
-  }
-
- private:
-  template <Activation activation, std::uint32_t count>
-  HEDDLE_DEVICE static void activate_each(float (&values)[count]) {
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < count; ++i) values[i] = activate(activation, values[i]);
+  template <class Out, class Fragment>
+  HEDDLE_DEVICE static void apply(const Params& params, Fragment& f) {
+    if (params.bias != nullptr) add_matrix<Out>(params.bias, 0, 1.0f, f);
+    activate_all<Out>(params.activation, f);
   }
 };
 

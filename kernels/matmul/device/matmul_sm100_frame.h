@@ -22,6 +22,7 @@
 //     using Loads;                       // OperandLoads: how they are copied
 //     struct Operands;                   // tensor maps, part of the kernel's parameters
 //     static constexpr std::uint32_t tmem_cols;   // to allocate; 0: the accumulators alone
+//     static constexpr bool has_sums_of_steps;    // every step of K is an accumulator of its own
 //     static void load(const Operands&, const Loads&, const Context&, const Tiles&, const TileWork&,
 //                      std::uint32_t k_block);
 //     static void multiply(const Operands&, const Tiles&, TmemAddress tmem, std::uint32_t accumulator,
@@ -114,14 +115,14 @@ struct MatmulSm100Frame {
     run_as<MatmulSm100Frame>(params, shared);
   }
 
-  // With the barriers, the loads, the multiplication and the epilogue of another kernel.
+  // With the barriers, the loads and the epilogue of another kernel.
   template <class Kernel>
   HEDDLE_DEVICE static void run_as(const Params& params, Shared& shared) {
     const Context ctx;
     auto scheduler = make_tile_scheduler<Scheduler>(params.scheduler, shared.pipelines);
     Life::run([&] { Kernel::init(shared); }, [&] { prepare(params, shared); },
               as_role<MatmulRoles::Load>([&] { Kernel::load(params, shared, ctx, scheduler); }),
-              as_role<MatmulRoles::Mma>([&] { Kernel::multiply(params, shared, ctx, scheduler); }),
+              as_role<MatmulRoles::Mma>([&] { multiply(params, shared, ctx, scheduler); }),
               as_role<MatmulRoles::Epilogue>([&] { Kernel::finish(params, shared, ctx, scheduler); }),
               as_role<MatmulRoles::Scheduler>([&] {
                 if constexpr (config.clc_stages > 0) scheduler.run_scheduler();
@@ -191,14 +192,17 @@ struct MatmulSm100Frame {
     const bool issues = ctx.elect_one_thread() && ctx.is_leader_cta();
     for (const auto work : scheduler.tiles()) {
       if (!issues) continue;
-      const KBlocks::Range range = params.k_blocks.of_split(work.split);
-      auto accumulator = tmem.acquire_k_stage_linear();
-      for (std::uint32_t i = 0; i < range.count; ++i) {
-        auto tiles = input.acquire_consumer();
-        Family::multiply(params.operands, tiles, tmem.tmem().address(), accumulator.tmem_offset(), i != 0);
-        std::move(tiles).release();
+      const std::uint32_t steps = params.k_blocks.of_split(work.split).count;
+      const std::uint32_t accumulators = Family::has_sums_of_steps ? steps : 1;
+      for (std::uint32_t a = 0; a < accumulators; ++a) {
+        auto accumulator = tmem.acquire_k_stage_linear();
+        for (std::uint32_t i = 0; i < (Family::has_sums_of_steps ? 1 : steps); ++i) {
+          auto tiles = input.acquire_consumer();
+          Family::multiply(params.operands, tiles, tmem.tmem().address(), accumulator.tmem_offset(), i != 0);
+          std::move(tiles).release();
+        }
+        std::move(accumulator).release();
       }
-      std::move(accumulator).release();
     }
     std::move(tmem).release();
   }
@@ -292,14 +296,14 @@ struct MatmulSm100Frame {
       } else {
         as_floats(sums, values);
       }
+      RowPart<Writer<Out>::lane_cols, kSm100TileM / config.tile_m> part(
+          values, writer_.lane_row(), writer_.lane_column(chunk), params_.c.m, params_.c.n);
       if constexpr (kHasSource) {
-        Epilogue::scale(epilogue, values);
+        Epilogue::template scale<Out>(epilogue, part);
         if (params_.has_c_before) add_source(epilogue.beta, values);
-        Epilogue::template apply<Out>(epilogue, writer_.lane_column(chunk), params_.c.n, values);
+        Epilogue::template apply<Out>(epilogue, part);
         if (params_.has_residual) add_source(1.0f, values);
       } else {
-        RowPart<Writer<Out>::lane_cols, kSm100TileM / config.tile_m> part(
-            values, writer_.lane_row(), writer_.lane_column(chunk), params_.c.m, params_.c.n);
         Epilogue::template apply<Out>(epilogue, part);
       }
       writer_.store(chunk, values);
