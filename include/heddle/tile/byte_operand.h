@@ -10,45 +10,23 @@
 #include <heddle/isa/permute.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/warp.h>
-#include <heddle/isa/wgmma.h>
 #include <heddle/tile/convert.h>
-#include <heddle/tile/operand.h>
 #include <heddle/tile/wgmma_sums.h>
 
 namespace heddle::inline HEDDLE_TARGET {
-
-// 64 rows of an operand A in the registers of a warpgroup.
-template <Element T, std::uint32_t operand_k>
-class ByteOperand {
-  static_assert(sizeof(T) == 1 && operand_k % 32 == 0,
-                "numbers of 8 bits, in steps of 32: make N a multiple of 32");
-
- public:
-  using value_type = T;
-  static constexpr Major major = Major::kK;
-  static constexpr std::uint32_t rows = kWgmmaM;
-  static constexpr std::uint32_t k = operand_k;
-  static constexpr OperandType type = operand_type<T>();
-
-  // From `first_k` on, as wgmma takes it.
-  HEDDLE_DEVICE const WgmmaFragment& fragment(std::uint32_t first_k) const { return fragments_[first_k / 32]; }
-  HEDDLE_DEVICE WgmmaFragment& fragment(std::uint32_t first_k) { return fragments_[first_k / 32]; }
-
- private:
-  WgmmaFragment fragments_[operand_k / 32];
-};
 
 // The sums, rounded to T; their columns become K. A register of the operand has four neighbours of a row; a
 // thread's sums are two of each eight columns, so that it takes what it needs from two lanes of its four. All
 // lanes of the warp do the same. PTX: Register Fragments for wgmma.mma_async.
 template <Element T, WgmmaShape shape>
-HEDDLE_DEVICE ByteOperand<T, shape.n> to_byte_operand(const WgmmaValues<shape>& values) {
+requires(sizeof(T) == 1)
+    HEDDLE_DEVICE RegisterOperand<T, shape.n> to_byte_operand(const WgmmaValues<shape>& values) {
   const std::uint32_t lane = isa::laneid();
   const std::uint32_t from = lane / 4 * 4 + lane % 2 * 2;
   // Halves of two lanes. Not by a condition: nvcc makes a branch of it, and shuffles in both of its ways, where
   // lanes have to meet again for each.
   const std::uint32_t halves = lane % 4 >= 2 ? 0x7632 : 0x5410;
-  ByteOperand<T, shape.n> operand;
+  RegisterOperand<T, shape.n> operand;
   HEDDLE_UNROLL
   for (std::uint32_t i = 0; i < values.count; i += 8) {
     HEDDLE_UNROLL

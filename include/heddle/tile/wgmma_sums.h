@@ -126,9 +126,13 @@ HEDDLE_DEVICE RowPair row_sum(const WgmmaValues<shape>& values, CallSite site = 
       values, [](float a, float b) { return a + b; }, site);
 }
 
-// 64 rows of an operand A in the registers of a warpgroup, as to_operand makes it.
+// 64 rows of an operand A in the registers of a warpgroup, as to_operand makes it, and to_byte_operand of
+// byte_operand.h.
 template <Element T, std::uint32_t operand_k>
 class RegisterOperand {
+  static constexpr std::uint32_t kStep = 32 / sizeof(T);  // of K, that one wgmma multiplies
+  static_assert(operand_k % kStep == 0, "K goes in steps of 32 bytes: make N of the sums a multiple of them");
+
  public:
   using value_type = T;
   static constexpr Major major = Major::kK;
@@ -137,11 +141,11 @@ class RegisterOperand {
   static constexpr OperandType type = operand_type<T>();
 
   // From `first_k` on, as wgmma takes it.
-  HEDDLE_DEVICE const WgmmaFragment& fragment(std::uint32_t first_k) const { return fragments_[first_k / 16]; }
-  HEDDLE_DEVICE WgmmaFragment& fragment(std::uint32_t first_k) { return fragments_[first_k / 16]; }
+  HEDDLE_DEVICE const WgmmaFragment& fragment(std::uint32_t first_k) const { return fragments_[first_k / kStep]; }
+  HEDDLE_DEVICE WgmmaFragment& fragment(std::uint32_t first_k) { return fragments_[first_k / kStep]; }
 
  private:
-  WgmmaFragment fragments_[operand_k / 16];
+  WgmmaFragment fragments_[operand_k / kStep];
 };
 
 // The sums, rounded to T, as A of the next multiplication: their columns become K. Each thread has already what
@@ -149,7 +153,6 @@ class RegisterOperand {
 template <Element T, WgmmaShape shape>
 HEDDLE_DEVICE RegisterOperand<T, shape.n> to_operand(const WgmmaValues<shape>& values) {
   static_assert(std::is_same_v<T, bf16> || std::is_same_v<T, fp16>, "operands in registers are bf16 or fp16");
-  static_assert(shape.n % 16 == 0, "K of the next multiplication goes in steps of 16: make N a multiple of 16");
   RegisterOperand<T, shape.n> operand;
   HEDDLE_UNROLL
   for (std::uint32_t i = 0; i < values.count; i += 2) {
