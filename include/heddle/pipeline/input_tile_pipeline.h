@@ -131,10 +131,10 @@ class HEDDLE_LINEAR InputProducerStage
   HEDDLE_USES HEDDLE_DEVICE MbarPtr barrier(CallSite site = HEDDLE_HERE) const& { return stage_.mbar(site); }
   HEDDLE_USES HEDDLE_DEVICE MbarPtr mbar(CallSite site = HEDDLE_HERE) const& { return stage_.mbar(site); }
 
-  // The stage gets so many bytes instead of tx_bytes: for copies that bring less, or more, than its tiles.
+  // The stage gets so many bytes instead of tx_bytes: for copies that bring less, or more, than its tiles. Calls
+  // add up.
   HEDDLE_USES HEDDLE_DEVICE void expect_bytes(std::uint32_t bytes, CallSite site = HEDDLE_HERE) const& {
-    static_cast<void>(stage_.index(site));
-    expected_bytes_ = bytes;
+    stage_.expect_bytes(bytes, site);
   }
 
   const Payload& payload() const&& = delete;
@@ -145,13 +145,13 @@ class HEDDLE_LINEAR InputProducerStage
 
   // Every calling thread arrives on the full barrier once, and expects the bytes.
   HEDDLE_ENDS HEDDLE_DEVICE void release(CallSite site = HEDDLE_HERE) && {
-    stage_.expect_bytes(expected_bytes_, site);
+    stage_.expect_bytes_unless_told(tx_bytes, site);
     std::move(stage_).release(site);
   }
 
   // For a whole warp: one arrival, by the elected thread.
   HEDDLE_ENDS HEDDLE_DEVICE void release_elected(CallSite site = HEDDLE_HERE) && {
-    stage_.expect_bytes(expected_bytes_, site);
+    stage_.expect_bytes_unless_told(tx_bytes, site);
     std::move(stage_).release_elected(site);
   }
 
@@ -168,8 +168,6 @@ class HEDDLE_LINEAR InputProducerStage
 
   Core stage_;
   Payload payload_;
-  // Mutable, so that a stage can be lent by const reference to the function that loads it.
-  mutable std::uint32_t expected_bytes_ = tx_bytes;
 };
 
 // A full stage whose tiles this thread may read. Linear.

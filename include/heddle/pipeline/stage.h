@@ -56,6 +56,11 @@ class HEDDLE_LINEAR ProducerStage {
     expects_bytes_ = true;
     tx_bytes_ += tx_bytes;
   }
+  // The same where expect_bytes has not been called since the stage was acquired, or signalled.
+  HEDDLE_USES HEDDLE_DEVICE void expect_bytes_unless_told(std::uint32_t tx_bytes,
+                                                          CallSite site = HEDDLE_HERE) const& {
+    if (!expects_bytes_) expect_bytes(tx_bytes, site);
+  }
 
   // Signals now, as release would, and keeps the stage: to be followed by release_without_signal.
   HEDDLE_USES HEDDLE_DEVICE void arrive(CallSite site = HEDDLE_HERE) const& {
@@ -70,6 +75,7 @@ class HEDDLE_LINEAR ProducerStage {
   std::uint32_t phase() const&& = delete;
   MbarPtr mbar() const&& = delete;
   void expect_bytes(std::uint32_t) const&& = delete;
+  void expect_bytes_unless_told(std::uint32_t) const&& = delete;
   void arrive() const&& = delete;
 
   // Every calling thread arrives on the full barrier once, together with the bytes it expects.
