@@ -54,6 +54,11 @@ TEST(OutputTilePipelineApi, StageCountDeterminesBarrierCount) {
   EXPECT_EQ(One::Output::num_stages, 2u);
 }
 
+TEST(OutputPipelineConfig, AccumulatorTakesTheStrideUnlessItSaysLess) {
+  EXPECT_EQ((TmemStage<OutputPipelineConfig{.stage_stride_cols = 64}>::num_cols), 64u);
+  EXPECT_EQ((TmemStage<OutputPipelineConfig{.stage_stride_cols = 64, .stage_cols = 48}>::num_cols), 48u);
+}
+
 TEST(OutputTilePipelineApi, StagesLieAStrideApart) {
   std::uint32_t seen[2][2] = {};
   const auto report = One::run(

@@ -100,6 +100,11 @@ TEST(TileSchedulerParams, SayOfNothingThatKIsInOnePart) {
   EXPECT_EQ((KBlocks{.all = 7, .share = 3}.of_split(3).count), 0u);
 }
 
+TEST(TileSchedulerParams, OfNothingHaveNoTiles) {
+  EXPECT_TRUE(visits<TileSchedulerConfig{}>(TileSchedulerParams{}, 2).empty());
+  EXPECT_EQ(TileSchedulerParams{}.cluster_tiles, 0u);
+}
+
 TEST(PersistentTileScheduler, VisitsEachTileOnceAlongM) {
   expect_each_tile_once<TileSchedulerConfig{.raster = Raster::kAlongM, .group = 8}>();
   expect_each_tile_once<TileSchedulerConfig{.raster = Raster::kAlongM, .group = 1}>();
