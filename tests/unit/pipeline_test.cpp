@@ -9,12 +9,14 @@
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/tma.h>
 #include <heddle/pipeline/pipeline.h>
+#include <heddle/sim/event.h>
 #include <heddle/sim/global_memory.h>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -685,6 +687,46 @@ TEST(ProducerConsumerPipeline, ReleaseToOneCtaOnlyStarvesTheOther) {
       });
   EXPECT_TRUE(report.has("deadlock")) << report.text();
   EXPECT_NE(report.text().find("empty of shared[0]"), std::string::npos) << report.text();
+}
+
+// The scopes of all waits that succeeded.
+class Scopes final : public sim::Watcher<Scopes> {
+ public:
+  void on(const sim::event::BarrierPass& event) { seen.insert(event.scope); }
+  std::set<sim::EventScope> seen;
+};
+
+// Stages of a cluster are asked for as they are waited for: what peers have written must be visible.
+template <PipelineScope scope>
+std::set<sim::EventScope> scopes_of_tests() {
+  Scopes scopes;
+  EXPECT_TRUE(is_silent(run_kernel<Ring<1>>(
+      {.threads = 2 * kLanes, .grid = {2}, .cluster = {2}, .observers = {&scopes}}, [&](Ring<1>& ring) {
+        ProducerConsumerPipeline<1, MbarrierBackend<1, scope>> pipeline(ring.barriers, "asked for");
+        if (isa::tid_x() == 0) {
+          pipeline.init_mbars(1, 1);
+          isa::fence_mbarrier_init();
+        }
+        isa::cluster_sync();
+        for (std::uint32_t turn = 0; turn < 2; ++turn) {
+          if (isa::tid_x() == 0) {
+            ConsumerReady ready = pipeline.try_wait_consumer();
+            while (!ready) ready = pipeline.try_wait_consumer();
+            pipeline.acquire_producer(ready).release();
+          } else if (isa::tid_x() == kLanes) {
+            ProducerReady ready = pipeline.try_wait_producer();
+            while (!ready) ready = pipeline.try_wait_producer();
+            pipeline.acquire_consumer(ready).release();
+          }
+        }
+        isa::cluster_sync();
+      })));
+  return scopes.seen;
+}
+
+TEST(ProducerConsumerPipeline, TriesAcquireAtTheScopeOfThePipeline) {
+  EXPECT_EQ(scopes_of_tests<PipelineScope::kCluster>(), std::set{sim::EventScope::kCluster});
+  EXPECT_EQ(scopes_of_tests<PipelineScope::kCta>(), std::set{sim::EventScope::kUnsaid});
 }
 
 // A handle as a member: the compiler's own analysis does not follow it there, so that the mistakes below build.
