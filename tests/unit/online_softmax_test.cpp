@@ -26,6 +26,17 @@ float score(std::uint32_t piece, std::uint32_t row, std::uint32_t col) {
   return piece == 1 && row >= 32 ? base + 40.0f : base;
 }
 
+// An output that knows its end.
+struct Counted {
+  static constexpr std::uint32_t count = 8;
+  static std::uint32_t row_of_pair(std::uint32_t i) { return i / 2 % 2; }
+  float& operator[](std::uint32_t i) {
+    EXPECT_LT(i, count);
+    return values[i % count];
+  }
+  float values[count] = {1, 1, 1, 1, 1, 1, 1, 1};
+};
+
 TEST(OnlineSoftmax, TwoPiecesGiveTheSoftmaxOfTheWholeRow) {
   std::vector<float> weights(2 * 64 * 16);
   std::vector<float> inverse(64);
@@ -42,6 +53,9 @@ TEST(OnlineSoftmax, TwoPiecesGiveTheSoftmaxOfTheWholeRow) {
       const bool moves = softmax.weigh(values, kFactor);
       if (moves && piece == 1) {
         softmax.rescale(scale);
+        Counted counted;
+        softmax.rescale(counted);
+        for (std::uint32_t i = 0; i < Counted::count; ++i) EXPECT_EQ(counted[i], scale[i]);
         moved[isa::tid_x() / 32] = 1;
       }
       for (std::uint32_t i = 0; i < values.count; ++i) {
