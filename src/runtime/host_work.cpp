@@ -51,15 +51,6 @@ std::string report_of(const State& card, const History::Conflict& found, History
       again);
 }
 
-// CUDA: API synchronization behavior: fills of device memory, and copies within it, do not wait for the card.
-bool is_within_device(const State& card, const void* written, const void* read) {
-  const auto is_device = [&](const void* begin) {
-    const Allocation* one = card.memory.find(begin);
-    return one != nullptr && one->kind == MemoryKind::kDevice;
-  };
-  return written != nullptr && is_device(written) && (read == nullptr || is_device(read));
-}
-
 }  // namespace
 
 Error order_host_work(State& card, const void* written, std::size_t written_bytes, const void* read,
@@ -95,7 +86,7 @@ Error order_host_work(State& card, const void* written, std::size_t written_byte
     history.works.push_back(std::move(work));
   }
   order.end();
-  if (!card.stream && !is_within_device(card, written, read)) order.host_waits(stream);
+  if (!card.stream) order.host_waits(stream);
   return error;
 }
 
