@@ -35,7 +35,7 @@ enum class L2Policy : std::uint64_t {
 
 // Loads the box at `coords` (innermost first, in elements) into shared memory at `destination`.
 // Orders: a thread whose wait on `bar` sees the bytes complete sees the tile, through either proxy.
-template <int rank>
+template <std::uint32_t rank>
 HEDDLE_DEVICE void cp_async_bulk_tensor_load(void* destination, const TensorMap* map,
                                              const std::int32_t (&coords)[rank], MbarPtr bar,
                                              CallSite = CallSite::here()) {
@@ -45,7 +45,7 @@ HEDDLE_DEVICE void cp_async_bulk_tensor_load(void* destination, const TensorMap*
 
 // As cp_async_bulk_tensor_load, into every CTA whose rank is set in `mask`: the same offset in each, and
 // the barrier at the same offset as `bar` in each.
-template <int rank>
+template <std::uint32_t rank>
 HEDDLE_DEVICE void cp_async_bulk_tensor_load_multicast(void* destination, const TensorMap* map,
                                                        const std::int32_t (&coords)[rank], MbarPtr bar,
                                                        std::uint16_t mask, CallSite = CallSite::here()) {
@@ -81,7 +81,7 @@ HEDDLE_DEVICE void cp_async_bulk_tensor_load_multicast(void* destination, const 
 
 // As cp_async_bulk_tensor_load, for CTAs that work in pairs (ranks 2i and 2i + 1): `bar` may be the peer's, so
 // that both CTAs' tiles count on one barrier. On sm_100a only.
-template <int rank>
+template <std::uint32_t rank>
 HEDDLE_DEVICE void cp_async_bulk_tensor_load_cta_group_2(void* destination, const TensorMap* map,
                                                          const std::int32_t (&coords)[rank], MbarPtr bar,
                                                          CallSite = CallSite::here()) {
@@ -112,7 +112,7 @@ HEDDLE_DEVICE void cp_async_bulk_tensor_load_cta_group_2(void* destination, cons
 
 // As cp_async_bulk_tensor_load_multicast, for pairs: for each CTA that gets the tile, the barrier is in that CTA
 // of its pair whose rank has the parity of the CTA in which `bar` lies. On sm_100a only.
-template <int rank>
+template <std::uint32_t rank>
 HEDDLE_DEVICE void cp_async_bulk_tensor_load_multicast_cta_group_2(void* destination, const TensorMap* map,
                                                                    const std::int32_t (&coords)[rank],
                                                                    MbarPtr bar, std::uint16_t mask,
@@ -122,7 +122,7 @@ HEDDLE_DEVICE void cp_async_bulk_tensor_load_multicast_cta_group_2(void* destina
 }
 
 // Stores the box from shared memory; what lies outside the tensor is not written.
-template <int rank>
+template <std::uint32_t rank>
 HEDDLE_DEVICE void cp_async_bulk_tensor_store(const TensorMap* map, const std::int32_t (&coords)[rank],
                                               const void* source, CallSite = CallSite::here()) {
   cuda::ptx::cp_async_bulk_tensor(cuda::ptx::space_global, cuda::ptx::space_shared, map, coords, source);
@@ -145,7 +145,7 @@ HEDDLE_HOST_DEVICE constexpr auto ptx_op() {
 }  // namespace detail
 
 // Combines the box with what is in global memory, element by element. The order of updates is not fixed.
-template <ReduceOp op, int rank>
+template <ReduceOp op, std::uint32_t rank>
 HEDDLE_DEVICE void cp_reduce_async_bulk_tensor(const TensorMap* map, const std::int32_t (&coords)[rank],
                                                const void* source, CallSite = CallSite::here()) {
   cuda::ptx::cp_reduce_async_bulk_tensor(cuda::ptx::space_global, cuda::ptx::space_shared, detail::ptx_op<op>(),
@@ -192,7 +192,7 @@ HEDDLE_DEVICE void cp_async_bulk_wait_group_read(CallSite = CallSite::here()) {
 }
 
 // Brings the box into L2. No effect on results.
-template <int rank>
+template <std::uint32_t rank>
 HEDDLE_DEVICE void cp_async_bulk_prefetch_tensor(const TensorMap* map, const std::int32_t (&coords)[rank],
                                                  CallSite = CallSite::here()) {
   const auto address = reinterpret_cast<std::uint64_t>(map);
@@ -236,27 +236,27 @@ void tensor_reduce(ReduceOp op, const TensorMap* map, const std::int32_t* coords
 void tensor_prefetch(const TensorMap* map, const std::int32_t* coords, int rank, CallSite site);
 void bulk_wait_group(std::uint32_t pending, bool read_only, CallSite site);
 
-template <int rank>
+template <std::uint32_t rank>
 void cp_async_bulk_tensor_load(void* destination, const TensorMap* map, const std::int32_t (&coords)[rank],
                                MbarPtr bar, CallSite site = CallSite::here()) {
   tensor_load(1, destination, map, coords, rank, bar, site);
 }
 
-template <int rank>
+template <std::uint32_t rank>
 void cp_async_bulk_tensor_load_cta_group_2(void* destination, const TensorMap* map,
                                            const std::int32_t (&coords)[rank], MbarPtr bar,
                                            CallSite site = CallSite::here()) {
   tensor_load(2, destination, map, coords, rank, bar, site);
 }
 
-template <int rank>
+template <std::uint32_t rank>
 void cp_async_bulk_tensor_load_multicast_cta_group_2(void* destination, const TensorMap* map,
                                                      const std::int32_t (&coords)[rank], MbarPtr bar,
                                                      std::uint16_t mask, CallSite site = CallSite::here()) {
   tensor_load_multicast(2, destination, map, coords, rank, bar, mask, site);
 }
 
-template <int rank>
+template <std::uint32_t rank>
 void cp_async_bulk_tensor_load_multicast(void* destination, const TensorMap* map,
                                          const std::int32_t (&coords)[rank], MbarPtr bar, std::uint16_t mask,
                                          CallSite site = CallSite::here()) {
@@ -274,13 +274,13 @@ inline void cp_async_bulk_tensor_load_multicast(void* destination, const TensorM
   tensor_load_multicast(1, destination, map, coords, 2, bar, mask, site);
 }
 
-template <int rank>
+template <std::uint32_t rank>
 void cp_async_bulk_tensor_store(const TensorMap* map, const std::int32_t (&coords)[rank], const void* source,
                                 CallSite site = CallSite::here()) {
   tensor_store(map, coords, rank, source, site);
 }
 
-template <ReduceOp op, int rank>
+template <ReduceOp op, std::uint32_t rank>
 void cp_reduce_async_bulk_tensor(const TensorMap* map, const std::int32_t (&coords)[rank], const void* source,
                                  CallSite site = CallSite::here()) {
   tensor_reduce(op, map, coords, rank, source, site);
@@ -303,7 +303,7 @@ void cp_async_bulk_wait_group_read(CallSite site = CallSite::here()) {
   bulk_wait_group(pending, true, site);
 }
 
-template <int rank>
+template <std::uint32_t rank>
 void cp_async_bulk_prefetch_tensor(const TensorMap* map, const std::int32_t (&coords)[rank],
                                    CallSite site = CallSite::here()) {
   tensor_prefetch(map, coords, rank, site);

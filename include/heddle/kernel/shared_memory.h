@@ -106,12 +106,12 @@ union SharedImage {
 template <class Smem>
 inline constinit SharedImage<Smem> shared_image{};
 
-inline constexpr int kTooManyMembers = 17;
+inline constexpr std::size_t kTooManyMembers = 17;
 
 // A pair of braces initialises exactly one member, also where that is an array: the longest list of them
 // that the struct accepts counts its members.
 template <class S>
-constexpr int member_count() {
+constexpr std::size_t member_count() {
   static_assert(std::is_aggregate_v<S>,
                 "a kernel's shared memory must be a plain struct: public members, no base, no constructor");
   // clang-format off
@@ -139,7 +139,7 @@ constexpr int member_count() {
 // Pointers to the members of the image, in order.
 template <class S>
 constexpr auto member_addresses() {
-  constexpr int n = member_count<S>();
+  constexpr std::size_t n = member_count<S>();
   static_assert(n != kTooManyMembers,
                 "a kernel's shared memory has more than 16 members: group some of them into a struct");
   [[maybe_unused]] auto& s = shared_image<S>.smem;
@@ -189,27 +189,27 @@ struct At {
   T* member;
 };
 
-template <class Smem, int idx>
+template <class Smem, std::size_t idx>
 inline constexpr auto member_at =
     At<std::remove_pointer_t<std::tuple_element_t<idx, decltype(member_addresses<Smem>())>>>{
         std::get<idx>(member_addresses<Smem>())};
 
-template <class Smem, int idx>
+template <class Smem, std::size_t idx>
 using MemberType = std::remove_pointer_t<decltype(member_at<Smem, idx>.member)>;
 
 template <class Smem>
 constexpr std::size_t padding_bytes() {
-  return []<int... i>(std::integer_sequence<int, i...>) {
+  return []<std::size_t... i>(std::index_sequence<i...>) {
     return sizeof(Smem) - (std::size_t{0} + ... + sizeof(MemberType<Smem, i>));
   }
-  (std::make_integer_sequence<int, member_count<Smem>()>{});
+  (std::make_index_sequence<member_count<Smem>()>{});
 }
 
 template <class Smem, Arch arch, class Indices>
 struct BudgetOf;
 
-template <class Smem, Arch arch, int... i>
-struct BudgetOf<Smem, arch, std::integer_sequence<int, i...>> {
+template <class Smem, Arch arch, std::size_t... i>
+struct BudgetOf<Smem, arch, std::index_sequence<i...>> {
   using type = SharedMemoryBudget<sizeof(Smem) <= max_shared_bytes(arch), BytesAskedFor<sizeof(Smem)>,
                                   BytesAvailable<max_shared_bytes(arch)>, BytesOfPadding<padding_bytes<Smem>()>,
                                   MemberTakes<member_at<Smem, i>, sizeof(MemberType<Smem, i>)>...>;
@@ -244,7 +244,7 @@ constexpr std::string_view member_name() {
 
 template <class Smem, Arch arch>
 constexpr bool check_shared_memory() {
-  using Indices = std::make_integer_sequence<int, detail::member_count<Smem>()>;
+  using Indices = std::make_index_sequence<detail::member_count<Smem>()>;
   return detail::BudgetOf<Smem, arch, Indices>::type::kIsChecked;
 }
 
@@ -262,7 +262,7 @@ template <class Smem>
 MemoryMap memory_map() {
   MemoryMap map;
   const auto* base = reinterpret_cast<const unsigned char*>(&detail::shared_image<Smem>.smem);
-  [&]<int... i>(std::integer_sequence<int, i...>) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
     (map.add_member({
          .name = detail::member_name<detail::member_at<Smem, i>>(),
          .type = type_text<detail::MemberType<Smem, i>>(),
@@ -273,7 +273,7 @@ MemoryMap memory_map() {
      }),
      ...);
   }
-  (std::make_integer_sequence<int, detail::member_count<Smem>()>{});
+  (std::make_index_sequence<detail::member_count<Smem>()>{});
   map.pad_to(sizeof(Smem));
   return map;
 }

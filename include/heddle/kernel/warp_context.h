@@ -58,7 +58,7 @@ struct WarpContext {
       TmemColumns<config.output.num_stages * config.output.stage_stride_cols, config.allocated_cols()>::kFits);
   static constexpr OutputPipelineConfig output_config = config.output;
   static constexpr std::uint32_t handshake_threads = isa::kWarpThreads + config.epilogue_threads;
-  using Tmem = TmemAllocation<config.output.cta_group>;
+  using Tmem = TmemAllocation<static_cast<int>(config.output.cta_group)>;
   using Output = OutputTilePipeline<config.output>;
   using OutputStorage = OutputPipelineStorage<config.output.num_stages>;
 

@@ -63,7 +63,7 @@ class TmemHome {
   static_assert(check_tmem_stages<opc.num_stages, opc.stage_stride_cols, TmemStage<opc>::num_cols>());
 
  public:
-  using Tmem = TmemAllocation<opc.cta_group>;
+  using Tmem = TmemAllocation<static_cast<int>(opc.cta_group)>;
   using Stage = TmemStage<opc>;
   using Backend = MmaOutputBackend<opc.num_stages,
                                    CommitConfig{.cta_group = opc.cta_group, .is_multicast = opc.cta_group == 2}>;
@@ -218,7 +218,7 @@ class OutputTilePipeline {
   static constexpr std::uint32_t cta_group = opc.cta_group;
   using BarrierArray = SMemArray<SharedMemBarrier, 2 * num_stages>;
   using Pipeline = ProducerConsumerPipeline<num_stages, Backend>;
-  using Tmem = TmemAllocation<cta_group>;
+  using Tmem = TmemAllocation<static_cast<int>(cta_group)>;
   using Stage = OutputStage<opc, PipelineSide::kProducer, Home, Backend>;
   using MmaHandle = MmaStage<opc, Home, Backend>;
   using EpilogueHandle = EpilogueStage<opc, Home, Backend>;

@@ -70,14 +70,14 @@ class HEDDLE_LINEAR StoredTile {
 
   // By all threads: stores the tile to where it begins in the map's tensor, as store_tile.
   // Orders: what they wrote, ahead of the copy.
-  template <int rank>
+  template <std::uint32_t rank>
   HEDDLE_ENDS HEDDLE_DEVICE void release(const isa::TensorMap* map, const std::int32_t (&at)[rank],
                                          CallSite site = HEDDLE_HERE) && {
     std::move(*this).release_if(true, map, at, site);
   }
 
   // The same where `is_stored`, which all threads agree on; otherwise as release_without_store.
-  template <int rank>
+  template <std::uint32_t rank>
   HEDDLE_ENDS HEDDLE_DEVICE void release_if(bool is_stored, const isa::TensorMap* map,
                                             const std::int32_t (&at)[rank], CallSite site = HEDDLE_HERE) && {
     obligation_.fulfil(site);

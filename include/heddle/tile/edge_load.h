@@ -81,7 +81,7 @@ struct EdgeLoad {
   }
 
   // By one thread, with coordinates of the whole tile as the map has them.
-  template <int rank>
+  template <std::uint32_t rank>
   HEDDLE_DEVICE static void load(const Part& part, const Tile& tile, const std::int32_t (&at)[rank], MbarPtr bar,
                                  std::uint32_t number, std::uint16_t cta_mask, CallSite site = CallSite::here()) {
     if (part.map == nullptr) return;

@@ -21,15 +21,15 @@ namespace heddle::inline HEDDLE_TARGET {
 namespace detail {
 
 // Calls copy(data, coordinates) for each panel.
-template <Element T, Layout layout, int rank, class Copy>
+template <Element T, Layout layout, std::uint32_t rank, class Copy>
 HEDDLE_DEVICE void for_each_panel(const TileTensor<T, layout>& tile, const std::int32_t (&at)[rank],
                                   const Copy& copy) {
-  static_assert(rank >= static_cast<int>(layout.rank),
+  static_assert(rank >= layout.rank,
                 "the tensor has fewer dimensions than the tile: give a coordinate for each of them");
   HEDDLE_UNROLL
   for (std::uint32_t panel = 0; panel < layout.panels(); ++panel) {
     std::int32_t coords[rank];
-    for (int d = 0; d < rank; ++d) coords[d] = at[d];
+    for (std::uint32_t d = 0; d < rank; ++d) coords[d] = at[d];
     coords[0] += static_cast<std::int32_t>(panel * layout.panel_elems);
     copy(tile.panel_data(panel), coords);
   }
@@ -50,7 +50,7 @@ HEDDLE_DEVICE void check_tile_map(const isa::TensorMap* map, CallSite site) {
 
 // By one thread. The barrier counts tile.tx_bytes() bytes.
 // Orders: nothing by itself; whoever has waited for the barrier sees the tile.
-template <Element T, Layout layout, int rank>
+template <Element T, Layout layout, std::uint32_t rank>
 HEDDLE_DEVICE void load_tile(const TileTensor<T, layout>& tile, const isa::TensorMap* map,
                              const std::int32_t (&at)[rank], MbarPtr bar, CallSite site = CallSite::here()) {
   detail::check_tile_map<layout>(map, site);
@@ -60,7 +60,7 @@ HEDDLE_DEVICE void load_tile(const TileTensor<T, layout>& tile, const isa::Tenso
 }
 
 // Into the same place of every CTA of the mask, whose barriers at the place of `bar` count the bytes.
-template <Element T, Layout layout, int rank>
+template <Element T, Layout layout, std::uint32_t rank>
 HEDDLE_DEVICE void load_tile_multicast(const TileTensor<T, layout>& tile, const isa::TensorMap* map,
                                        const std::int32_t (&at)[rank], MbarPtr bar, std::uint16_t cta_mask,
                                        CallSite site = CallSite::here()) {
@@ -93,7 +93,7 @@ HEDDLE_HOST_DEVICE constexpr Layout part_of(Layout layout) {
 
 // Part number `part` of the tile, which begins at `at`, into every CTA of the mask. Panels from number `panels`
 // of the tile on are left out.
-template <TileSharing sharing, Element T, Layout layout, int rank>
+template <TileSharing sharing, Element T, Layout layout, std::uint32_t rank>
 HEDDLE_DEVICE void load_tile_part(const TileTensor<T, layout>& tile, const isa::TensorMap* map,
                                   const std::int32_t (&at)[rank], MbarPtr bar, std::uint32_t part,
                                   std::uint16_t cta_mask, std::uint32_t panels = layout.panels(),
@@ -112,7 +112,7 @@ HEDDLE_DEVICE void load_tile_part(const TileTensor<T, layout>& tile, const isa::
     const std::uint32_t panel = sharing.by_panels ? part * part_layout.panels() + i : i;
     if (sharing.by_panels && panel >= panels) continue;
     std::int32_t coords[rank];
-    for (int d = 0; d < rank; ++d) coords[d] = at[d];
+    for (std::uint32_t d = 0; d < rank; ++d) coords[d] = at[d];
     coords[0] += static_cast<std::int32_t>(panel * layout.panel_elems);
     T* to = tile.panel_data(panel);
     if constexpr (!sharing.by_panels) {
@@ -133,7 +133,7 @@ HEDDLE_DEVICE void load_tile_part(const TileTensor<T, layout>& tile, const isa::
 
 // The other way, by one thread: cp_async_bulk_commit_group and a wait follow, and a fence_proxy_async_shared_cta
 // by those who have written the tile stands before.
-template <Element T, Layout layout, int rank>
+template <Element T, Layout layout, std::uint32_t rank>
 HEDDLE_DEVICE void store_tile(const isa::TensorMap* map, const std::int32_t (&at)[rank],
                               const TileTensor<T, layout>& tile, CallSite site = CallSite::here()) {
   detail::check_tile_map<layout>(map, site);
