@@ -114,10 +114,14 @@ struct Scaled {
     const auto m = static_cast<double>(p.m);
     const auto n = static_cast<double>(p.n);
     const auto k = static_cast<double>(p.k);
-    return (m + n) * k * 1.25 + 2 * m * n * element_bytes_of(p.out_type) + 8 * n * k;
+    return (m + static_cast<double>(p.groups) * n) * k * 1.25 + 2 * m * n * element_bytes_of(p.out_type) +
+           8 * n * k;
   }
   std::string types() const {
-    return fmt::format("{} to {}", name_of(matmul.problem.format), name_of(matmul.problem.out_type));
+    const MatmulScaledProblem& p = matmul.problem;
+    std::string text = fmt::format("{} to {}", name_of(p.format), name_of(p.out_type));
+    if (p.rows != GroupRows::kAll) text += fmt::format(", {} groups", p.groups);
+    return text;
   }
   bool is_exact() const { return matmul.data == MatmulData::kIntegers; }
 };
@@ -175,6 +179,11 @@ Scaled scaled_of(const MatmulOptions& o) {
   p.n = o.n;
   p.k = o.k;
   p.format = named("--scaled", kFormats, o.scaled);
+  p.rows = group_rows_of(o);
+  if (p.rows != GroupRows::kAll) {
+    scaled.matmul.numbers = group_numbers_of(o);
+    p.groups = static_cast<std::int64_t>(scaled.matmul.numbers.size());
+  }
   p.out_type = named("--out-type", kTypes, o.out_type);
   p.alpha = o.alpha;
   p.config = o.config;

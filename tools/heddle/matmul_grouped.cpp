@@ -19,8 +19,9 @@ GroupScaling scaling_of(const std::string& name) {
   throw InputError(fmt::format("--scales is '{}'; there are none, tensors, rows and blocks", name));
 }
 
-// The rows of each group, or their ends. Throws where they are no rows of A.
-std::vector<std::int32_t> numbers_of(const MatmulOptions& o) {
+}  // namespace
+
+std::vector<std::int32_t> group_numbers_of(const MatmulOptions& o) {
   std::vector<std::int32_t> numbers;
   const auto groups = static_cast<std::int64_t>(o.group_rows.size());
   std::int64_t end = 0;
@@ -40,7 +41,9 @@ std::vector<std::int32_t> numbers_of(const MatmulOptions& o) {
   return numbers;
 }
 
-}  // namespace
+GroupRows group_rows_of(const MatmulOptions& o) {
+  return o.group_rows.empty() ? GroupRows::kAll : o.places ? GroupRows::kCounts : GroupRows::kEnds;
+}
 
 std::vector<std::string> Grouped::configs(const DeviceId& device) const {
   return matmul_grouped_configs(matmul.problem, device);
@@ -72,14 +75,17 @@ std::string Grouped::types() const {
   return text;
 }
 
-bool is_grouped(const MatmulOptions& options) { return !options.group_rows.empty() || !options.scales.empty(); }
+bool is_grouped(const MatmulOptions& options) {
+  return !options.scales.empty() || (!options.group_rows.empty() && options.scaled.empty());
+}
 
 Grouped grouped_of(const MatmulOptions& o, MatmulElement a_type, MatmulElement b_type, MatmulElement out_type) {
   const MatmulOptions plain;
   const auto only = [](bool is_default, const char* option) {
     if (!is_default) throw InputError(fmt::format("{} does not go with --group-rows or --scales", option));
   };
-  only(o.scaled.empty(), "--scaled");
+  if (!o.scaled.empty())
+    throw InputError("--scaled does not go with --scales: its formats say what scales they have");
   only(o.batches == plain.batches, "--batches");
   only(o.splits == plain.splits, "--splits");
   only(o.a_layout == plain.a_layout && o.b_layout == plain.b_layout, "--a-layout or --b-layout");
@@ -93,7 +99,7 @@ Grouped grouped_of(const MatmulOptions& o, MatmulElement a_type, MatmulElement b
   p.m = o.m;
   p.n = o.n;
   p.k = o.k;
-  p.rows = o.group_rows.empty() ? GroupRows::kAll : o.places ? GroupRows::kCounts : GroupRows::kEnds;
+  p.rows = group_rows_of(o);
   p.groups = o.group_rows.empty() ? 1 : static_cast<std::int64_t>(o.group_rows.size());
   p.a_type = a_type;
   p.b_type = b_type;
@@ -103,7 +109,7 @@ Grouped grouped_of(const MatmulOptions& o, MatmulElement a_type, MatmulElement b
   p.config = o.config;
   const std::int64_t step = 16 / element_bytes_of(a_type);
   if (p.k >= 0 && p.k < std::int64_t{1} << 40) p.a_pitch = p.b_pitch = (p.k + step - 1) / step * step;
-  grouped.matmul.numbers = numbers_of(o);
+  grouped.matmul.numbers = group_numbers_of(o);
   return grouped;
 }
 

@@ -24,6 +24,10 @@ struct Grouped {
 // Whether the options ask for one.
 bool is_grouped(const MatmulOptions& options);
 
+// The rows of each group, or their ends, and what they are. Throws where they are no rows of A.
+std::vector<std::int32_t> group_numbers_of(const MatmulOptions& options);
+GroupRows group_rows_of(const MatmulOptions& options);
+
 // Throws InputError for options that do not go together.
 Grouped grouped_of(const MatmulOptions& options, MatmulElement a_type, MatmulElement b_type,
                    MatmulElement out_type);

@@ -9,12 +9,17 @@
 // [M, K / 128] for A and [N / 128, K / 128] for B, rounded up. fp4 has two numbers in a byte, the first in the
 // low half.
 //
+// Block-scaled operands may come in groups of rows, as matmul_grouped_problem.h has them: B is [groups, N, K]
+// with scales of [groups * N, K / 32], and group_rows has a number for each group. Blockwise FP8 in groups is
+// matmul_grouped's.
+//
 //   MatmulScaledProblem problem{.m = 512, .n = 512, .k = 512, .format = ScaledFormat::kNvfp4};
 //   MatmulScaledTensors tensors{
 //       .a = a, .b = b, .a_scales = {sa, 512, 32}, .b_scales = {sb, 512, 32}, .out = out};
 #pragma once
 
 #include "matmul_element.h"
+#include "matmul_grouped_problem.h"
 
 #include <cstdint>
 #include <string>
@@ -48,6 +53,8 @@ struct MatmulScaledProblem {
   std::int64_t a_pitch = 0;  // from one row to the next; 0: rows follow one another. Rows start on 16 bytes
   std::int64_t b_pitch = 0;
   std::int64_t out_pitch = 0;
+  std::int64_t groups = 1;  // of rows; with kAll there is one
+  GroupRows rows = GroupRows::kAll;
   float alpha = 1;          // such as NVFP4's scale of the whole tensor; 1 with blockwise FP8
   std::string config = {};  // a name from matmul_scaled_configs(); empty: chosen
 };
@@ -73,6 +80,7 @@ struct MatmulScaledTensors {
   ScaleMatrix a_scales = {};
   ScaleMatrix b_scales = {};
   void* out = nullptr;
+  const std::int32_t* group_rows = nullptr;  // a number for each group
 };
 
 }  // namespace heddle

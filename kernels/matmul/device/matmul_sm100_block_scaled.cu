@@ -120,6 +120,7 @@ RunOutcome matmul_scaled_sm100<kTarget>(const MatmulScaledProblem& problem, cons
   RunOptions on_sm100 = options;
   on_sm100.arch = Arch::kSm100;
   try {
+    if (problem.rows != GroupRows::kAll) return run_grouped_scaled(problem, plan, tensors, on_sm100);
     return run(problem, plan, tensors, on_sm100);
   } catch (const std::bad_alloc&) {
     throw InputError("matmul: the tensors take more than " +

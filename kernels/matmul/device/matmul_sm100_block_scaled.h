@@ -72,8 +72,9 @@ struct BlockScaledFamily {
     load_scales(tiles.sfb_tile(), &operands.sfb, k_block, work.n * kColBlocks, work.batch, tiles.barrier());
   }
 
-  template <class Tiles>
-  HEDDLE_DEVICE static void multiply(const Operands& operands, const Tiles& tiles, TmemAddress tmem,
+  // `operands` names the instruction.
+  template <class AnyOperands, class Tiles>
+  HEDDLE_DEVICE static void multiply(const AnyOperands& operands, const Tiles& tiles, TmemAddress tmem,
                                      std::uint32_t d, bool accumulate) {
     const Plan plan(tmem);
     const auto sfa = plan.template region<"sfa">(tiles.stage());

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matmul_sm100_grouped.h"
-
-#include "matmul/host/matmul_sm100_grouped_configs.h"
-#include "matmul_grouped_launch.h"
+#include "matmul_sm100_grouped_launch.h"
 
 #include <array>
 #include <utility>
@@ -13,32 +10,17 @@ namespace {
 
 using Launch = RunOutcome (*)(Device& device, const MatmulGroupedCall& call);
 
-// What all of them have. The maps read bytes of either FP8 as e4m3: the instruction says what they are.
+OperandType operand_type_of(MatmulElement type) {
+  return type == MatmulElement::kBf16   ? OperandType::kBf16
+         : type == MatmulElement::kE4m3 ? OperandType::kE4m3
+                                        : OperandType::kE5m2;
+}
+
 template <class Kernel>
 typename Kernel::Params params_of(const MatmulGroupedCall& call) {
-  using Family = typename Kernel::FamilyType;
-  using In = typename Family::In;
-  constexpr MatmulSm100Config config = Kernel::config;
-  const MatmulGroupedProblem& p = call.problem;
-  const std::uint32_t out_bytes = p.out_type == MatmulElement::kFp32 ? 4 : 2;
-  const auto type_of = [](MatmulElement type) {
-    return type == MatmulElement::kBf16   ? OperandType::kBf16
-           : type == MatmulElement::kE4m3 ? OperandType::kE4m3
-                                          : OperandType::kE5m2;
-  };
-  typename Kernel::Params params{};
-  params.operands.a = grouped_map_of_a<In>(call, Family::Loads::kRowsOfA);
-  params.operands.b = grouped_map_of_b<In>(call, Family::Loads::kRowsOfB);
-  params.operands.instruction = Family::instruction(type_of(p.a_type), type_of(p.b_type));
-  params.c = grouped_map_of_out(
-      call, config.tile_m / 4,
-      out_bytes == 4 ? row_chunk_cols<float, config.tile_n>() : row_chunk_cols<bf16, config.tile_n>());
-  params.target = {
-      .out = call.tensors.out, .out_pitch = call.plan.out_pitch, .n = static_cast<std::uint32_t>(p.n)};
-  params.output = p.out_type;
-  params.k_blocks.all = (static_cast<std::uint32_t>(p.k) + Family::kTileK - 1) / Family::kTileK;
-  params.k_blocks.share = params.k_blocks.all;
-  params.tiles = grouped_tiles_of(call, config.tile_n * config.cluster.n);
+  auto params = sm100_grouped_params<Kernel>(call);
+  params.operands.instruction =
+      Kernel::FamilyType::instruction(operand_type_of(call.problem.a_type), operand_type_of(call.problem.b_type));
   return params;
 }
 

@@ -24,7 +24,7 @@ namespace heddle::inline HEDDLE_TARGET {
 
 // What a CTA copies of every stage of a tile: the rows of A from where the tile begins, whosever they are, and
 // those of the group's B.
-template <MatmulSm100Config config, class Payload>
+template <MatmulSm100Config config, class Payload, std::uint32_t copied_bytes = Payload::tx_bytes>
 struct GroupedLoads {
   static constexpr TileSharing kSharingOfA{config.sharers_of_a(), config.cta_group};
   static constexpr TileSharing kSharingOfB{config.sharers_of_b(), config.cta_group};
@@ -41,7 +41,7 @@ struct GroupedLoads {
         col_(static_cast<std::int32_t>(tile.n * config.tile_n + ctx.cta_rank() % config.cta_group * kTileN)),
         group_(static_cast<std::int32_t>(tile.group)) {}
 
-  HEDDLE_DEVICE static std::uint32_t tx_bytes() { return Payload::tx_bytes; }
+  HEDDLE_DEVICE static std::uint32_t tx_bytes() { return copied_bytes; }
   HEDDLE_DEVICE std::int32_t row() const { return row_; }
 
   template <class Context, class Tiles>

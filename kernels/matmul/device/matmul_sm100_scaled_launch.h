@@ -23,6 +23,10 @@ struct MatmulScaledCall {
 RunOutcome launch_block_scaled(Device& device, const MatmulScaledCall& call);
 RunOutcome launch_blockwise_fp8(Device& device, const MatmulScaledCall& call);
 
+// With rows in groups, from host memory.
+RunOutcome run_grouped_scaled(const MatmulScaledProblem& problem, const MatmulScaledPlan& plan,
+                              const MatmulScaledTensors& tensors, const RunOptions& options);
+
 namespace sm100 {
 
 struct ScaledOperandTypes {

@@ -210,7 +210,7 @@ std::string matmul_choice(const MatmulProblem& problem, const MatmulTensors& ten
 
 std::vector<std::string> matmul_scaled_configs(const MatmulScaledProblem& problem, const DeviceId& device) {
   check_scaled(problem, device);
-  return matmul_scaled_sm100_configs(problem.format);
+  return matmul_scaled_sm100_configs(problem.format, problem.rows);
 }
 
 std::string matmul_scaled_choice(const MatmulScaledProblem& problem, const DeviceId& device) {
@@ -220,8 +220,9 @@ std::string matmul_scaled_choice(const MatmulScaledProblem& problem, const Devic
                                   .b = place(2),
                                   .a_scales = {place(3), shapes.a_rows, shapes.cols},
                                   .b_scales = {place(4), shapes.b_rows, shapes.cols},
-                                  .out = place(5)};
-  return matmul_scaled_sm100_configs(problem.format)[plan_matmul_scaled(problem, apart).config];
+                                  .out = place(5),
+                                  .group_rows = static_cast<const std::int32_t*>(place(6))};
+  return matmul_scaled_sm100_configs(problem.format, problem.rows)[plan_matmul_scaled(problem, apart).config];
 }
 
 }  // namespace heddle

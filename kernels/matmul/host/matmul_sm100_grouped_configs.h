@@ -27,4 +27,10 @@ inline constexpr MatmulSm100GroupedNamed kGroupedBlockwiseConfigs[] = {
 inline constexpr std::uint32_t kGroupedBlockwiseConfigCount =
     sizeof(kGroupedBlockwiseConfigs) / sizeof(kGroupedBlockwiseConfigs[0]);
 
+inline constexpr MatmulSm100GroupedNamed kGroupedBlockScaledConfigs[] = {
+    {"1sm_128x128_1x1", {.tile_n = 128, .stages = 4, .clc_stages = 0}},
+};
+inline constexpr std::uint32_t kGroupedBlockScaledConfigCount =
+    sizeof(kGroupedBlockScaledConfigs) / sizeof(kGroupedBlockScaledConfigs[0]);
+
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_checks.h"
+#include "matmul_sm100_grouped_configs.h"
 #include "matmul_sm100_scaled_configs.h"
 #include "matmul_sm100_scaled_host.h"
 
@@ -36,6 +37,33 @@ std::uint64_t checked_operand_pitch(const char* what, std::int64_t pitch, std::i
   return static_cast<std::uint64_t>(taken) * bits / 8;
 }
 
+void check_groups(const MatmulScaledProblem& p) {
+  check_extent("groups", p.groups);
+  check_enumerator("rows", p.rows, GroupRows::kAll);
+  if (p.rows == GroupRows::kAll) {
+    require(p.groups == 1, fmt::format("groups is {}, and all rows are one group; 1 would pass", p.groups));
+    return;
+  }
+  require(
+      !is_blockwise(p.format),
+      fmt::format("the format is {}, and rows are in groups; matmul_grouped takes blocks of 128, and mxfp8_e4m3 "
+                  "would pass",
+                  name_of(p.format)));
+  // Places of rows are numbers of 32 bits, with a tile's rows added.
+  check_extent("m", p.m, std::int64_t{1} << 30);
+  const double tiles =
+      (static_cast<double>(p.m) / 128 + static_cast<double>(p.groups)) * (static_cast<double>(p.n) / 128 + 1);
+  require(tiles < double{1u << 31},
+          fmt::format("{} rows of {} groups and {} columns are {:.3g} tiles; less than {}", p.m, p.groups, p.n,
+                      tiles, 1u << 31));
+  require(p.k > 0, "k is 0; groups take 1 and more");
+  require(p.n % 8 == 0, fmt::format("n is {}; groups store their last rows 16 bytes at a time, and {} would pass",
+                                    p.n, rounded_up(p.n, 8) * 8));
+  require(p.rows != GroupRows::kCounts || p.groups == 0 || p.m % p.groups == 0,
+          fmt::format("m is {} and there are {} groups with places of equal size; {} would pass", p.m, p.groups,
+                      rounded_up(p.m, std::max<std::int64_t>(p.groups, 1)) * p.groups));
+}
+
 }  // namespace
 
 const char* name_of(ScaledFormat format) {
@@ -66,12 +94,16 @@ std::uint32_t scale_vector_of(ScaledFormat format) {
 
 ScaleShapes scale_shapes_of(const MatmulScaledProblem& problem) {
   return {.a_rows = problem.m,
-          .b_rows = is_blockwise(problem.format) ? rounded_up(problem.n, 128) : problem.n,
+          .b_rows = is_blockwise(problem.format) ? rounded_up(problem.n, 128) : problem.groups * problem.n,
           .cols = rounded_up(problem.k, scale_vector_of(problem.format))};
 }
 
-std::vector<std::string> matmul_scaled_sm100_configs(ScaledFormat format) {
+std::vector<std::string> matmul_scaled_sm100_configs(ScaledFormat format, GroupRows rows) {
   std::vector<std::string> names;
+  if (rows != GroupRows::kAll && !is_blockwise(format)) {
+    for (const MatmulSm100GroupedNamed& named : kGroupedBlockScaledConfigs) names.emplace_back(named.name);
+    return names;
+  }
   if (is_blockwise(format)) {
     for (const MatmulScaledNamed& named : kBlockwiseConfigs) names.emplace_back(named.name);
   } else {
@@ -87,6 +119,7 @@ MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulSc
   check_enumerator("format", p.format, ScaledFormat::kBlockwiseE5m2);
   check_enumerator("out_type", p.out_type, MatmulElement::kE5m2);
   check_factor("alpha", p.alpha);
+  check_groups(p);
   check_output_type(name_of(p.format), p.out_type);
   const std::uint32_t bits = bits_of_element(p.format);
   require(bits == 8 || p.k % 2 == 0,
@@ -103,10 +136,13 @@ MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulSc
   const auto row_bytes = static_cast<std::int64_t>(plan.row_bytes);
   plan.a_bytes = checked_bytes("a", p.m, row_bytes, plan.a_pitch_bytes,
                                plan.a_pitch_bytes * static_cast<std::uint64_t>(p.m), 1, 1);
-  plan.b_bytes = checked_bytes("b", p.n, row_bytes, plan.b_pitch_bytes,
-                               plan.b_pitch_bytes * static_cast<std::uint64_t>(p.n), 1, 1);
+  plan.b_group_bytes = plan.b_pitch_bytes * static_cast<std::uint64_t>(p.n);
+  plan.b_bytes = checked_bytes("b", p.n, row_bytes, plan.b_pitch_bytes, plan.b_group_bytes, p.groups, 1);
+  plan.group_rows_bytes =
+      p.rows == GroupRows::kAll ? 0 : static_cast<std::size_t>(p.groups) * sizeof(std::int32_t);
   plan.out_bytes =
       checked_bytes("out", p.m, p.n, plan.out_pitch, plan.out_pitch * static_cast<std::uint64_t>(p.m), 1, out);
+  if (p.groups == 0) plan.out_bytes = 0;
   const ScaleShapes shapes = scale_shapes_of(p);
   check_scales("a_scales", tensors.a_scales, shapes.a_rows, shapes.cols);
   check_scales("b_scales", tensors.b_scales, shapes.b_rows, shapes.cols);
@@ -114,6 +150,8 @@ MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulSc
     check_address("a", tensors.a, plan.a_bytes);
     check_address("b", tensors.b, plan.b_bytes);
     check_address("out", tensors.out, plan.out_bytes);
+    check_address("group_rows", tensors.group_rows, plan.group_rows_bytes);
+    check_apart("group_rows", tensors.group_rows, plan.group_rows_bytes, tensors.out, plan.out_bytes);
     check_apart("a", tensors.a, plan.a_bytes, tensors.out, plan.out_bytes);
     check_apart("b", tensors.b, plan.b_bytes, tensors.out, plan.out_bytes);
     const std::size_t scale_bytes = is_blockwise(p.format) ? sizeof(float) : 1;
@@ -127,7 +165,7 @@ MatmulScaledPlan plan_matmul_scaled(const MatmulScaledProblem& p, const MatmulSc
   }
   plan.is_ragged = p.n * out % 16 != 0;
 
-  const std::vector<std::string> names = matmul_scaled_sm100_configs(p.format);
+  const std::vector<std::string> names = matmul_scaled_sm100_configs(p.format, p.rows);
   const auto found = p.config.empty() ? names.begin() : std::find(names.begin(), names.end(), p.config);
   require(found != names.end(), fmt::format("no configuration for {} is called '{}'; there are {}",
                                             name_of(p.format), p.config, fmt::join(names, ", ")));
@@ -148,6 +186,15 @@ std::vector<unsigned char> scale_blocks(const ScaleMatrix& scales) {
     }
   }
   return blocks;
+}
+
+std::vector<unsigned char> padded_scales(const ScaleMatrix& scales, std::int64_t pitch) {
+  std::vector<unsigned char> padded(static_cast<std::size_t>(scales.rows * pitch));
+  const auto* from = static_cast<const unsigned char*>(scales.data);
+  for (std::int64_t r = 0; r < scales.rows; ++r) {
+    std::copy_n(from + r * scales.cols, scales.cols, padded.begin() + r * pitch);
+  }
+  return padded;
 }
 
 std::vector<float> transposed_scales(const ScaleMatrix& scales) {

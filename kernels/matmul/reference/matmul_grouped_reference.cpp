@@ -46,20 +46,26 @@ MatmulGroupedTensors MatmulGroupedCase::tensors() {
           .b_scales = b_scales.data()};
 }
 
-std::vector<std::int64_t> MatmulGroupedCase::group_of_rows() const {
-  std::vector<std::int64_t> groups(size(problem.m), problem.rows == GroupRows::kAll ? 0 : -1);
-  if (problem.rows == GroupRows::kAll) return groups;
+std::vector<std::int64_t> group_of_rows(GroupRows rows, std::int64_t m,
+                                        const std::vector<std::int32_t>& numbers) {
+  std::vector<std::int64_t> groups(size(m), rows == GroupRows::kAll ? 0 : -1);
+  if (rows == GroupRows::kAll) return groups;
+  const auto count = static_cast<std::int64_t>(numbers.size());
   std::int64_t row = 0;
-  for (std::int64_t g = 0; g < problem.groups; ++g) {
+  for (std::int64_t g = 0; g < count; ++g) {
     const std::int64_t given = numbers[size(g)];
-    if (problem.rows == GroupRows::kEnds) {
-      for (; row < std::min(given, problem.m); ++row) groups[size(row)] = g;
+    if (rows == GroupRows::kEnds) {
+      for (; row < std::min(given, m); ++row) groups[size(row)] = g;
     } else {
-      const std::int64_t place = problem.m / problem.groups;
+      const std::int64_t place = m / count;
       for (std::int64_t i = 0; i < std::min(given, place); ++i) groups[size(g * place + i)] = g;
     }
   }
   return groups;
+}
+
+std::vector<std::int64_t> MatmulGroupedCase::group_of_rows() const {
+  return reference::group_of_rows(problem.rows, problem.m, numbers);
 }
 
 MatmulVerdict MatmulGroupedCase::verify(double most,

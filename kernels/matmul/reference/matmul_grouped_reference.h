@@ -15,6 +15,9 @@
 
 namespace heddle::reference {
 
+// The group of each of `m` rows, or -1.
+std::vector<std::int64_t> group_of_rows(GroupRows rows, std::int64_t m, const std::vector<std::int32_t>& numbers);
+
 struct MatmulGroupedCase {
   MatmulGroupedProblem problem;
   std::vector<std::int32_t> numbers = {};  // of rows: one for each group

@@ -15,7 +15,7 @@ std::int64_t MatmulScaledCase::scales_per_row() const {
 }
 
 std::int64_t MatmulScaledCase::b_scale_rows() const {
-  return is_blockwise(problem.format) ? (problem.n + 127) / 128 : problem.n;
+  return is_blockwise(problem.format) ? (problem.n + 127) / 128 : problem.groups * problem.n;
 }
 
 FloatFormat MatmulScaledCase::element(bool is_a) const {
@@ -35,13 +35,14 @@ FloatFormat MatmulScaledCase::element(bool is_a) const {
 void MatmulScaledCase::prepare() {
   MatmulScaledProblem& p = problem;
   std::mt19937_64 random(seed);
+  if (p.rows != GroupRows::kAll) p.groups = static_cast<std::int64_t>(numbers.size());
   const std::int64_t step = 128 / bits_of_element(p.format);
   p.a_pitch = ((p.k + step - 1) / step + more) * step;
   p.b_pitch = p.a_pitch;
   out = Matrices(p.out_type, p.m, p.n, 1, more);
   p.out_pitch = out.pitch;
   a = operand(element(true), p.m, random);
-  b = operand(element(false), p.n, random);
+  b = operand(element(false), p.groups * p.n, random);
   a_scales = scales(p.m, random);
   b_scales = scales(b_scale_rows(), random);
 }
@@ -53,7 +54,8 @@ MatmulScaledTensors MatmulScaledCase::tensors() {
           .b = b.data(),
           .a_scales = {a_scales.data(), problem.m, scales_per_row()},
           .b_scales = {b_scales.data(), b_scale_rows(), scales_per_row()},
-          .out = out.bytes.data()};
+          .out = out.bytes.data(),
+          .group_rows = numbers.data()};
 }
 
 double MatmulScaledCase::value(const std::vector<unsigned char>& operand,
@@ -76,12 +78,25 @@ MatmulVerdict MatmulScaledCase::verify(double most,
       static_cast<std::int64_t>(std::max(1.0, std::ceil(static_cast<double>(p.m) * macs_per_row / most)));
   std::vector<double> row(static_cast<std::size_t>(p.k));
   std::vector<double> columns(static_cast<std::size_t>(p.n * p.k));
-  for (std::int64_t n = 0; n < p.n; ++n) {
-    for (std::int64_t k = 0; k < p.k; ++k) {
-      columns[static_cast<std::size_t>(n * p.k + k)] = value(b, b_scales, n, k, is_blockwise(p.format) ? 128 : 1);
-    }
-  }
+  const std::vector<std::int64_t> groups = group_of_rows(p.rows, p.m, numbers);
+  std::int64_t decoded = -1;  // the group whose B is in the columns
   for (std::int64_t m = 0; m < p.m; m += step) {
+    const std::int64_t g = groups[static_cast<std::size_t>(m)];
+    if (g < 0) {
+      const auto first = out.bytes.begin() + static_cast<std::ptrdiff_t>(out.offset(0, m, 0));
+      const bool is_untouched =
+          std::all_of(first, first + static_cast<std::ptrdiff_t>(p.n) * element_bytes_of(p.out_type),
+                      [](unsigned char byte) { return byte == Matrices::kPoison; });
+      if (!is_untouched && verdict.ok()) verdict.wrong = fmt::format("row {} is in no group and was written", m);
+      continue;
+    }
+    for (std::int64_t n = 0; g != decoded && n < p.n; ++n) {
+      for (std::int64_t k = 0; k < p.k; ++k) {
+        columns[static_cast<std::size_t>(n * p.k + k)] =
+            value(b, b_scales, g * p.n + n, k, is_blockwise(p.format) ? 128 : 1);
+      }
+    }
+    decoded = g;
     for (std::int64_t k = 0; k < p.k; ++k) row[static_cast<std::size_t>(k)] = value(a, a_scales, m, k, 1);
     for (std::int64_t n = 0; n < p.n; ++n) {
       const TermSum sum = sum_of_products(row, columns.data() + n * p.k);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "matmul/api/matmul_scaled_problem.h"
+#include "matmul_grouped_reference.h"
 #include "matmul_reference.h"
 
 #include <random>
@@ -15,6 +16,7 @@ struct MatmulScaledCase {
   MatmulData data = MatmulData::kIntegers;
   std::uint64_t seed = 1;
   std::int64_t more = 0;
+  std::vector<std::int32_t> numbers = {};  // of rows: one for each group, where the problem has groups
 
   std::vector<unsigned char> a = {};
   std::vector<unsigned char> b = {};
