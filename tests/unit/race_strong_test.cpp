@@ -358,6 +358,9 @@ INSTANTIATE_TEST_SUITE_P(
              "END;\n"
              "st.shared.f32 [flag], 0f3F800001; END:",
              "race", kTwoWarps},
+        Case{"two warps, one sum by one instruction with roundings of their own",
+             "cvt.rn.f32.u32 %f1, %r1; fma.rn.f32 %f1, %f1, 0f35800000, 0f3F800000; st.shared.f32 [flag], %f1;",
+             "formal race", kTwoWarps},
         // Lanes of one warp: a load, and a store over it.
         Case{"a load and a store with a shuffle of all lanes between",
              "@%p2 bra END; ld.shared.u32 %r4, [flag]; shfl.sync.idx.b32 %r5, %r4, 0, 31, -1;\n"
@@ -376,7 +379,20 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"all lanes load what one of them stores",
              "@%p2 bra END; ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3; END:", "formal global_race",
              kTwoWarps},
-        Case{"two warps load what a lane stores", "ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3;",
+        Case{"two warps load what a lane of theirs stores",
+             "ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3;", "formal global_race", kTwoWarps},
+        Case{"the same in a loop",
+             "mov.u32 %r5, 0; AGAIN: ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3; add.u32 %r5, %r5, "
+             "1;\n"
+             "setp.lt.u32 %p5, %r5, 2; @%p5 bra AGAIN;",
+             "formal global_race", kTwoWarps},
+        Case{"two warps load what a lane stores that loads elsewhere",
+             "@%p1 ld.global.u32 %r4, [%rd1];\n@!%p1 ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3;",
+             "global_race", kTwoWarps},
+        Case{"two blocks load what a lane of one stores",
+             "ld.global.u32 %r4, [%rd1]; or.pred %p5, %p1, %p3; @!%p5 st.global.u32 [%rd1], 3;", "global_race",
+             kTwoBlocks},
+        Case{"two warps load and store", "ld.global.u32 %r4, [%rd1]; @!%p4 st.global.u32 [%rd1], %r1;",
              "global_race", kTwoWarps},
         Case{"all other lanes load what one stores",
              "@%p2 bra END; @%p1 ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3; END:", "global_race",

@@ -98,7 +98,7 @@ bool RaceChecker::judge_together(const LaneBatch::Group& group) {
   const Spot spot = spot_of(group.granule * kGranule);
   if (spot.granule.strong != 0) return false;
   if (spot.copies != nullptr && !spot.copies->at(spot.offset).empty()) return false;
-  const Access& access = group.access;
+  Access access = group.access;
   const ThreadOrder& first = *batch_.lane(static_cast<std::size_t>(std::countr_zero(group.lanes))).thread;
   if (!access.is_write && spot.shadow.is_nothing_new(spot.granule, access, first.known, kMostReaders))
     return true;
@@ -106,6 +106,7 @@ bool RaceChecker::judge_together(const LaneBatch::Group& group) {
   view.self = ~Component{0};
   const bool is_in_question =
       spot.shadow.find(spot.granule, access.bytes, !access.is_write, [&](const Access& before) {
+        if (is_own_read(before, access)) access.read_by = before.site;
         return !has_same_lanes(before, access) && before.unknown_to(view, access.bytes).has_value();
       });
   if (is_in_question) return false;
@@ -114,18 +115,34 @@ bool RaceChecker::judge_together(const LaneBatch::Group& group) {
   return true;
 }
 
-// Whether lanes of one warp have read what one of them writes now: compilers let all lanes load what is the same
-// for all of them, and one store it. A warp that is together carries out the one before the other.
-bool RaceChecker::read_with(const Access& before, const Side& now) {
-  return !before.is_write && !before.is_strong && before.by == By::kThread && !now.access.is_async() &&
-         before.cluster == now.access.cluster && before.who == now.access.who && before.width == 0 &&
-         (before.lanes >> now.lane & 1) != 0;
+// Whether an access of threads has read the bytes that lanes of its warp write now.
+bool RaceChecker::is_own_read(const Access& before, const Access& now) {
+  return now.is_write && !before.is_write && !before.is_strong && !before.is_async() && !now.is_async() &&
+         before.cluster == now.cluster && before.who == now.who && (before.bytes & now.bytes) == now.bytes &&
+         (now.lanes & ~before.lanes_at(now.bytes)) == 0;
+}
+
+// Compilers let all threads of a CTA load what is the same for several of them, and one of those store it: of the
+// loads of one instruction that one counts.
+bool RaceChecker::is_spare_load(const Access& before, const Access& now, const ThreadOrder& thread) {
+  const Access& read = now.is_write ? before : now;
+  const Access& write = now.is_write ? now : before;
+  if (read.is_write || read.is_strong || write.is_strong || before.is_async() || now.is_async()) return false;
+  if (write.read_by == 0 || write.read_by != read.site || before.cluster != now.cluster) return false;
+  const CtaOrder* cta = thread.warp->cta;
+  return cta->cluster->warps[before.who]->cta == cta;
 }
 
 void RaceChecker::judge_alone(const LaneAccess& one) {
   const ThreadOrder& thread = *one.thread;
   const Spot spot = spot_of(one.global);
-  const Access access = one.access();
+  Access access = one.access();
+  if (one.is_write) {
+    spot.shadow.find(spot.granule, access.bytes, false, [&](const Access& before) {
+      if (is_own_read(before, access)) access.read_by = before.site;
+      return false;
+    });
+  }
   const Side now{access, thread.lane};
   if (!one.is_write) {
     const bool is_for_threads =
@@ -139,7 +156,7 @@ void RaceChecker::judge_alone(const LaneAccess& one) {
   bool is_beside = false;
   const bool stops = spot.shadow.find(spot.granule, access.bytes, !one.is_write, [&](const Access& before) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
-    return lane && stops_for(spot, {before, *lane}, now, view, is_beside, read_with(before, now));
+    return lane && stops_for(spot, {before, *lane}, now, view, is_beside, is_spare_load(before, access, thread));
   });
   if (stops || stops_for_strong(spot, now, view) || stops_for_copies(spot, now, view)) return;
   if (!one.is_write) {

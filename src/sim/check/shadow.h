@@ -38,6 +38,8 @@ struct Access {
   std::uint32_t cluster = 0;  // in whose time this is
   std::uint16_t bytes = 0;    // which of the 16; 0: no access
   std::uint16_t site = 0;
+  std::uint16_t read_by =
+      0;                   // a write to global memory: where its lanes had read the bytes before, if they all had
   std::int8_t first = 0;   // width not 0: byte b was touched by lane first + b / width alone
   std::uint8_t width = 0;  // 0: every lane touched all of the bytes
   By by = By::kThread;
@@ -117,6 +119,7 @@ struct Access {
       return false;
     }
     site = other.site;
+    if (read_by != other.read_by) read_by = 0;
     keeps_value = other.keeps_value;
     return true;
   }

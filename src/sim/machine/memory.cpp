@@ -66,13 +66,14 @@ void MemoryUnit::st_shared(Thread& thread, SharedAddress address, const void* re
   tmem_.check_stored_value(thread, registers, bytes, site);
   const bool is_watched = core_.wants<event::SharedWrite>();
   bool is_same = is_watched && std::memcmp(target, registers, bytes) == 0;
-  // Model: of lanes of one instruction that store to one place one wins. Where they hold one sum, added up in
+  // Model: of lanes that store to one place by one instruction one wins. Where they hold one sum, added up in
   // orders of their own, as lanes do that have exchanged their parts, it does not matter which.
-  if (is_watched && !is_same && last_store_.is_same_instruction(thread, site)) {
+  LastStore& last = last_store(target);
+  if (is_watched && !is_same && last.is(target, site)) {
     const auto* value = static_cast<const std::byte*>(registers);
     is_same = are_rounded_alike<float>(target, value, bytes) || are_rounded_alike<double>(target, value, bytes);
   }
-  last_store_ = {thread.cta, thread.tid, site};
+  last = {target, site};
   std::memcpy(target, registers, bytes);
   core_.changed();
   if (is_watched) {

@@ -5,6 +5,9 @@
 
 #include "sim/machine/core.h"
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 
 namespace heddle::sim::machine {
@@ -36,22 +39,25 @@ class MemoryUnit {
   void fence(Thread& thread, FenceKind kind, CallSite site);
 
  private:
-  // Lanes of one instruction of a PTX kernel come one after the other.
+  // Which instruction stored last to a place, of a few of them.
   struct LastStore {
-    const Cta* cta = nullptr;
-    std::uint32_t thread = 0;
+    const std::byte* target = nullptr;
     CallSite site = {};
 
-    bool is_same_instruction(const Thread& other, CallSite where) const {
-      return other.cta == cta && thread < other.tid && thread / 32 == other.tid / 32 && site.file == where.file &&
-             site.line == where.line;
+    bool is(const std::byte* place, CallSite where) const {
+      return target == place && site.file == where.file && site.line == where.line;
     }
   };
+  static constexpr std::size_t kLastStores = 64;
+
+  LastStore& last_store(const std::byte* target) {
+    return last_stores_[reinterpret_cast<std::uintptr_t>(target) / sizeof(float) % kLastStores];
+  }
 
   Core& core_;
   const MbarrierUnit& mbarriers_;
   TmemUnit& tmem_;
-  LastStore last_store_;  // to shared memory
+  std::array<LastStore, kLastStores> last_stores_;  // to shared memory
 };
 
 }  // namespace heddle::sim::machine
