@@ -77,6 +77,11 @@ TEST(AttentionDecodeSm100, Pages) {
   }
 }
 
+// The last tile of keys has more pages than the table.
+TEST(AttentionDecodeSm100, TheTableEndsWithTheKeys) {
+  run_and_check({{.attention = {.heads = 2, .queries = 1, .keys = 130}, .page_size = 16, .pages = 12}, {130}});
+}
+
 TEST(AttentionDecodeSm100, HeadsAndTypesOfAllKinds) {
   run_and_check({{.attention = {.heads = 2, .queries = 1, .keys = 200, .head_dim = 64}}, {}});
   run_and_check({{.attention = {.heads = 2, .queries = 2, .keys = 200, .head_dim = 40, .value_dim = 104}}, {}});

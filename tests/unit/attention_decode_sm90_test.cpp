@@ -88,6 +88,11 @@ TEST(AttentionDecodeSm90, Pages) {
   }
 }
 
+// The last tile of keys has more pages than the table.
+TEST(AttentionDecodeSm90, TheTableEndsWithTheKeys) {
+  run_and_check({{.attention = {.heads = 2, .queries = 1, .keys = 130}, .page_size = 16, .pages = 12}, {130}});
+}
+
 TEST(AttentionDecodeSm90, HeadsOfOtherSizes) {
   run_and_check({{.attention = {.heads = 2, .queries = 1, .keys = 200, .head_dim = 64}}, {}});
   run_and_check({{.attention = {.heads = 2, .queries = 2, .keys = 200, .head_dim = 40, .value_dim = 104}}, {}});
