@@ -16,10 +16,10 @@ namespace heddle::test {
 namespace {
 
 // Several tiles for each of two CTAs that get the same copies.
-int run_tile_copy() {
+int run_tile_copy(std::uint32_t rows) {
   const TileCopyProblem problem{.rank = 2,
                                 .element_bytes = 2,
-                                .dims = {128, 160},
+                                .dims = {128, rows},
                                 .box = {64, 32},
                                 .swizzle_bytes = 128,
                                 .stages = 2,
@@ -46,35 +46,39 @@ int run_matmul(Case matmul, std::uint32_t sms, const Run& run) {
 }
 
 // A cluster of two with multicast, two warpgroups that multiply, a ring that goes round, more than one tile.
-int run_matmul_sm90() {
+int run_matmul_sm90(std::uint32_t m, std::uint32_t k) {
   return run_matmul(
-      reference::MatmulCase{.problem = {.m = 300, .n = 24, .k = 300, .config = "128x24x64_3_2x1_coop_fused"}}, 2,
+      reference::MatmulCase{.problem = {.m = m, .n = 24, .k = k, .config = "128x24x64_3_2x1_coop_fused"}}, 2,
       [](const auto&... args) { return matmul_sm90<Target::kSim>(args...); });
 }
 
 // A pair of SMs, whose tiles cluster launch control hands out.
-int run_matmul_sm100() {
-  return run_matmul(reference::MatmulCase{.problem = {.m = 300, .n = 300, .k = 200, .config = "2sm_256x256_2x1"}},
-                    2, [](const auto&... args) { return matmul_sm100<Target::kSim>(args...); });
+int run_matmul_sm100(std::uint32_t n, std::uint32_t k) {
+  return run_matmul(reference::MatmulCase{.problem = {.m = 300, .n = n, .k = k, .config = "2sm_256x256_2x1"}}, 2,
+                    [](const auto&... args) { return matmul_sm100<Target::kSim>(args...); });
 }
 
-int run_blockwise_fp8() {
-  return run_matmul(reference::MatmulScaledCase{.problem = {.m = 136,
-                                                            .n = 328,
-                                                            .k = 384,
+int run_blockwise_fp8(std::uint32_t m, std::uint32_t n, std::uint32_t k) {
+  return run_matmul(reference::MatmulScaledCase{.problem = {.m = m,
+                                                            .n = n,
+                                                            .k = k,
                                                             .format = ScaledFormat::kBlockwiseE4m3,
                                                             .config = "1sm_128x64_2x2"}},
                     4, [](const auto&... args) { return matmul_scaled_sm100<Target::kSim>(args...); });
 }
 
 const MutantKernel kKernels[] = {
-    {"pipeline example", "01_pipeline", "", run_pipeline_example},
-    {"Hopper tiles example", "03_hopper_tiles", "", run_hopper_tiles_example},
-    {"attention example", "04_attention", "", run_attention_example},
-    {"tile copy", "tile_copy", "Lj2ELj16384", run_tile_copy},
-    {"Hopper matmul", "matmul_sm90_instance", "", run_matmul_sm90},
-    {"Blackwell matmul", "matmul_sm100_instance", "", run_matmul_sm100},
-    {"blockwise FP8 matmul", "blockwise_fp8_instance", "", run_blockwise_fp8},
+    {"pipeline example", "01_pipeline", "", run_pipeline_example, nullptr},
+    {"Hopper tiles example", "03_hopper_tiles", "", run_hopper_tiles_example, run_longer_hopper_tiles_example},
+    {"attention example", "04_attention", "", run_attention_example, run_longer_attention_example},
+    {"tile copy", "tile_copy", "Lj2ELj16384", [] { return run_tile_copy(160); },
+     [] { return run_tile_copy(640); }},
+    {"Hopper matmul", "matmul_sm90_instance", "", [] { return run_matmul_sm90(300, 300); },
+     [] { return run_matmul_sm90(1400, 900); }},
+    {"Blackwell matmul", "matmul_sm100_instance", "", [] { return run_matmul_sm100(300, 200); },
+     [] { return run_matmul_sm100(1300, 200); }, true},
+    {"blockwise FP8 matmul", "blockwise_fp8_instance", "", [] { return run_blockwise_fp8(136, 328, 384); },
+     [] { return run_blockwise_fp8(136, 1000, 512); }, true},
 };
 
 }  // namespace

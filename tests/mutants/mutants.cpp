@@ -2,10 +2,10 @@
 //
 // mutants [--kernel NAME] [--mutation NAME] [--every N] [--from FIRST] [--jobs N] [--list] [--write FILE]: plants
 // every mistake of heddle/testing/ptx_mutants.h at every place of the kernels, as nvcc compiles them, and sees
-// that each is noticed: by a report, or by a wrong result. One that is not must be known as equivalent. Exit
-// status 1 if any is missed.
-// --every N takes one of N, --from FIRST begins with another than the first of all; --jobs N judges so many at a
-// time; --write puts the table into a document.
+// that each is noticed: by a report, by a formal finding that the kernel as it is does not have, or by a wrong
+// result. One that is not must be known as equivalent. Exit status 1 if any is missed.
+// --every N takes one of N places of the large kernels, --from FIRST begins with another than the first; --jobs N
+// judges so many at a time; --write puts the table into a document.
 #include "../docs/generated_table.h"
 #include "kernels.h"
 
@@ -25,8 +25,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -35,11 +37,12 @@
 namespace heddle::test {
 namespace {
 
-// Mistakes at one place that nothing shows, and why.
+// Mistakes at one place that nothing shows, and why. A place is known by its text, which moves less than its
+// line.
 struct Known {
-  std::string_view kernel;
-  std::string_view mutation;  // empty: any
-  std::string_view place;     // likewise
+  std::string_view kernel;    // empty: any
+  std::string_view mutation;  // likewise
+  std::string_view place;     // what stands there in the source; likewise
   std::string_view reason;
 };
 
@@ -47,10 +50,33 @@ const Known kSurvivors[] = {
 #include "survivors.inc"
 };
 
+// The source's text at "copy.cu:87".
+std::string text_at(const std::string& place) {
+  static const std::map<std::string, std::string> kFiles = [] {
+    std::map<std::string, std::string> files;
+    for (const char* folder : {"examples", "kernels", "include"}) {
+      const std::filesystem::path root = std::filesystem::path(HEDDLE_SOURCE_DIR) / folder;
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+        files[entry.path().filename().string()] = entry.path().string();
+      }
+    }
+    return files;
+  }();
+  const std::size_t colon = place.rfind(':');
+  const auto file = kFiles.find(place.substr(0, colon));
+  if (colon == std::string::npos || file == kFiles.end()) return "";
+  std::ifstream in(file->second);
+  std::string line;
+  for (int number = std::atoi(place.c_str() + colon + 1); number > 0 && std::getline(in, line);) --number;
+  return line;
+}
+
 const Known* find_known(const MutantKernel& kernel, const sim::PtxMutant& mutant) {
+  const std::string text = text_at(mutant.place);
   for (const Known& one : kSurvivors) {
-    if (one.kernel == kernel.name && (one.mutation.empty() || one.mutation == mutant.mutation) &&
-        (one.place.empty() || one.place == mutant.place)) {
+    if ((one.kernel.empty() || one.kernel == kernel.name) &&
+        (one.mutation.empty() || one.mutation == mutant.mutation) &&
+        (one.place.empty() || text.find(one.place) != std::string::npos)) {
       return &one;
     }
   }
@@ -67,10 +93,36 @@ std::string text_of(const MutantKernel& kernel) {
   return text.str();
 }
 
-// What a run ends with: nothing, a code, or a wrong result. In a process of its own, so that a mistake can do no
-// harm here.
-std::string verdict_of(const MutantKernel& kernel, const std::string& text, std::uint64_t seed,
-                       bool is_strict = false) {
+// What a run ends with: nothing, a code, or a wrong result; and what it tells as formal.
+struct Verdict {
+  std::string code;
+  std::set<std::string> formal;  // "exit_in_flight copy.cu:87 copy.cu:91"
+
+  bool is_well() const { return code.empty(); }
+};
+
+constexpr std::string_view kFormalLine = "\n<formal> ";
+
+Verdict read_verdict(const std::string& printed, int status) {
+  Verdict verdict;
+  for (std::size_t at = printed.find(kFormalLine); at != std::string::npos; at = printed.find(kFormalLine, at)) {
+    at += kFormalLine.size();
+    verdict.formal.insert(printed.substr(at, printed.find('\n', at) - at));
+  }
+  if (!WIFEXITED(status)) {
+    verdict.code = fmt::format("signal {}", WTERMSIG(status));
+  } else if (WEXITSTATUS(status) != 0) {
+    const std::string own = printed.substr(0, printed.find(kFormalLine));
+    const std::size_t begin = own.find('[');
+    const std::size_t end = own.find(']');
+    const bool is_code = begin != std::string::npos && end != std::string::npos && end > begin && begin <= 200;
+    verdict.code = is_code ? own.substr(begin + 1, end - begin - 1) : std::string(kWrong);
+  }
+  return verdict;
+}
+
+// In a process of its own, so that a mistake can do no harm here.
+Verdict verdict_of(const MutantKernel& kernel, int (*run)(), const std::string& text, std::uint64_t seed = 0) {
   int ends[2];
   if (pipe(ends) != 0) std::abort();
   std::fflush(nullptr);
@@ -79,6 +131,7 @@ std::string verdict_of(const MutantKernel& kernel, const std::string& text, std:
     dup2(ends[1], STDOUT_FILENO);
     alarm(kSeconds);
     int status = 1;
+    std::string formal;
     try {
       const sim::PtxModule module = sim::PtxModule::load(text, kernel.ptx + ".ptx");
       const sim::PtxInstead instead(module);
@@ -86,12 +139,16 @@ std::string verdict_of(const MutantKernel& kernel, const std::string& text, std:
       const auto strategy =
           sim::explore::make_strategy(seed == 0 ? sim::Schedule{} : sim::Schedule::random(seed));
       options.strategy = strategy.get();
-      options.strict = is_strict;
-      const sim::explore::Guided guided(options);
-      status = kernel.run();
+      const sim::explore::Guided guided(options, [&](const sim::Report& report) {
+        for (const sim::Diagnosis& one : report.formal) {
+          formal += fmt::format("{}{} {}", kFormalLine, name_of(one.code), fmt::join(one.places, " "));
+        }
+      });
+      status = run();
     } catch (const std::exception& error) {
       std::printf("[refused] %s\n", error.what());
     }
+    std::printf("%s\n", formal.c_str());
     std::fflush(nullptr);
     _exit(status);
   }
@@ -103,16 +160,12 @@ std::string verdict_of(const MutantKernel& kernel, const std::string& text, std:
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (!WIFEXITED(status)) return fmt::format("signal {}", WTERMSIG(status));
-  if (WEXITSTATUS(status) == 0) return "";
-  const std::size_t begin = printed.find('[');
-  const std::size_t end = printed.find(']');
-  if (begin == std::string::npos || end == std::string::npos || end < begin || begin > 200)
-    return std::string(kWrong);
-  return printed.substr(begin + 1, end - begin - 1);
+  return read_verdict(printed, status);
 }
 
-enum class Fate : std::uint8_t { kReported, kFormal, kWrongResult, kUnreached, kSurvived, kMissed };
+// kUnreached: nothing comes to the place, or what is wrong there makes no difference; shown by a trap. kHolds: a
+// wait that only holds its thread back; shown by traps after it.
+enum class Fate : std::uint8_t { kReported, kFormal, kWrongResult, kUnreached, kHolds, kSurvived, kMissed };
 
 struct Outcome {
   const MutantKernel* kernel;
@@ -132,69 +185,92 @@ struct Options {
 };
 
 // What the model refuses says nothing of the mistake, and neither does a run that is cut off.
-bool is_verdict(const std::string& verdict) {
-  return !verdict.empty() && verdict != "unsupported" && verdict != "refused" && !verdict.starts_with("signal");
+bool is_verdict(const std::string& code) {
+  return !code.empty() && code != "unsupported" && code != "refused" && !code.starts_with("signal");
 }
 
-// Round robin, then as strictly as can be, then a few other schedules.
-void judge(Outcome& one, const std::string& text, const std::string& strict_without) {
-  const std::string changed = one.mutant.apply(text);
-  const auto is_noticed = [&](const std::string& verdict) {
-    if (!is_verdict(verdict)) return false;
-    one.fate = verdict == kWrong ? Fate::kWrongResult : Fate::kReported;
-    one.code = verdict;
-    return true;
-  };
-  if (is_noticed(verdict_of(*one.kernel, changed, 0))) return;
+// One run of a kernel, and what the kernel as it is tells in it as formal.
+struct Run {
+  int (*run)();
+  std::set<std::string> formal;
+};
+
+// A kernel as it is.
+struct Ground {
+  std::string text;
+  std::vector<Run> runs;          // the short one and the longer one
+  std::vector<std::size_t> last;  // waits for the cluster barrier after which nobody does anything
+};
+
+bool is_reached(const Outcome& one, const Ground& ground, const Run& run) {
   sim::PtxMutant trap = one.mutant;
   trap.by = "trap;";
   trap.also_at = 0;
-  if (verdict_of(*one.kernel, trap.apply(text), 0).empty()) {
+  if (verdict_of(*one.kernel, run.run, trap.apply(ground.text)).is_well()) return false;
+  if (one.mutant.probe.empty()) return true;
+  sim::PtxMutant probe = one.mutant;
+  probe.by = probe.probe;
+  return !verdict_of(*one.kernel, run.run, probe.apply(ground.text)).is_well();
+}
+
+// A wait that is left out, or that waits for something else: whether that matters to nobody but its thread.
+bool only_holds(const Outcome& one, const Ground& ground) {
+  const std::string trapped =
+      sim::with_traps_after(ground.text, one.kernel->entry, one.mutant.begin, ground.last);
+  return !trapped.empty() && std::all_of(ground.runs.begin(), ground.runs.end(), [&](const Run& run) {
+    return verdict_of(*one.kernel, run.run, trapped).is_well();
+  });
+}
+
+// Round robin, then with rings that go round often, then a few other schedules.
+void judge(Outcome& one, const Ground& ground) {
+  const std::string changed = one.mutant.apply(ground.text);
+  const auto is_noticed = [&](const Run& run, std::uint64_t seed) {
+    const Verdict verdict = verdict_of(*one.kernel, run.run, changed, seed);
+    if (is_verdict(verdict.code)) {
+      one.fate = verdict.code == kWrong ? Fate::kWrongResult : Fate::kReported;
+      one.code = verdict.code;
+      return true;
+    }
+    if (!verdict.is_well()) return false;
+    for (const std::string& told : verdict.formal) {
+      if (run.formal.contains(told)) continue;
+      one.fate = Fate::kFormal;
+      one.code = told.substr(0, told.find(' '));
+      return true;
+    }
+    return false;
+  };
+  std::vector<const Run*> reached;
+  for (const Run& run : ground.runs) {
+    if (is_noticed(run, 0)) return;
+    if (is_reached(one, ground, run)) reached.push_back(&run);
+  }
+  if (reached.empty()) {
     one.fate = Fate::kUnreached;
     return;
   }
-  if (!one.mutant.probe.empty()) {
-    sim::PtxMutant probe = one.mutant;
-    probe.by = probe.probe;
-    if (verdict_of(*one.kernel, probe.apply(text), 0).empty()) {
-      one.fate = Fate::kUnreached;
-      return;
-    }
-  }
-  one.code = verdict_of(*one.kernel, changed, 0, true);
-  if (is_verdict(one.code) && one.code != strict_without) {
-    one.fate = Fate::kFormal;
+  if (only_holds(one, ground)) {
+    one.fate = Fate::kHolds;
     return;
   }
-  one.code.clear();
   if (find_known(*one.kernel, one.mutant) != nullptr) {
     one.fate = Fate::kSurvived;
     return;
   }
   constexpr std::uint64_t kSeeds = 4;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    if (is_noticed(verdict_of(*one.kernel, changed, seed))) return;
+    if (is_noticed(*reached.front(), seed)) return;
   }
 }
 
-// A kernel as it is, and what it ends with as strictly as can be.
-struct Ground {
-  std::string text;
-  std::string strict_without;
-};
-
 using Grounds = std::map<const MutantKernel*, Ground>;
-
-void judge(Outcome& one, const Grounds& grounds) {
-  const Ground& ground = grounds.at(one.kernel);
-  judge(one, ground.text, ground.strict_without);
-}
 
 // Each process has every so-manieth of them, and writes a line for each: its number, its fate and its code. What
 // a process that ends early has not judged stays missed.
 void judge_all(std::vector<Outcome>& all, const Grounds& grounds, std::size_t jobs) {
   if (jobs == 1) {
-    for (Outcome& one : all) judge(one, grounds);
+    for (Outcome& one : all) judge(one, grounds.at(one.kernel));
     return;
   }
   int ends[2];
@@ -208,7 +284,7 @@ void judge_all(std::vector<Outcome>& all, const Grounds& grounds, std::size_t jo
       continue;
     }
     for (std::size_t i = job; i < all.size(); i += jobs) {
-      judge(all[i], grounds);
+      judge(all[i], grounds.at(all[i].kernel));
       const std::string line = fmt::format("{} {} {}\n", i, static_cast<int>(all[i].fate), all[i].code);
       if (write(ends[1], line.data(), line.size()) != static_cast<ssize_t>(line.size())) _exit(1);
     }
@@ -234,22 +310,38 @@ void judge_all(std::vector<Outcome>& all, const Grounds& grounds, std::size_t jo
   }
 }
 
+// Whether the kernel is right as it is.
+bool prepare(Ground& ground, const MutantKernel& kernel, const std::string& text) {
+  ground.text = text;
+  bool is_clean = true;
+  for (int (*run)() : {kernel.run, kernel.run_longer}) {
+    if (run == nullptr) continue;
+    const Verdict verdict = verdict_of(kernel, run, text);
+    if (!verdict.is_well()) fmt::print("{}: without a mistake it ends with {}\n", kernel.name, verdict.code);
+    is_clean = is_clean && verdict.is_well();
+    ground.runs.push_back({run, verdict.formal});
+  }
+  for (const std::size_t wait : sim::cluster_waits_in(text, kernel.entry)) {
+    const std::string trapped = sim::with_traps_after(text, kernel.entry, wait);
+    const bool is_last = std::all_of(ground.runs.begin(), ground.runs.end(), [&](const Run& run) {
+      return verdict_of(kernel, run.run, trapped).is_well();
+    });
+    if (is_last) ground.last.push_back(wait);
+  }
+  return is_clean;
+}
+
 std::vector<Outcome> run_all(const Options& options, bool& is_clean) {
   std::vector<Outcome> all;
   Grounds grounds;
-  std::size_t number = 0;
   for (const MutantKernel& kernel : mutant_kernels()) {
+    std::size_t number = 0;
     if (!options.kernel.empty() && kernel.name != options.kernel) continue;
     const std::string text = text_of(kernel);
-    if (!options.list) {
-      const std::string verdict = verdict_of(kernel, text, 0);
-      grounds[&kernel] = {text, verdict_of(kernel, text, 0, true)};
-      if (!verdict.empty()) fmt::print("{}: without a mistake it ends with {}\n", kernel.name, verdict);
-      is_clean = is_clean && verdict.empty();
-    }
+    if (!options.list) is_clean = prepare(grounds[&kernel], kernel, text) && is_clean;
     for (sim::PtxMutant& mutant : sim::ptx_mutants(text, kernel.entry)) {
       if (!options.mutation.empty() && mutant.mutation != options.mutation) continue;
-      if (number++ % options.every != options.from) continue;
+      if (kernel.is_large && number++ % options.every != options.from) continue;
       all.push_back({&kernel, std::move(mutant), Fate::kMissed, ""});
     }
   }
@@ -264,11 +356,16 @@ std::string row(const std::string& name, Counts counts) {
                               counts[Fate::kSurvived] + counts[Fate::kMissed];
   return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", name, planted, counts[Fate::kReported],
                      counts[Fate::kFormal], counts[Fate::kWrongResult],
-                     counts[Fate::kSurvived] + counts[Fate::kMissed], counts[Fate::kUnreached]);
+                     counts[Fate::kSurvived] + counts[Fate::kMissed],
+                     counts[Fate::kUnreached] + counts[Fate::kHolds]);
 }
 
 std::string table_of(const std::vector<Outcome>& all, std::size_t every) {
-  std::string text = every == 1 ? "" : fmt::format("\nOne in {} of them, in the order of the text.\n", every);
+  std::string text =
+      every == 1
+          ? ""
+          : fmt::format("\nAll of them, but one in {} of the two for Blackwell, in the order of the text.\n",
+                        every);
   text +=
       "\n| kernel | mutants | reported | told as formal | wrong result alone | not noticed | no mistake in this "
       "run |\n"
@@ -289,7 +386,8 @@ std::string table_of(const std::vector<Outcome>& all, std::size_t every) {
     std::map<std::string, std::size_t> verdicts;
     std::size_t count = 0;
     for (const Outcome& one : all) {
-      if (one.mutant.mutation != mutation.name || one.fate == Fate::kUnreached) continue;
+      if (one.mutant.mutation != mutation.name || one.fate == Fate::kUnreached || one.fate == Fate::kHolds)
+        continue;
       ++count;
       const bool is_code = one.fate == Fate::kReported || one.fate == Fate::kFormal;
       ++verdicts[is_code ? fmt::format("`{}`{}", one.code, one.fate == Fate::kFormal ? " (formal)" : "")
@@ -306,17 +404,27 @@ std::string table_of(const std::vector<Outcome>& all, std::size_t every) {
     text += fmt::format("| {}: `{}` | {} | {} | {} |\n", mutation.family, mutation.name, mutation.meaning, count,
                         list);
   }
-  text += "\nNot noticed, and why:\n\n";
-  std::map<std::string, std::vector<std::string>> reasons;
+  using Names = std::map<std::string, std::vector<std::string>>;
+  Names reasons, held;
   for (const Outcome& one : all) {
+    const std::string name = fmt::format("`{}`", one.mutant.name());
+    if (one.fate == Fate::kHolds) held[one.kernel->name].push_back(name);
     if (one.fate != Fate::kSurvived && one.fate != Fate::kMissed) continue;
     const Known* known = find_known(*one.kernel, one.mutant);
-    reasons[known == nullptr ? "not explained yet" : std::string(known->reason)].push_back(
-        fmt::format("`{}`", one.mutant.name()));
+    reasons[known == nullptr ? "not explained yet" : std::string(known->reason)].push_back(name);
   }
-  for (const auto& [reason, names] : reasons) {
-    text += fmt::format("- {}: {} ({})\n", reason, names.size(), fmt::join(names, ", "));
-  }
+  const auto list = [&](const char* title, const Names& lines) {
+    if (lines.empty()) return;
+    text += fmt::format("\n{}\n\n", title);
+    for (const auto& [what, names] : lines)
+      text += fmt::format("- {}: {} ({})\n", what, names.size(), fmt::join(names, ", "));
+  };
+  list("Not noticed, and why:", reasons);
+  list(
+      "Waits after which their threads do nothing but wait and exit, so that they only hold a CTA that something "
+      "else "
+      "holds, too; shown by traps at all that comes after them:",
+      held);
   return text + "\n";
 }
 
@@ -334,9 +442,10 @@ int run(const Options& options) {
   if (options.list) return 0;
   fmt::print(
       "{} places: {} reported, {} told as formal, {} with a wrong result, {} known to survive, {} missed; {} "
-      "more make no difference in the run\n",
-      all.size() - counts[Fate::kUnreached], counts[Fate::kReported], counts[Fate::kFormal],
-      counts[Fate::kWrongResult], counts[Fate::kSurvived], counts[Fate::kMissed], counts[Fate::kUnreached]);
+      "more make no difference in the run, {} only hold their threads\n",
+      all.size() - counts[Fate::kUnreached] - counts[Fate::kHolds], counts[Fate::kReported],
+      counts[Fate::kFormal], counts[Fate::kWrongResult], counts[Fate::kSurvived], counts[Fate::kMissed],
+      counts[Fate::kUnreached], counts[Fate::kHolds]);
   if (!options.write.empty()) {
     const GeneratedTable table{.program = "mutants",
                                .begin = "<!-- mutants: made by mutants --write -->\n",

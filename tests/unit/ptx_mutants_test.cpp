@@ -73,6 +73,38 @@ TEST(PtxMutants, EachIsNoticedButThoseThatChangeNothing) {
   }
 }
 
+// After the wait of the ring the thread reads, and a wait after that only holds it.
+TEST(PtxMutants, TrapsTellAWaitThatOnlyHoldsItsThread) {
+  const auto wait_in = [](const std::string& text) {
+    std::size_t begin = 0;
+    for (const sim::PtxMutant& mutant : sim::ptx_mutants(text)) {
+      if (mutant.mutation == "no_wait") begin = mutant.begin;
+    }
+    return begin;
+  };
+  EXPECT_TRUE(run(sim::with_traps_after(kRing, "", wait_in(kRing))).has("trap"));
+  std::string held = kRing;
+  held.replace(
+      held.find("st.global.u32 [%rd1], %r8;"), 26,
+      "st.global.u32 [%rd1], %r8;\nHOLD: mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r5], 0; @!%p4 bra "
+      "HOLD;");
+  EXPECT_TRUE(run(sim::with_traps_after(held, "", wait_in(held))).ok());
+  EXPECT_TRUE(sim::with_traps_after(kRing, "", kRing.find("st.shared")).empty());
+}
+
+// A thread that meets the others at the last barrier of the cluster does nothing that matters, one that meets
+// them earlier may.
+TEST(PtxMutants, TheClusterBarrierIsLastOnlyWhereNothingFollowsIt) {
+  const std::string both = ptx_module(
+      "ld.param.u64 %rd1, [out];\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+      "ld.global.u32 %r1, [%rd1];\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nret;");
+  const std::vector<std::size_t> waits = sim::cluster_waits_in(both);
+  ASSERT_EQ(waits.size(), 2u);
+  EXPECT_TRUE(run(sim::with_traps_after(both, "", waits[0])).has("trap"));
+  EXPECT_TRUE(run(sim::with_traps_after(both, "", waits[1])).ok());
+  EXPECT_TRUE(run(sim::with_traps_after(both, "", waits[0], std::vector{waits[1]})).has("trap"));
+}
+
 TEST(PtxMutants, NamesAreKnown) {
   std::set<std::string_view> names;
   for (const sim::PtxMutation& mutation : sim::ptx_mutations()) {

@@ -51,6 +51,16 @@ struct PtxMutant {
   std::string probe = {};
 };
 
+// Where the waits of an entry for the cluster barrier begin.
+std::vector<std::size_t> cluster_waits_in(std::string_view text, std::string_view entry = {});
+
+// The text, with a trap for each thread that does something after it has come to the wait that begins at `wait`,
+// other than to compute, to wait on mbarriers, to meet the cluster at one of the `last` waits, and to exit. Where
+// no thread traps, no access depends on the wait: it only holds its thread back, and so the exit of its CTA.
+// Empty if it is no wait.
+std::string with_traps_after(std::string_view text, std::string_view entry, std::size_t wait,
+                             std::span<const std::size_t> last = {});
+
 // All of them, in the order of the text. `entry`: only those in entries whose name contains it.
 std::vector<PtxMutant> ptx_mutants(std::string_view text, std::string_view entry = {});
 

@@ -99,6 +99,7 @@ RunOutcome run_entry(const RunOptions& options, const GlobalMemory& memory, cons
                     .trace = Tracing::current()};
   explore::Guided::guide(how);
   const Report report = launch_entry(how, shape, entry, params);
+  explore::Guided::show(report);
   return {.report = report.text(),
           .remarks = report.remarks(),
           .thread_switches = report.stats.thread_switches,

@@ -368,7 +368,94 @@ Earlier move_up(const std::vector<Statement>& all, std::size_t at) {
   return best;
 }
 
+constexpr std::string_view kClusterWait = "barrier.cluster.wait";
+
+// What hands nothing over, and touches no memory that another thread sees.
+bool touches_nothing(const Statement& one) {
+  constexpr std::string_view kNames[] = {"abs",
+                                         "activemask",
+                                         "add",
+                                         "and",
+                                         "bfe",
+                                         "bfi",
+                                         "bra",
+                                         "cvt",
+                                         "div",
+                                         "elect.sync",
+                                         "exit",
+                                         "fence",
+                                         "ld.param",
+                                         "lop3",
+                                         "mad",
+                                         "mapa",
+                                         "max",
+                                         "mbarrier.test_wait",
+                                         "mbarrier.try_wait",
+                                         "min",
+                                         "mov",
+                                         "mul",
+                                         "nanosleep",
+                                         "neg",
+                                         "not",
+                                         "or",
+                                         "prmt",
+                                         "rem",
+                                         "ret",
+                                         "selp",
+                                         "set",
+                                         "shf",
+                                         "shl",
+                                         "shr",
+                                         "sub",
+                                         "vote",
+                                         "xor"};
+  return std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view name) {
+    return one.name.starts_with(name) && !one.name.starts_with("setmaxnreg");
+  });
+}
+
 }  // namespace
+
+std::vector<std::size_t> cluster_waits_in(std::string_view text, std::string_view entry) {
+  std::vector<std::size_t> waits;
+  for (const Statement& one : testing::read_statements(text, entry)) {
+    if (one.is_in_entry && one.name.starts_with(kClusterWait)) waits.push_back(one.begin);
+  }
+  return waits;
+}
+
+std::string with_traps_after(std::string_view text, std::string_view entry, std::size_t wait,
+                             std::span<const std::size_t> last) {
+  std::vector<std::pair<std::size_t, std::string>> inserted;  // where, in the order of the text, and what
+  const std::vector<std::size_t> cluster_waits = cluster_waits_in(text, entry);
+  const auto is_last_barrier = [&](const Statement& one) {
+    if (!one.name.starts_with("barrier.cluster")) return false;
+    const auto waits = std::lower_bound(cluster_waits.begin(), cluster_waits.end(), one.begin);
+    return waits != cluster_waits.end() && std::find(last.begin(), last.end(), *waits) != last.end();
+  };
+  bool is_found = false;
+  for (const Statement& one : testing::read_statements(text, entry)) {
+    if (!one.is_in_entry || one.name.empty() || one.name.starts_with('.')) continue;
+    if (inserted.empty()) {
+      inserted.emplace_back(one.begin, ".reg .pred mutant_after; setp.ne.u32 mutant_after, 0, 0; ");
+    }
+    if (one.begin == wait) {
+      if (!one.name.starts_with("mbarrier.try_wait") && !one.name.starts_with(kClusterWait)) return "";
+      inserted.emplace_back(one.begin, one.guard + "setp.eq.u32 mutant_after, 0, 0; ");
+      is_found = true;
+    } else if (!touches_nothing(one) && !is_last_barrier(one)) {
+      inserted.emplace_back(one.begin, "@mutant_after trap; ");
+    }
+  }
+  if (!is_found) return "";
+  std::string changed;
+  std::size_t at = 0;
+  for (const auto& [where, what] : inserted) {
+    changed.append(text.substr(at, where - at)).append(what);
+    at = where;
+  }
+  return changed.append(text.substr(at));
+}
 
 std::span<const PtxMutation> ptx_mutations() {
   static const std::vector<PtxMutation> all = [] {
