@@ -50,25 +50,29 @@ const Known kSurvivors[] = {
 #include "survivors.inc"
 };
 
-// The source's text at "copy.cu:87".
+// The source's text at "copy.cu:87"; of files that have the same name, that of each.
 std::string text_at(const std::string& place) {
-  static const std::map<std::string, std::string> kFiles = [] {
-    std::map<std::string, std::string> files;
+  static const std::multimap<std::string, std::string> kFiles = [] {
+    std::multimap<std::string, std::string> files;
     for (const char* folder : {"examples", "kernels", "include"}) {
       const std::filesystem::path root = std::filesystem::path(HEDDLE_SOURCE_DIR) / folder;
       for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-        files[entry.path().filename().string()] = entry.path().string();
+        files.emplace(entry.path().filename().string(), entry.path().string());
       }
     }
     return files;
   }();
   const std::size_t colon = place.rfind(':');
-  const auto file = kFiles.find(place.substr(0, colon));
-  if (colon == std::string::npos || file == kFiles.end()) return "";
-  std::ifstream in(file->second);
-  std::string line;
-  for (int number = std::atoi(place.c_str() + colon + 1); number > 0 && std::getline(in, line);) --number;
-  return line;
+  if (colon == std::string::npos) return "";
+  std::string text;
+  const auto [begin, end] = kFiles.equal_range(place.substr(0, colon));
+  for (auto file = begin; file != end; ++file) {
+    std::ifstream in(file->second);
+    std::string line;
+    for (int number = std::atoi(place.c_str() + colon + 1); number > 0 && std::getline(in, line);) --number;
+    text += line + "\n";
+  }
+  return text;
 }
 
 const Known* find_known(const MutantKernel& kernel, const sim::PtxMutant& mutant) {
