@@ -75,5 +75,28 @@ TEST(PtxTryWait, AWaitLoopOfAWholeWarpIsAHangToo) {
   }
 }
 
+// A try comes back when its time is over, and a test at once: who does not look at the answer has not waited,
+// whether or not the phase was over in this run.
+TEST(PtxTryWait, AnAnswerThatNobodyLooksAtOrdersNothing) {
+  const auto body = [](const std::string& wait, const char* look) {
+    return "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra MET;\n"
+           "mbarrier.init.shared::cta.b64 [dyn], 1;\nMET: bar.sync 0; setp.eq.u32 %p2, %r1, 32; @%p2 bra READ;\n"
+           "@%p1 ret; st.shared.u32 [dyn+16], 7; mbarrier.arrive.shared::cta.b64 %rd1, [dyn]; ret;\n"
+           "READ: mbarrier." +
+           wait + ".parity.shared::cta.b64 %p3, [dyn], 0; selp.u32 %r2, 1, 0, %p3;\n" + look +
+           "ld.shared.u32 %r3, [dyn+16]; ret;";
+  };
+  const char* const looks = "setp.eq.u32 %p4, %r2, 0; @%p4 bra READ;\n";
+  CaseShare share(3);
+  for (const char* schedule : kSchedules) {
+    if (!share.takes_next()) continue;
+    for (const char* wait : {"try_wait", "test_wait"}) {
+      const sim::Report report = run(body(wait, ""), schedule, 64);
+      EXPECT_TRUE(report.has("race")) << schedule << "\n" << report.text();
+      EXPECT_TRUE(run(body(wait, looks), schedule, 64).ok()) << schedule;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -3,8 +3,13 @@
 // PTX: bar, barrier, barrier.cluster, fence, membar, mbarrier.
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/interpreter.h"
+#include "sim/frontend/ptx/waits.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace heddle::sim::ptx {
 
@@ -90,7 +95,7 @@ std::uint32_t tensor_map_fence(Warp& warp, const Instruction& i, std::uint32_t m
 std::uint32_t no_fence(Warp&, const Instruction&, std::uint32_t mask) { return mask; }
 
 // mbarrier. flags: 1: the address is generic; 2: cluster scope; 4: .noComplete; 8: parity; 16: .relaxed; 32: the
-// barrier must be the own CTA's; 64: a wait whose scope is left out.
+// barrier must be the own CTA's; 64: a wait whose scope is left out; 128: one whose answer nobody looks at.
 constexpr std::uint32_t kGenericAddress = 1;
 constexpr std::uint32_t kClusterScope = 2;
 constexpr std::uint32_t kNoComplete = 4;
@@ -98,6 +103,7 @@ constexpr std::uint32_t kParity = 8;
 constexpr std::uint32_t kRelaxed = 16;
 constexpr std::uint32_t kOwnCta = 32;
 constexpr std::uint32_t kNoScope = 64;
+constexpr std::uint32_t kUnanswered = 128;
 
 SharedAddress barrier_of(Warp& warp, const Instruction& i, std::uint32_t lane) {
   const SharedAddress address =
@@ -188,6 +194,12 @@ std::uint32_t mbarrier_complete(Warp& warp, const Instruction& i, std::uint32_t 
 
 bool is_over(Warp& warp, const Instruction& i, std::uint32_t l) {
   const SharedAddress barrier = barrier_of(warp, i, l);
+  if ((i.flags & kUnanswered) != 0) {  // it may come back at any time, so that nothing is told of it
+    const machine::Mbarrier& state =
+        warp.machine->mbarriers.own(warp.thread(l), barrier, i.site, "mbarrier.try_wait").state;
+    return (i.flags & kParity) != 0 ? state.parity_is_over(word_of(warp, i.b, l) & 1)
+                                    : state.is_over(warp.rows[i.b][l] >> 20);
+  }
   if ((i.flags & kParity) != 0) {
     return warp.machine->mbarriers.test_wait_parity(warp.thread(l), barrier, word_of(warp, i.b, l), scope_of(i),
                                                     i.site);
@@ -344,6 +356,35 @@ void add_mbarrier_forms(FormTable& table) {
 }
 
 }  // namespace
+
+void mark_unanswered_waits(Function& function) {
+  const auto waits = [](const Instruction& i) {
+    return i.machine == mbarrier_try_wait || i.machine == mbarrier_test_wait;
+  };
+  if (std::none_of(function.code.begin(), function.code.end(), waits)) return;
+  // What instructions with an effect read, and what that is made of.
+  std::vector<bool> is_used(function.row_count);
+  bool has_changed = true;
+  const auto use = [&](std::uint32_t row) {
+    if (row == kNone || is_used[row]) return;
+    is_used[row] = has_changed = true;
+  };
+  while (std::exchange(has_changed, false)) {
+    for (std::uint32_t pc = 0; pc < function.code.size(); ++pc) {
+      const Flow& flow = function.flows[pc];
+      const bool counts =
+          flow.has_effect || flow.kind == FlowKind::kLoad || flow.kind == FlowKind::kControl ||
+          flow.kind == FlowKind::kStore || flow.kind == FlowKind::kHandled ||
+          std::any_of(flow.writes.begin(), flow.writes.end(), [&](auto row) { return is_used[row]; });
+      if (!counts) continue;
+      for (const std::uint32_t row : flow.reads) use(row);
+      use(function.code[pc].guard);
+    }
+  }
+  for (Instruction& i : function.code) {
+    if (waits(i) && (i.d == kNone || !is_used[i.d])) i.flags |= kUnanswered;
+  }
+}
 
 void add_barrier_forms(FormTable& table) {
   for (const std::string name : {"bar", "bar.cta", "barrier", "barrier.cta"}) {

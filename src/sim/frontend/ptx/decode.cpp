@@ -2,6 +2,7 @@
 #include "sim/frontend/ptx/decode.h"
 
 #include "sim/frontend/ptx/lexer.h"
+#include "sim/frontend/ptx/waits.h"
 
 #include <fmt/format.h>
 
@@ -379,6 +380,7 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
   end.line = text.statements.empty() ? text.line : text.statements.back().line;
   end.site = {kept(strings, ptx_name), end.line};
   mark_wgmma_operands(function);
+  mark_unanswered_waits(function);
   mark_compared_loads(function);
 }
 
