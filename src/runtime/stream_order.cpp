@@ -133,16 +133,18 @@ sim::History& StreamOrder::begin(const void* stream, bool is_programmatic) {
   now_ = {.stream = handle, .count = ++own.count, .start = clock_for(handle)};
   after_wait_ = now_.start;
   const auto last = nodes_.find(own.last);
-  if (is_programmatic && last != nodes_.end() && last->second.launches_dependents) {
+  const bool is_early = is_programmatic && last != nodes_.end() && last->second.launches_dependents;
+  if (is_early) {
     now_.start = last->second.start;
     join(now_.start, host_);
   }
   drop_unfinished();
   for (sim::History::Work& work : history_.works) {
     const Node& node = nodes_.at(work.number);
-    work.relation = covers(now_.start, node)    ? sim::History::Relation::kBefore
-                    : covers(after_wait_, node) ? sim::History::Relation::kUntilWait
-                                                : sim::History::Relation::kBeside;
+    work.relation = covers(now_.start, node)                    ? sim::History::Relation::kBefore
+                    : is_early && is_behind(node, last->second) ? sim::History::Relation::kBehind
+                    : covers(after_wait_, node)                 ? sim::History::Relation::kUntilWait
+                                                                : sim::History::Relation::kBeside;
   }
   return history_;
 }
@@ -152,8 +154,7 @@ void StreamOrder::end() {
   Stream& own = streams_[now_.stream];
   const bool has_work = !history_.works.empty() && history_.works.back().number == 0;
   now_.launches_dependents = has_work && history_.works.back().launches_dependents;
-  // Model: a launch that has waited for a dependent one comes after all that was before that in the stream,
-  // though the dependent one may not have waited for it.
+  now_.has_waited = has_work && history_.works.back().has_waited;
   Clock known = after_wait_;
   trim(known);  // this work is not yet kept, so that its count comes after
   known.of[now_.stream] = now_.count;
@@ -170,6 +171,13 @@ void StreamOrder::end() {
 // Launches that came to no end.
 void StreamOrder::drop_unfinished() {
   std::erase_if(history_.works, [&](const sim::History::Work& work) { return !nodes_.contains(work.number); });
+}
+
+// PTX: griddepcontrol.wait is for the prerequisite grids. One that has not waited itself may be over before those
+// that let it begin. Model: of a chain the launch before the last is looked at, and none before that.
+bool StreamOrder::is_behind(const Node& node, const Node& last) {
+  return node.stream == last.stream && node.number != last.number && !last.has_waited &&
+         !covers(last.start, node);
 }
 
 // By everybody who can ask for more. The default stream waits for all that are blocking, so it comes last.

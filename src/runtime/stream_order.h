@@ -64,6 +64,7 @@ class StreamOrder {
     std::uint64_t number = 0;  // among all; 0: not yet known
     Clock start;               // what is complete when it begins
     bool launches_dependents = false;
+    bool has_waited = false;  // for those that let it begin
   };
   struct Stream {
     bool is_blocking = true;  // waits for the default stream, which waits for it
@@ -82,6 +83,8 @@ class StreamOrder {
   bool is_known(const Node& node) const;
   bool is_last(const Node& node) const;
   bool may_run_beside_next(const Node& node) const;
+  // Work before the last of the stream, which did not wait for it and has let the next begin.
+  static bool is_behind(const Node& node, const Node& last);
   void drop_unfinished();
   void forget();
   void forget_nodes();

@@ -30,6 +30,7 @@ class History {
   enum class Relation : std::uint8_t {
     kBefore,     // it is complete
     kUntilWait,  // it is complete for those who have waited with griddepcontrol.wait
+    kBehind,     // the launch between has let the next begin, and has not waited for it
     kBeside      // nothing orders the two
   };
 
@@ -57,6 +58,7 @@ class History {
     std::string name = {};  // of the kernel, or of the call
     Relation relation = Relation::kBefore;
     bool launches_dependents = false;  // a thread of it has executed griddepcontrol.launch_dependents
+    bool has_waited = false;           // or griddepcontrol.wait
     std::unordered_map<std::uint64_t, Granule> granules = {};  // by address / kGranule
     std::vector<std::string> places = {};
     std::vector<Range> ranges = {};

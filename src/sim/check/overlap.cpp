@@ -20,6 +20,11 @@ constexpr std::uint64_t kCopy = ~std::uint64_t{0};  // in the place of a thread
 std::uint64_t number_of(std::uint32_t cta, std::uint32_t thread) { return std::uint64_t{cta} << 10 | thread; }
 
 const char* why_unordered(const History::Work& work) {
+  if (work.relation == History::Relation::kBehind) {
+    return "the launch between the two has let the second begin with griddepcontrol.launch_dependents, and has "
+           "not "
+           "waited for the first with griddepcontrol.wait, so that it may be over before the first is";
+  }
   return work.relation == History::Relation::kBeside
              ? "nothing orders the two: they are in different streams, with no event, dependency of a graph or "
                "wait "
@@ -83,6 +88,7 @@ void Overlap::on(const event::Fence& event) {
   if (sink_.stop()) return;
   if (event.kind == FenceKind::kLaunchDependents) work_.launches_dependents = true;
   if (event.kind != FenceKind::kGridWait) return;
+  work_.has_waited = true;
   for (Before& before : unordered_) {
     if (before.work->relation == History::Relation::kUntilWait) {
       mark(before, order_.thread(event), number_of(event.cta, event.thread));
