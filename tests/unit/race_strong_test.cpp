@@ -380,12 +380,12 @@ INSTANTIATE_TEST_SUITE_P(
              "@%p2 bra END; ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3; END:", "formal global_race",
              kTwoWarps},
         Case{"two warps load what a lane of theirs stores",
-             "ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3;", "formal global_race", kTwoWarps},
+             "ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3;", "global_race", kTwoWarps},
         Case{"the same in a loop",
              "mov.u32 %r5, 0; AGAIN: ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3; add.u32 %r5, %r5, "
              "1;\n"
              "setp.lt.u32 %p5, %r5, 2; @%p5 bra AGAIN;",
-             "formal global_race", kTwoWarps},
+             "global_race", kTwoWarps},
         Case{"two warps load what a lane stores that loads elsewhere",
              "@%p1 ld.global.u32 %r4, [%rd1];\n@!%p1 ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3;",
              "global_race", kTwoWarps},

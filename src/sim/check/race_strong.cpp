@@ -122,15 +122,15 @@ bool RaceChecker::is_own_read(const Access& before, const Access& now) {
          (now.lanes & ~before.lanes_at(now.bytes)) == 0;
 }
 
-// Compilers let all threads of a CTA load what is the same for several of them, and one of those store it: of the
-// loads of one instruction that one counts.
-bool RaceChecker::is_spare_load(const Access& before, const Access& now, const ThreadOrder& thread) {
+// Compilers let all lanes of a warp load what is the same for them, and one store it: of the loads of one
+// instruction that one counts, and a warp that is together has made all of them. Another warp may still be about
+// to.
+bool RaceChecker::is_spare_load(const Access& before, const Access& now) {
   const Access& read = now.is_write ? before : now;
   const Access& write = now.is_write ? now : before;
   if (read.is_write || read.is_strong || write.is_strong || before.is_async() || now.is_async()) return false;
-  if (write.read_by == 0 || write.read_by != read.site || before.cluster != now.cluster) return false;
-  const CtaOrder* cta = thread.warp->cta;
-  return cta->cluster->warps[before.who]->cta == cta;
+  return write.read_by != 0 && write.read_by == read.site && before.cluster == now.cluster &&
+         before.who == now.who;
 }
 
 void RaceChecker::judge_alone(const LaneAccess& one) {
@@ -156,7 +156,7 @@ void RaceChecker::judge_alone(const LaneAccess& one) {
   bool is_beside = false;
   const bool stops = spot.shadow.find(spot.granule, access.bytes, !one.is_write, [&](const Access& before) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
-    return lane && stops_for(spot, {before, *lane}, now, view, is_beside, is_spare_load(before, access, thread));
+    return lane && stops_for(spot, {before, *lane}, now, view, is_beside, is_spare_load(before, access));
   });
   if (stops || stops_for_strong(spot, now, view) || stops_for_copies(spot, now, view)) return;
   if (!one.is_write) {
