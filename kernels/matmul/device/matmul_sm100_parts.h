@@ -110,11 +110,16 @@ struct OperandLoads {
 
   template <class Context, class Tiles>
   HEDDLE_DEVICE void load(const Context& ctx, const Tiles& tiles, std::uint32_t k) const {
-    const auto [a_col, a_row] = coordinates<majors.a>(k, m_);
-    A::load(a_, tiles.a_tile(), {a_col, a_row, batch_}, tiles.barrier(), ctx.cluster_n(), ctx.a_multicast_mask());
+    load_a(ctx, tiles, k);
     const auto [b_col, b_row] = coordinates<majors.b>(k, n_);
     B::load(b_, tiles.b_tile(), {b_col, b_row, batch_}, tiles.barrier(), ctx.cluster_m() / config.cta_group,
             ctx.b_multicast_mask());
+  }
+
+  template <class Context, class Tiles>
+  HEDDLE_DEVICE void load_a(const Context& ctx, const Tiles& tiles, std::uint32_t k) const {
+    const auto [a_col, a_row] = coordinates<majors.a>(k, m_);
+    A::load(a_, tiles.a_tile(), {a_col, a_row, batch_}, tiles.barrier(), ctx.cluster_n(), ctx.a_multicast_mask());
   }
 
  private:
