@@ -219,7 +219,7 @@ struct MatmulSm90Grouped {
   // Stage by stage into the totals: one warpgroup adds while the other multiplies.
   HEDDLE_DEVICE static void promote(const Params& params, Input& input, Sums (&sums)[1], Totals& totals,
                                     const Work& work, const Kept& kept) {
-    const auto multiplied = [&](std::uint32_t stage, std::uint32_t row_block) -> auto& {
+    const auto multiplied = [&](const auto& stage, std::uint32_t row_block) -> auto& {
       auto pending = start_stage(input, sums[0], stage, work.warpgroup * kRowBlocks + row_block);
       kept.store_piece();
       return std::move(pending).wait();
@@ -230,10 +230,10 @@ struct MatmulSm90Grouped {
       factors.take(stage, k);
       HEDDLE_UNROLL
       for (std::uint32_t block = 0; block + 1 < kRowBlocks; ++block) {
-        auto& values = multiplied(stage.stage(), block);
+        auto& values = multiplied(stage, block);
         factors.products(block).add(totals, block, values);
       }
-      auto& values = multiplied(stage.stage(), kRowBlocks - 1);
+      auto& values = multiplied(stage, kRowBlocks - 1);
       std::move(stage).release();
       factors.products(kRowBlocks - 1).add(totals, kRowBlocks - 1, values);
     };
@@ -260,9 +260,9 @@ struct MatmulSm90Grouped {
     for (; k + 4 <= params.k_blocks; k += 4) {
       factors.fetch_if_due(k);
       auto first = input.acquire_consumer();
-      auto first_sums = start_stage(input, sums[0], first.stage(), work.warpgroup);
+      auto first_sums = start_stage(input, sums[0], first, work.warpgroup);
       auto second = input.acquire_consumer();
-      auto second_sums = start_stage(input, sums[1], second.stage(), work.warpgroup);
+      auto second_sums = start_stage(input, sums[1], second, work.warpgroup);
       // The factors come ahead of the release: behind it ptxas puts them into the register of its address, where
       // they wait until a peer was told.
       const auto of_first = factors_at(factors, first, k);
@@ -270,13 +270,13 @@ struct MatmulSm90Grouped {
       std::move(first).release();
       of_first.add(totals, 0, first_values);
       auto third = input.acquire_consumer();
-      auto third_sums = start_stage(input, sums[0], third.stage(), work.warpgroup);
+      auto third_sums = start_stage(input, sums[0], third, work.warpgroup);
       const auto of_second = factors_at(factors, second, k + 1);
       auto& second_values = std::move(second_sums).template wait<1>();
       std::move(second).release();
       of_second.add(totals, 0, second_values);
       auto fourth = input.acquire_consumer();
-      auto fourth_sums = start_stage(input, sums[1], fourth.stage(), work.warpgroup);
+      auto fourth_sums = start_stage(input, sums[1], fourth, work.warpgroup);
       const auto of_third = factors_at(factors, third, k + 2);
       auto& third_values = std::move(third_sums).template wait<1>();
       std::move(third).release();
@@ -290,7 +290,7 @@ struct MatmulSm90Grouped {
     factors.fetch_if_due(k);
     for (; k < params.k_blocks; ++k) {
       auto stage = input.acquire_consumer();
-      auto pending = start_stage(input, sums[0], stage.stage(), work.warpgroup);
+      auto pending = start_stage(input, sums[0], stage, work.warpgroup);
       const auto of_stage = factors_at(factors, stage, k);
       auto& values = std::move(pending).wait();
       std::move(stage).release();
@@ -306,12 +306,12 @@ struct MatmulSm90Grouped {
   }
 
   // Sums of 64 rows, those of block number `block` of the tile.
-  HEDDLE_DEVICE static auto start_stage(const Input& input, Sums& sums, std::uint32_t stage,
-                                        std::uint32_t block) {
+  template <class Stage>
+  HEDDLE_DEVICE static auto start_stage(const Input& input, Sums& sums, const Stage& stage, std::uint32_t block) {
     const auto first_a = input.payload().get_a_tile(0).template slice<kWgmmaM, config.tile_k>().operand();
     const auto first_b = input.payload().get_b_tile(0).operand();
-    return sums.multiply(first_a.later(stage * kStageBytesOfA + block * kBlockBytesOfA),
-                         first_b.later(stage * kStageBytesOfB));
+    return sums.multiply(first_a.later(stage.stage() * kStageBytesOfA + block * kBlockBytesOfA),
+                         first_b.later(stage.stage() * kStageBytesOfB));
   }
 
   HEDDLE_DEVICE static Factors factors_of([[maybe_unused]] const Params& params,
