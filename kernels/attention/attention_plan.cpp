@@ -164,14 +164,8 @@ void check_attention_tensors(const AttentionProblem& problem, const AttentionPla
   check_address("k", tensors.k, 16, copied);
   check_address("v", tensors.v, 16, copied);
   check_address("o", tensors.o, 16, copied);
-  const auto apart_from_inputs = [&](const char* name, const void* out, std::size_t bytes) {
-    check_apart("q", tensors.q, plan.q.bytes, name, out, bytes);
-    check_apart("k", tensors.k, plan.k.bytes, name, out, bytes);
-    check_apart("v", tensors.v, plan.v.bytes, name, out, bytes);
-    if (tensors.sinks != nullptr) check_apart("sinks", tensors.sinks, plan.sinks_bytes, name, out, bytes);
-  };
-  apart_from_inputs("o", tensors.o, plan.o.bytes);
   if (tensors.sinks != nullptr) check_address("sinks", tensors.sinks, sizeof(float), copied);
+  if (tensors.lse != nullptr) check_address("lse", tensors.lse, sizeof(float), copied);
   if (plan.offsets_bytes != 0) {
     check_address("query_offsets", tensors.query_offsets, sizeof(std::int32_t), copied);
     check_address("key_offsets", tensors.key_offsets, sizeof(std::int32_t), copied);
@@ -179,13 +173,19 @@ void check_attention_tensors(const AttentionProblem& problem, const AttentionPla
     require(tensors.query_offsets == nullptr && tensors.key_offsets == nullptr,
             "offsets without query_rows and key_rows; null would pass");
   }
+  const auto apart_from_inputs = [&](const char* name, const void* out, std::size_t bytes) {
+    check_apart("q", tensors.q, plan.q.bytes, name, out, bytes);
+    check_apart("k", tensors.k, plan.k.bytes, name, out, bytes);
+    check_apart("v", tensors.v, plan.v.bytes, name, out, bytes);
+    if (tensors.sinks != nullptr) check_apart("sinks", tensors.sinks, plan.sinks_bytes, name, out, bytes);
+  };
+  apart_from_inputs("o", tensors.o, plan.o.bytes);
   if (plan.offsets_bytes != 0 && copied) {
     check_offsets("query_offsets", tensors.query_offsets, plan.offsets_bytes, problem.query_rows,
                   problem.queries);
     check_offsets("key_offsets", tensors.key_offsets, plan.offsets_bytes, problem.key_rows, problem.keys);
   }
   if (tensors.lse == nullptr) return;
-  check_address("lse", tensors.lse, sizeof(float), copied);
   apart_from_inputs("lse", tensors.lse, plan.lse_bytes);
   check_apart("o", tensors.o, plan.o.bytes, "lse", tensors.lse, plan.lse_bytes);
 }
