@@ -313,22 +313,31 @@ void MbarrierUnit::complete_tx(Cta& cta, std::uint32_t barrier_offset, std::uint
   settle(*barrier);
 }
 
-bool MbarrierUnit::test_wait_parity(Thread& thread, SharedAddress address, std::uint32_t parity, EventScope scope,
-                                    CallSite site) {
-  Barrier& barrier = own(thread, address, site, "mbarrier.try_wait.parity");
+bool MbarrierUnit::parity_is_over(Thread& thread, SharedAddress address, std::uint32_t parity, CallSite site) {
+  const Barrier& barrier = own(thread, address, site, "mbarrier.try_wait.parity");
   if (parity > 1) {
     core_.fault(&thread, site, FaultCode::kBadParity,
                 fmt::format("a wait for parity {} on {}; a parity is 0 or 1", parity, core_.describe(barrier)));
   }
-  if (!barrier.state.parity_is_over(parity)) return false;
+  return barrier.state.parity_is_over(parity);
+}
+
+bool MbarrierUnit::is_over(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site) {
+  return own(thread, address, site, "mbarrier.try_wait").state.is_over(state >> 20);
+}
+
+bool MbarrierUnit::test_wait_parity(Thread& thread, SharedAddress address, std::uint32_t parity, EventScope scope,
+                                    CallSite site) {
+  if (!parity_is_over(thread, address, parity, site)) return false;
+  const Barrier& barrier = own(thread, address, site, "mbarrier.try_wait.parity");
   tell_pass(thread, barrier, barrier.state.phase - 1, scope, true, site);
   return true;
 }
 
 bool MbarrierUnit::test_wait(Thread& thread, SharedAddress address, std::uint64_t state, EventScope scope,
                              CallSite site) {
-  Barrier& barrier = own(thread, address, site, "mbarrier.try_wait");
-  if (!barrier.state.is_over(state >> 20)) return false;
+  if (!is_over(thread, address, state, site)) return false;
+  const Barrier& barrier = own(thread, address, site, "mbarrier.try_wait");
   tell_pass(thread, barrier, state >> 20, scope, false, site);
   return true;
 }

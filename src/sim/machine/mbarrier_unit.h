@@ -31,6 +31,9 @@ class MbarrierUnit {
   bool test_wait_parity(Thread& thread, SharedAddress address, std::uint32_t parity, EventScope scope,
                         CallSite site);
   bool test_wait(Thread& thread, SharedAddress address, std::uint64_t state, EventScope scope, CallSite site);
+  // The same where nobody goes by the answer, so that nothing comes after the phase: nothing is told.
+  bool parity_is_over(Thread& thread, SharedAddress address, std::uint32_t parity, CallSite site);
+  bool is_over(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site);
   // After the test failed: the thread sleeps until the awaited phase is over.
   void suspend_parity(Thread& thread, SharedAddress address, std::uint32_t parity, CallSite site);
   void suspend(Thread& thread, SharedAddress address, std::uint64_t state, CallSite site);

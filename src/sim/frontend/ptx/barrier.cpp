@@ -195,10 +195,9 @@ std::uint32_t mbarrier_complete(Warp& warp, const Instruction& i, std::uint32_t 
 bool is_over(Warp& warp, const Instruction& i, std::uint32_t l) {
   const SharedAddress barrier = barrier_of(warp, i, l);
   if ((i.flags & kUnanswered) != 0) {  // it may come back at any time, so that nothing is told of it
-    const machine::Mbarrier& state =
-        warp.machine->mbarriers.own(warp.thread(l), barrier, i.site, "mbarrier.try_wait").state;
-    return (i.flags & kParity) != 0 ? state.parity_is_over(word_of(warp, i.b, l) & 1)
-                                    : state.is_over(warp.rows[i.b][l] >> 20);
+    return (i.flags & kParity) != 0
+               ? warp.machine->mbarriers.parity_is_over(warp.thread(l), barrier, word_of(warp, i.b, l), i.site)
+               : warp.machine->mbarriers.is_over(warp.thread(l), barrier, warp.rows[i.b][l], i.site);
   }
   if ((i.flags & kParity) != 0) {
     return warp.machine->mbarriers.test_wait_parity(warp.thread(l), barrier, word_of(warp, i.b, l), scope_of(i),
