@@ -14,7 +14,7 @@
 
 namespace heddle::inline HEDDLE_TARGET::isa {
 
-// `peer` is an address that mapa gave. Orders: nothing; barrier_cluster_arrive and _wait stand behind it.
+// `peer` is an address that mapa gave. Orders: nothing; barrier_cluster_arrive and _wait follow it.
 template <class T>
 HEDDLE_DEVICE void st_shared_cluster(T* peer, std::type_identity_t<T> value, CallSite site = CallSite::here()) {
   st_shared(peer, value, site);

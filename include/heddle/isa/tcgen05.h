@@ -178,7 +178,7 @@ HEDDLE_DEVICE void tcgen05_mma_block_scale(std::uint32_t d_taddr, std::uint64_t 
 }
 
 // Copies from shared memory, which the descriptor describes, to tensor memory; with cta_group 2 in both CTAs.
-// Orders: behind what this thread has issued, and before what it issues next.
+// Orders: after what this thread has issued, and before what it issues next.
 template <int cta_group>
 HEDDLE_DEVICE void tcgen05_cp_128x256b(std::uint32_t taddr, std::uint64_t descriptor,
                                        CallSite = CallSite::here()) {

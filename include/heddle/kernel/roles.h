@@ -38,7 +38,7 @@ struct RoleName {
 
 inline constexpr std::uint32_t kNextWarp = ~0u;
 
-// `first` is the role's first warp; by default the one behind the role before it.
+// `first` is the role's first warp; by default the one after the role before it.
 template <RoleName name, std::uint32_t warp_count, std::uint32_t first = kNextWarp>
 struct Role {
   static_assert(warp_count > 0, "a role needs a warp: give it 1 or more");
@@ -69,7 +69,7 @@ constexpr std::uint32_t begin_of() {
   return begin;
 }
 
-// Roles in order, each placed behind those before it.
+// Roles in order, each placed after those before it.
 template <std::uint32_t end, class... Roles>
 struct Places;
 

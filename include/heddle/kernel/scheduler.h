@@ -92,7 +92,7 @@ struct TileSchedulerParams {
   std::uint32_t cluster_tiles = 0;  // in all: how many work items the clusters share
   std::uint32_t matrix_tiles = 0;   // cluster tiles of one matrix
   std::uint32_t band_tiles = 0;     // cluster tiles of a whole band
-  std::uint32_t whole_bands = 0;    // the band behind them is lower
+  std::uint32_t whole_bands = 0;    // the band after them is lower
   std::uint32_t tail = 1;           // height of that band, or 1
   std::uint32_t group = 1;          // height of a whole band
   std::uint32_t splits = 1;
@@ -232,7 +232,7 @@ class PersistentTileScheduler {
       }
       HEDDLE_DEVICE bool operator!=(End) const { return index_ < params_->cluster_tiles; }
 
-      // Whether the cluster has another tile behind this one, whichever walk takes it.
+      // Whether the cluster has another tile after this one, whichever walk takes it.
       HEDDLE_DEVICE bool has_next() const { return index_ + clusters_ < params_->cluster_tiles; }
 
      private:

@@ -28,7 +28,7 @@ namespace heddle::inline HEDDLE_TARGET {
 template <class Smem, Arch arch>
 constexpr bool check_shared_memory();
 
-// A member of a kernel's shared memory, or the padding behind one (its name is then "(padding)").
+// A member of a kernel's shared memory, or the padding after one (its name is then "(padding)").
 struct MemoryRange {
   std::string_view name;
   std::string_view type;

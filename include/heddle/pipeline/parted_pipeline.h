@@ -46,7 +46,7 @@ using SignalsOf = std::conditional_t < requires {
 
 }  // namespace detail
 
-// The barriers of one part: full[0..N) is everybody's, empty[0..N) its own, N * part behind those of the first.
+// The barriers of one part: full[0..N) is everybody's, empty[0..N) its own, N * part after those of the first.
 template <PipelineBackend Backend, std::uint32_t part>
 class PartBackend : public detail::SignalsOf<Backend> {
  public:
@@ -54,7 +54,7 @@ class PartBackend : public detail::SignalsOf<Backend> {
 
   HEDDLE_DEVICE explicit PartBackend(MbarPtr storage)
       : fills_(Backend(storage)), frees_(Backend(storage + part * num_stages)) {}
-  // `more` is what the backend takes behind its storage, such as a mask.
+  // `more` is what the backend takes after its storage, such as a mask.
   template <class More>
   HEDDLE_DEVICE PartBackend(MbarPtr storage, const More& more)
       : fills_(storage, more), frees_(storage + part * num_stages, more) {}
@@ -175,13 +175,10 @@ class PartedPipeline {
 
  public:
   static constexpr std::uint32_t num_stages = stages;
-  static constexpr std::uint32_t num_parts = parts;
   using ProducerHandle = typename Producer::ProducerHandle;
-  template <std::uint32_t i>
-  using PartHandle = ConsumerStage<stages, PartBackend<Backend, i>>;
   using Storage = SMemArray<SharedMemBarrier, (1 + parts) * stages>;
 
-  // `more` is what the backend takes behind its storage, such as the mask of the CTAs that a release tells.
+  // `more` is what the backend takes after its storage, such as the mask of the CTAs that a release tells.
   template <class... More>
   HEDDLE_DEVICE explicit PartedPipeline(MbarPtr barriers, Name name = "pipeline", const More&... more)
       : producer_(detail::PartsBackend<Backend, parts>(barriers, more...), name),

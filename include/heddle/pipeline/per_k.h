@@ -3,12 +3,12 @@
 // Views of an OutputTilePipeline for kernels that hand over an accumulator for every step of K, such as blockwise
 // FP8: the epilogue scales each partial product and adds it up in registers.
 //
-//   // MMA warp                                        // epilogue warps
-//   auto output_k = output.per_k();                    for (k ...) {
-//   for (k ...) {                                        auto stage = output.per_k_epilogue(scales_pipeline);
-//     auto stage = output_k.produce();                   accum.promote(stage.tmem(),
-//     a_scales[stage.input_stage()]); mma(a, b, stage.tmem_offset());                  }
-//   }
+//   // MMA warp                              // epilogue warps
+//   auto output_k = output.per_k();          for (k ...) {
+//   for (k ...) {                              auto stage = output.per_k_epilogue(scales_ring);
+//     auto stage = output_k.produce();         const float scale = scales[stage.input_stage()];
+//     mma(a, b, stage.tmem_offset());          add_scaled(stage.tmem(), scale, sums);
+//   }                                        }
 #pragma once
 
 #include <heddle/isa/target.h>

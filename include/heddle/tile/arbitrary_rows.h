@@ -31,7 +31,7 @@ HEDDLE_DEVICE void make_arbitrary([[maybe_unused]] void* from, [[maybe_unused]] 
 }  // namespace detail
 
 // By `threads` threads, the first of which has number 0: rows from `first` on, or panels. A barrier for them
-// stands behind. Orders: the NaNs, before what the copy engine writes and a tensor core reads behind the barrier.
+// follows. Orders: the NaNs, before what the copy engine writes and a tensor core reads after the barrier.
 template <std::uint32_t threads, Element T, Layout layout>
 HEDDLE_DEVICE void leave_rows(const TileTensor<T, layout>& tile, std::uint32_t first,
                               CallSite site = CallSite::here()) {

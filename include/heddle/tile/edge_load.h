@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How an operand is copied whose matrix ends inside of a tile. The copy engine makes zeros more slowly than it
-// copies, so rows behind the end are not copied, in eights; nor are panels where the matrix has its other extent
+// copies, so rows after the end are not copied, in eights; nor are panels where the matrix has its other extent
 // along rows. What is multiplied in their place goes into results that do not exist.
 //
 //   using LoadA = EdgeLoad<ATile, Major::kK, TileSharing{.sharers = 2, .has_edge = true}>;
@@ -104,7 +104,7 @@ struct EdgeLoad {
 
 // By `threads` threads, ahead of the first copies: what is multiplied in place of what some tile does not bring.
 // Where sums are stored as they are, it may be what it happens to be; an epilogue that looks at a whole row of
-// sums must find numbers, and `clears`. A barrier for the threads stands behind. Orders: the zeros, through the
+// sums must find numbers, and `clears`. A barrier for the threads follows. Orders: the zeros, through the
 // fence and that barrier, before what the copy engine writes and a tensor core reads.
 template <class LoadA, class LoadB, std::uint32_t threads, bool clears, std::uint32_t stages, class Payload>
 HEDDLE_DEVICE void prepare_gaps(const EdgeMaps& a, const EdgeMaps& b, const Payload& payload,

@@ -19,8 +19,8 @@
 // What a fragment has: `count` numbers f[i]; f.row(i) and f.col(i); f.has(i), false outside of the output, where
 // nothing must be loaded. f[2 * i] and f[2 * i + 1] are neighbours in a row; f.has_next(2 * i) says of one that
 // exists whether the second does. f.offset(i, pitch) is where it is in a matrix in memory, in a form that leaves
-// constants to the address. A thread has parts of f.rows rows,
-// and f.row_of(i) says of which. An epilogue may also have
+// constants to the address. A thread has parts of f.rows rows, and f.row_of(i) says of which. An epilogue may
+// also have
 //
 //   using Output = e4m3;                                    // the type that is stored; otherwise the host says
 //   static constexpr std::uint32_t folds = 2;               // columns of the sums for one of the output, and
@@ -275,7 +275,7 @@ requires(sizeof(T) == 1) struct QuantiseRows {
 
 namespace detail {
 
-// One behind the other, whatever their types.
+// One after the other, whatever their types.
 template <class... Ops>
 struct ChainParams {};
 template <class First, class... Rest>

@@ -3,9 +3,9 @@
 // As fill_from_wgmma of fill_tile.h, with rows and columns exchanged: where the operands of a product were, too,
 // so that what is stored has them the right way round.
 //
-//   auto c = stores.acquire();                                // StoreTilePipeline<CTiles, 4>, tiles of 64
-//   columns fill_transposed_from_wgmma<first_col>(c.tile(), sums);    // its rows are columns first_col and on of
-//   the sums std::move(c).release(&params.c, {col, row});
+//   auto c = stores.acquire();                           // StoreTilePipeline<CTiles, 4>, 64 columns
+//   fill_transposed_from_wgmma<first>(c.tile(), sums);   // its rows: the sums' columns from `first` on
+//   std::move(c).release(&params.c, {col, row});
 #pragma once
 
 #include <heddle/isa/matrix.h>

@@ -27,8 +27,8 @@ class TileOperand {
 
   HEDDLE_HOST_DEVICE explicit constexpr TileOperand(const Tile& tile) : tile_(tile) {}
 
-  // The same part of a tile that begins so many bytes behind, as in a later stage of a ring. Descriptors are made
-  // from the first tile's, by an addition.
+  // The same part of a tile that begins so many bytes further on, as in a later stage of a ring. Descriptors are
+  // made from the first tile's, by an addition.
   HEDDLE_HOST_DEVICE constexpr TileOperand later(std::uint32_t bytes) const {
     TileOperand operand = *this;
     operand.later_bytes_ += bytes;

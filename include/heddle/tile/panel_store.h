@@ -4,8 +4,8 @@
 // then a small tile of a store ring, then the copy engine. An epilogue that stores elements itself, where rows of
 // the matrix end inside of 16 bytes, says so by is_ragged.
 //
-//   store_panel<Out, from, cols, Epilogue>(stores, sums, params.epilogue, &params.c, {.row = row, .col = col,
-//   ...});
+//   const PanelPlace at{.row = row, .col = col, .m = m, .n = n};
+//   store_panel<Out, from, cols, Epilogue>(stores, sums, params.epilogue, &params.c, at);
 #pragma once
 
 #include <heddle/isa/target.h>

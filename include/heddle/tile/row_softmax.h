@@ -4,10 +4,10 @@
 //
 //   RowSoftmax softmax;
 //   for (...) {
-//     const float rescaling = softmax.follow(largest, factor);          // what was summed is to be multiplied
-//     with it for (...) weights[i] = softmax.weigh(scores[i], factor);
+//     output *= softmax.follow(largest, factor);                    // what was summed so far
+//     for (...) weights[i] = softmax.weigh(scores[i], factor);
 //   }
-//   const auto [sum, log2_sum] = softmax.end(factor);                   // output / sum is the result
+//   const auto [sum, log2_sum] = softmax.end(factor);               // output / sum is the result
 //
 // A row without a score (all of them minus infinity) has weights and a sum of zero.
 #pragma once

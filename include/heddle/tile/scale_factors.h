@@ -55,13 +55,13 @@ struct ScaleFactorShape {
   friend constexpr bool operator==(const ScaleFactorShape&, const ScaleFactorShape&) = default;
 };
 
-// One block of scales, as tcgen05_cp_32x128b_warpx4 takes it: 32 rows of 16 bytes, one behind the other.
+// One block of scales, as tcgen05_cp_32x128b_warpx4 takes it: 32 rows of 16 bytes, one after the other.
 HEDDLE_HOST_DEVICE constexpr std::uint64_t scale_block_descriptor(std::uint32_t shared_address) {
   return tcgen05_descriptor({.start_address = shared_address, .leading_bytes = 0, .stride_bytes = 128});
 }
 
 // Copies a stage's scales to tensor memory, with cta_group 2 in both CTAs of the pair. One thread; asynchronous.
-// Orders: before the multiplications that the thread issues next. A commit behind them says when shared memory
+// Orders: before the multiplications that the thread issues next. A commit after them says when shared memory
 // may be written again.
 template <int cta_group, ScaleFactorShape shape>
 HEDDLE_DEVICE void copy_scale_factors(TmemAddress to, const void* shared, CallSite site = CallSite::here()) {

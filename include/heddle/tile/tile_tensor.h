@@ -80,7 +80,7 @@ class TileTensor {
     return tile_layout.shape[1];
   }
 
-  // Bytes from the first to behind the last, gaps included; and bytes that copying the tile signals.
+  // Bytes from the first to the end of the last, gaps included; and bytes that copying the tile signals.
   HEDDLE_HOST_DEVICE static constexpr std::uint32_t bytes() { return tile_layout.bytes(); }
   HEDDLE_HOST_DEVICE static constexpr std::uint32_t tx_bytes() { return tile_layout.tx_bytes(); }
 

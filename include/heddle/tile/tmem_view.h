@@ -6,7 +6,7 @@
 //
 //   constexpr AccumulatorShape shape{.m = 128, .n = 256};
 //   const auto tmem = TmemAllocation<1>::allocate(&shared.tmem_base, 512);        // one warp
-//   const auto same = TmemAllocation<1>::from_shared(&shared.tmem_base, 512);     // others, behind a barrier
+//   const auto same = TmemAllocation<1>::from_shared(&shared.tmem_base, 512);     // others, after a barrier
 //   const TmemTensor<float, shape> d(same.stage(1, shape.cols()));
 //   TmemFragment<float, 32> r;
 //   d.load(r, 64);                       // columns 64 to 95 of this thread's row
@@ -65,8 +65,6 @@ class TmemAllocation {
   static_assert(cta_group == 1 || cta_group == 2, "cta_group is 1, or 2 for a pair of CTAs");
 
  public:
-  static constexpr int kCtaGroup = cta_group;
-
   constexpr TmemAllocation() = default;
   HEDDLE_HOST_DEVICE constexpr TmemAllocation(TmemAddress address, std::uint32_t cols)
       : address_(address), cols_(cols) {}
