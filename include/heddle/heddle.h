@@ -47,6 +47,7 @@
 #include <heddle/tile/row_writer.h>
 #include <heddle/tile/scale_factors.h>
 #include <heddle/tile/smem_array.h>
+#include <heddle/tile/store_to.h>
 #include <heddle/tile/swizzle.h>
 #include <heddle/tile/tcgen05_mma.h>
 #include <heddle/tile/tile_tensor.h>

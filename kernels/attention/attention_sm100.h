@@ -312,7 +312,7 @@ struct AttentionSm100 {
       load_row(plan.template region<"scores">(stage.index()), s);
       Work::mask(s, params, steps, step, t);
       if (step.tile == 0) softmax = RowSoftmax{};
-      const float rescaling = softmax.follow(s.largest(), params.factor);
+      const float rescaling = softmax.follow(row_max(s), params.factor);
       if (step.tile != 0) tell(shared, rings, t, rescaling);
       HEDDLE_UNROLL
       for (std::uint32_t first = 0; first < Row::count; first += kCols) {

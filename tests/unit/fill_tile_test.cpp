@@ -10,6 +10,7 @@
 #include <heddle/tile/fill_transposed.h>
 #include <heddle/tile/load_tile.h>
 #include <heddle/tile/smem_array.h>
+#include <heddle/tile/store_to.h>
 
 #include <gtest/gtest.h>
 
@@ -215,6 +216,35 @@ TEST(FillTile, WhatIsLeftAsItWasIsThereForTheCopyEngine) {
   const auto report = store_what_is_left([](const auto& tile) { clear_rows<64>(tile, 0); });
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.diagnoses[0].code, "missing_proxy_fence") << report.text();
+}
+
+// Sums of a warpgroup, in one block of 64 rows or in two, to a tile of as many rows.
+template <class Tiles, std::uint32_t row_blocks>
+void expect_sums_stored() {
+  using Tile = typename Tiles::Tile;
+  constexpr WgmmaShape shape{.n = Tile::cols()};
+  std::uint32_t wrong = 0;
+  const auto report = test::run_kernel<Tiles>({.threads = 128}, [&](Tiles& shared) {
+    WgmmaSums<shape, row_blocks> sums;
+    auto& values = sums.fill(0.0f);
+    for (std::uint32_t i = 0; i < values.count; ++i) values[i] = number_at(values.row(i), values.col(i));
+    store_to(shared[0], values);
+    isa::syncthreads();
+    for (std::uint32_t i = isa::tid_x(); i < Tile::rows() * Tile::cols(); i += 128) {
+      const std::uint32_t row = i / Tile::cols();
+      const std::uint32_t col = i % Tile::cols();
+      wrong += plain(shared[0].load(row, col)) != rounded<typename Tile::value_type>(number_at(row, col));
+    }
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST(StoreTo, SumsOfAWarpgroupToATileOfAnyType) {
+  expect_sums_stored<SMemTileArray2D<bf16, TileShape{64, 64}, 1>, 1>();
+  expect_sums_stored<SMemTileArray2D<fp16, TileShape{128, 128}, 1>, 2>();
+  expect_sums_stored<SMemTileArray2DRowMajor<float, TileShape{64, 24}, 1>, 1>();
+  expect_sums_stored<SMemTileArray2D<float, TileShape{128, 32}, 1>, 2>();
 }
 
 }  // namespace

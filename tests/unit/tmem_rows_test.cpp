@@ -6,6 +6,8 @@
 #include <heddle/isa/tcgen05.h>
 #include <heddle/isa/warp.h>
 #include <heddle/tile/row_softmax.h>
+#include <heddle/tile/smem_array.h>
+#include <heddle/tile/store_to.h>
 #include <heddle/tile/tmem_rows.h>
 
 #include <gtest/gtest.h>
@@ -52,11 +54,13 @@ TEST(TmemRows, AreLoadedWholeAndMultipliedWhereTheyLie) {
       TmemRow<kCols> row;
       load_row(sums, row);
       float largest = -1000.0f;
+      float sum = 0.0f;  // of whole numbers, so that their order does not matter
       for (std::uint32_t i = 0; i < kCols; ++i) {
         wrong += row[i] != number_at(own, i) || row.row(i) != own || row.col(i) != i;
         largest = std::fmax(largest, number_at(own, i));
+        sum += number_at(own, i);
       }
-      wrong += row.largest() != largest;
+      wrong += row_max(row) != largest || row_sum(row) != sum;
       const float factor = static_cast<float>(own % 3) + 0.5f;
       scale_rows(sums, factor);
       load_row(sums, row);
@@ -64,6 +68,42 @@ TEST(TmemRows, AreLoadedWholeAndMultipliedWhereTheyLie) {
       isa::tcgen05_fence_before_thread_sync();
     }
     isa::syncthreads();
+    if (isa::warp_idx() == 0) mine.deallocate();
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(wrong, 0u);
+}
+
+// A row in each thread to a tile, and to an operand in tensor memory.
+struct Stored {
+  SMemTileArray2D<bf16, TileShape{128, kCols}, 1, Swizzle::k64B> tile;
+  std::uint32_t base;
+};
+
+TEST(StoreTo, RowsToATileAndToAnOperand) {
+  constexpr std::uint32_t words = 32;
+  std::uint32_t wrong = 0;
+  const auto report = test::run_kernel<Stored>({.threads = 128, .arch = Arch::kSm100}, [&](Stored& shared) {
+    TmemAllocation<1> mine;
+    if (isa::warp_idx() == 0) mine = TmemAllocation<1>::allocate(&shared.base, 32);
+    isa::syncthreads();
+    const PackedTmem<bf16, 2 * words> operand(TmemAllocation<1>::from_shared(&shared.base, 32).address());
+    TmemRow<kCols> row;
+    for (std::uint32_t i = 0; i < kCols; ++i) row[i] = number_at(row.row(i), row.col(i));
+    store_to(shared.tile[0], row);
+    TmemRow<2 * words> part;
+    for (std::uint32_t i = 0; i < 2 * words; ++i) part[i] = row[i];
+    store_to(operand, part);
+    isa::tcgen05_wait_st();
+    std::uint32_t pairs[words];
+    operand.load(pairs, 0);
+    isa::tcgen05_wait_ld();
+    for (std::uint32_t i = 0; i < 2 * words; ++i) wrong += element_of<bf16>(pairs[i / 2], i % 2) != row[i];
+    isa::tcgen05_fence_before_thread_sync();
+    isa::syncthreads();
+    for (std::uint32_t i = 0; i < kCols; ++i) {
+      wrong += shared.tile[0].load(127 - isa::tid_x(), i).to_float() != number_at(127 - isa::tid_x(), i);
+    }
     if (isa::warp_idx() == 0) mine.deallocate();
   });
   EXPECT_TRUE(is_silent(report));

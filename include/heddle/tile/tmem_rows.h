@@ -4,6 +4,7 @@
 //
 //   TmemRow<128> s;
 //   load_row(plan.region<"scores">(t), s);          // s[i] is column i of this thread's row
+//   const float largest = row_max(s);               // as of wgmma's sums, in tile/wgmma_sums.h
 //   scale_rows(plan.region<"output">(t), factor);   // this thread's row, times its own factor
 //
 // By warpgroups that begin at a multiple of four warps, with accumulators of 128 rows: thread i has row i.
@@ -23,12 +24,6 @@ struct TmemRow {
 
   HEDDLE_DEVICE float& operator[](std::uint32_t i) { return values[i]; }
   HEDDLE_DEVICE float operator[](std::uint32_t i) const { return values[i]; }
-  HEDDLE_DEVICE float largest() const {
-    float found = values[0];
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 1; i < count; ++i) found = __builtin_fmaxf(found, values[i]);
-    return found;
-  }
   // As the fragments of a warpgroup have them.
   HEDDLE_DEVICE static std::uint32_t row(std::uint32_t) { return isa::tid_x() % 128; }
   HEDDLE_DEVICE static std::uint32_t col(std::uint32_t i) { return i; }
@@ -53,6 +48,22 @@ HEDDLE_DEVICE void load_row(const TmemTensor<float, shape>& from, TmemRow<cols>&
   isa::tcgen05_wait_ld();
   HEDDLE_UNROLL
   for (std::uint32_t i = 0; i < cols; ++i) row[i] = parts[i / kPart][i % kPart];
+}
+
+// The largest number and the sum of the row.
+template <std::uint32_t cols>
+HEDDLE_DEVICE float row_max(const TmemRow<cols>& row) {
+  float largest = row[0];
+  HEDDLE_UNROLL
+  for (std::uint32_t i = 1; i < cols; ++i) largest = __builtin_fmaxf(largest, row[i]);
+  return largest;
+}
+template <std::uint32_t cols>
+HEDDLE_DEVICE float row_sum(const TmemRow<cols>& row) {
+  float sum = row[0];
+  HEDDLE_UNROLL
+  for (std::uint32_t i = 1; i < cols; ++i) sum += row[i];
+  return sum;
 }
 
 // Orders: the products, ahead of what this thread does afterwards.

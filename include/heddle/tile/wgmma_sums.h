@@ -54,6 +54,7 @@ class WgmmaValues {
 
   // Those of 64 rows.
   HEDDLE_DEVICE WgmmaAccumulators<shape>& block(std::uint32_t i) { return values_[i]; }
+  HEDDLE_DEVICE const WgmmaAccumulators<shape>& block(std::uint32_t i) const { return values_[i]; }
 
   // Which of its two rows a number of this thread is in.
   HEDDLE_HOST_DEVICE static constexpr std::uint32_t row_of_pair(std::uint32_t i) { return i / 2 % 2; }
