@@ -154,6 +154,24 @@ void expect_counts(const CountRow& row) {
   EXPECT_EQ(Counts::tmem_dealloc, row.tmem_dealloc) << name;
 }
 
+TEST(RingCounts, FollowFromWhoSignalsAndHow) {
+  using Copies = OneThread<Load>;
+  using ToThreads = RingCounts<Roles, Copies, EachThread<Epilogue>>;
+  EXPECT_EQ(ToThreads::full, 1u);
+  EXPECT_EQ(ToThreads::empty, 128u);
+  EXPECT_EQ((RingCounts<Roles, Copies, EachThread<Epilogue, 2>>::empty), 64u);
+  EXPECT_EQ((RingCounts<Roles, Copies, EachWarp<Epilogue>>::empty), 4u);
+  EXPECT_EQ((RingCounts<Roles, Copies, EachWarp<Epilogue, 2>>::empty), 2u);
+  EXPECT_EQ((RingCounts<Roles, EachWarp<Epilogue>, OneThread<Mma>>::full), 4u);
+  EXPECT_EQ((RingCounts<Roles, EachWarp<Epilogue>, OneThread<Mma>>::empty), 1u);
+  // Every CTA that a copy goes to says that it has read it.
+  EXPECT_EQ((RingCounts<Roles, Copies, EachWarp<Epilogue>, ClusterConfig{.cluster = {2, 1}}>::empty), 8u);
+  EXPECT_EQ((RingCounts<Roles, Copies, EachWarp<Epilogue>, ClusterConfig{.cluster = {4, 2}}>::empty), 20u);
+  EXPECT_EQ(
+      (RingCounts<Roles, Copies, EachWarp<Epilogue>, ClusterConfig{.cluster = {4, 2}, .cta_group = 2}>::empty),
+      12u);
+}
+
 TEST(ArrivalCounts, AreThoseOfThePublishedTable) {
   expect_counts<ClusterConfig{.cluster = {1, 1}}>({1, 5, 128, 224, 256, 128});
   expect_counts<ClusterConfig{.cluster = {2, 1}}>({2, 6, 128, 416, 480, 128});

@@ -12,11 +12,15 @@
 //   Scheduler scheduler(params.scheduler, shared.clc);
 //   const KernelScope<cluster> scope([&] { scheduler.init_mbars(); ... });
 //   if (Roles::enter<SchedulerRole>()) scheduler.run_scheduler();
-//   if (Roles::enter<Load>())
-//     for (auto work : scheduler.tiles()) { scheduler.throttle_signal(ctx.is_first_cta_in_cluster()); load(work);
+//   if (Roles::enter<Load>()) {
+//     for (auto work : scheduler.tiles()) {
+//       scheduler.throttle_signal(ctx.is_first_cta_in_cluster());
+//       load(work);
 //     }
-//   if (Roles::enter<Mma>())
+//   }
+//   if (Roles::enter<Mma>()) {
 //     for (auto work : scheduler.tiles()) multiply(work);
+//   }
 #pragma once
 
 #include <heddle/isa/annotate.h>
@@ -74,9 +78,9 @@ struct ClcSignals {
 template <TileSchedulerConfig config, class Roles, std::uint32_t stages, class Signals = ClcSignals>
 class ClcTileScheduler {
   using Counts = ArrivalCounts<ClusterConfig{.cluster = config.cluster}, Roles>;
-  static_assert(Counts::scheduler_threads == isa::kWarpThreads,
+  static_assert(Roles::threads_named("scheduler") == isa::kWarpThreads,
                 "cluster launch control needs a role named \"scheduler\" of one warp");
-  static_assert(Counts::load_threads > 0,
+  static_assert(Roles::threads_named("load") > 0,
                 "cluster launch control needs a role named \"load\": it gives the scheduler leave to go on");
 
  public:
@@ -206,7 +210,7 @@ class ClcTileScheduler {
   ProducerConsumerPipeline<stages, MbarrierBackend<stages, PipelineScope::kCluster>> responses_;
   ProducerConsumerPipeline<stages, MbarrierBackend<stages>> throttle_;
   std::uint32_t cta_rank_;
-  std::uint32_t index_;  // of the work item; kNoWork behind the last
+  std::uint32_t index_;  // of the work item; kNoWork after the last
 };
 
 // By cluster launch control, or without stages for it shared out beforehand: the same calls for both.

@@ -42,6 +42,9 @@ concept ArrivingBackend = requires(const B backend, std::uint32_t cta_rank, std:
   backend.arrive_empty_of(cta_rank, stage, site);
 };
 
+// Who signals a barrier of a pipeline: each thread of some warps, each of the warps, or one thread for all.
+enum class Signaller : std::uint8_t { kEachThread, kEachWarp, kOneThread };
+
 // What a pipeline needs of its barriers: a small copyable view of their storage. `stage` counts from zero,
 // `phase` is the parity to wait for. A wait returns once that phase is over; a test asks whether it is.
 template <class B>
@@ -167,5 +170,21 @@ class MbarrierBackend {
 
   MbarPtr full_;
 };
+
+namespace detail {
+
+// Whether a release of the consumer is what `Counts` (RingCounts of kernel/barriers.h) has counted.
+template <PipelineBackend Backend, class Counts>
+HEDDLE_HOST_DEVICE constexpr void check_counts() {
+  if constexpr (CommittingBackend<Backend>) {
+    static_assert(Counts::empties == Signaller::kOneThread,
+                  "a release of this pipeline is a commit of the thread that issued the MMAs: count OneThread");
+  } else if constexpr (requires { Backend::signals_by_warp; }) {
+    static_assert(Counts::empties == Signaller::kEachWarp,
+                  "a release of this pipeline is one signal of a whole warp: count EachWarp");
+  }
+}
+
+}  // namespace detail
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -370,6 +370,12 @@ class InputTilePipeline {
                                           CallSite site = HEDDLE_HERE) {
     Backend(storage).init(producer_arv_count, consumer_arv_count, name, site);
   }
+  // The same with counts that follow from who signals: RingCounts of kernel/barriers.h.
+  template <class Counts>
+  HEDDLE_DEVICE static void init_barriers(MbarPtr storage, Name name = "input", CallSite site = HEDDLE_HERE) {
+    detail::check_counts<Backend, Counts>();
+    init_barriers(storage, Counts::full, Counts::empty, name, site);
+  }
 
   // Role views, and what they are made of.
   HEDDLE_DEVICE Producer producer() { return Producer(*this); }

@@ -80,6 +80,13 @@ class ProducerConsumerPipeline {
     backend_.init(producer_count, consumer_count, name_, site);
   }
 
+  // The same with counts that follow from who signals: RingCounts of kernel/barriers.h.
+  template <class Counts>
+  HEDDLE_DEVICE void init_mbars(CallSite site = HEDDLE_HERE) const {
+    detail::check_counts<Backend, Counts>();
+    init_mbars(Counts::full, Counts::empty, site);
+  }
+
   // Linear handles. Acquiring waits for the other side and moves this side's cursor on, so several stages can
   // be held at once and released in any order.
   [[nodiscard]] HEDDLE_DEVICE ProducerHandle acquire_producer(SuspendHint hint = {},

@@ -160,7 +160,7 @@ struct MatmulSm90 {
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
     const Context ctx;
     const Scheduler scheduler(params.scheduler);
-    Life::run([&] { Input::init_barriers(shared.input.barriers.ptr(), 1, kReadersOfStage); },
+    Life::run([&] { Input::template init_barriers<StageCounts>(shared.input.barriers.ptr()); },
               [&] {
                 Life::template prefetch<Load>(params.a.whole, params.b.whole, params.c);
                 prepare_gaps<LoadA, LoadB, kThreads, !is_plain_epilogue<Epilogue>, config.stages>(
@@ -194,8 +194,7 @@ struct MatmulSm90 {
                        Roles>;
 
   // A stage is empty when every warp that reads it has said so, in every CTA that this one sends a part to.
-  static constexpr std::uint32_t kReadersOfStage =
-      (config.form == MatmulForm::kCooperative ? 8 : 4) * ArrivalCounts<kCluster, Roles>::input_empty;
+  using StageCounts = RingCounts<Roles, OneThread<Load>, EachWarp<Math, kTakesTurns ? 2 : 1>, kCluster>;
 
   static_assert(kRows % kWgmmaM == 0, "a math warpgroup multiplies 64 rows at a time");
   static_assert(config.tile_k % 64 == 0, "a stage holds whole rows of the 128-byte swizzle");

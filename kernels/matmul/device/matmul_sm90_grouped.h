@@ -82,7 +82,7 @@ struct MatmulSm90Grouped {
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
     const Context ctx;
     const KernelScope<kCluster, AtExit::kNothing> scope(
-        [&] { Input::init_barriers(shared.input.barriers.ptr(), 1, kReadersOfStage); },
+        [&] { Input::template init_barriers<StageCounts>(shared.input.barriers.ptr()); },
         [&] {
           if (Roles::template is<Load>() && ctx.elect_one_thread()) prefetch(params);
         });
@@ -116,7 +116,7 @@ struct MatmulSm90Grouped {
   static constexpr std::uint32_t kMathRegisters = kIsCrowded ? 240 : 232;
 
   // A stage is empty when every warp that reads it has said so, in every CTA that this one sends a part to.
-  static constexpr std::uint32_t kReadersOfStage = Math::warps * ArrivalCounts<kCluster, Roles>::input_empty;
+  using StageCounts = RingCounts<Roles, OneThread<Load>, EachWarp<Math>, kCluster>;
 
   static_assert(kRows % kWgmmaM == 0, "a math warpgroup multiplies 64 rows at a time");
   static_assert(config.tile_k * sizeof(A) % 128 == 0, "a stage holds whole rows of the 128-byte swizzle");
