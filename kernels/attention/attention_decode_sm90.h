@@ -199,7 +199,7 @@ struct AttentionDecodeSm90 {
   }
   HEDDLE_DEVICE static std::uint32_t thread() { return isa::tid_x() % kWarpgroupThreads; }
   HEDDLE_DEVICE static void sync(std::uint32_t worker) {
-    isa::bar_sync(Barriers::first("workers") + worker, kWarpgroupThreads);
+    Barriers::template sync<"workers">(kWarpgroupThreads, worker);
   }
 
   HEDDLE_DEVICE static void mask(Scores& s, const Params& params, const Piece& piece, std::int32_t first_key) {

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,28 @@ TEST(NamedBarriers, NumbersFollowFromTheListAndBeginAfterSyncthreads) {
   static_assert(Barriers::first("clear") == 5);
   EXPECT_EQ(Barriers::count, 6u);
   EXPECT_EQ((NamedBarriers<BarrierUse<"all", 15>>::count), 15u);
+}
+
+// A turn that nobody passes on, and workers of whom one does not come.
+TEST(NamedBarriers, HaveTheirNamesInReports) {
+  const auto waiting = test::run_kernel<test::NoShared>({.threads = 256}, [](test::NoShared&) {
+    WarpgroupTurns<2, 4> turns(isa::warp_idx() / 4);
+    if (isa::warp_idx() / 4 == 0) return;
+    auto turn = turns.wait();
+    std::move(turn).pass_if(false);
+  });
+  EXPECT_NE(waiting.text().find("waits on named barrier 5 (turns[1])"), std::string::npos) << waiting.text();
+  using Barriers = NamedBarriers<BarrierUse<"turns", 2>, BarrierUse<"workers", 2>, BarrierUse<"end">>;
+  const auto workers = test::run_kernel<test::NoShared>({.threads = 128}, [](test::NoShared&) {
+    if (isa::warp_idx() == 0) Barriers::arrive<"end">(64);
+    if (isa::warp_idx() < 3) Barriers::sync<"workers">(64, isa::warp_idx() / 2);
+  });
+  EXPECT_NE(workers.text().find("warp 2: waits on named barrier 4 (workers[1])"), std::string::npos)
+      << workers.text();
+  EXPECT_NE(
+      workers.text().find("named barrier 5 (end): 32 of 64 threads are here: warp 0, and nobody waits for it"),
+      std::string::npos)
+      << workers.text();
 }
 
 struct Shared {

@@ -20,6 +20,7 @@ HEDDLE_DEVICE void annotate_role(Name) {}
 HEDDLE_DEVICE void annotate_barriers(MbarPtr first, std::uint32_t count, Name pipeline, BarrierRole role) {
   trace_barriers(first, count, pipeline, static_cast<std::uint32_t>(role));
 }
+HEDDLE_DEVICE void annotate_named_barriers(std::uint32_t, std::uint32_t, Name) {}
 HEDDLE_DEVICE void annotate_tile(std::uint32_t m, std::uint32_t n) { trace_tile(m, n); }
 HEDDLE_DEVICE void annotate_tile_end() { trace_tile_end(); }
 
@@ -30,6 +31,9 @@ void annotate_role(Name role);
 
 // `count` barriers from `first` on are the `role` barriers of stages 0, 1, ... of `pipeline`.
 void annotate_barriers(MbarPtr first, std::uint32_t count, Name pipeline, BarrierRole role);
+
+// The CTA's `count` named barriers from number `first` on are for `use`.
+void annotate_named_barriers(std::uint32_t first, std::uint32_t count, Name use);
 
 // From here on, until the end or the next one, this thread works for the tile of the output in row `m` and column
 // `n` of tiles. The schedulers of kernel/ say so for whoever walks their tiles. Outside of a launch: nothing.

@@ -3,11 +3,12 @@
 // Which of a CTA's named barriers are for what. A kernel lists its uses once; numbers follow from the list, so no
 // two uses share one, and number 0 is left to syncthreads().
 //
-//   using Barriers = NamedBarriers<BarrierUse<"turns", 2>, BarrierUse<"address">>;
+//   using Barriers = NamedBarriers<BarrierUse<"turns", 2>, BarrierUse<"workers", 2>>;
 //   WarpgroupTurns<2, Barriers::first("turns")> turns(warpgroup);      // 1 and 2
-//   isa::bar_sync(Barriers::first("address"), threads);                // 3
+//   Barriers::sync<"workers">(128, worker);                            // 3 or 4; reports know its name
 #pragma once
 
+#include <heddle/isa/annotate.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/target.h>
 #include <heddle/kernel/roles.h>
@@ -35,7 +36,23 @@ struct NamedBarriers {
 
   // The number of the first barrier of a use. A name that is not in the list does not compile, nor does one that
   // is there twice.
-  static consteval std::uint32_t first(std::string_view name) {
+  static consteval std::uint32_t first(std::string_view name) { return find(name); }
+
+  // Waits on barrier `number` of a use until `threads` threads (a multiple of 32) have arrived, or arrives there
+  // without waiting. Orders: as isa::bar_sync.
+  template <RoleName use>
+  HEDDLE_DEVICE static void sync(std::uint32_t threads, std::uint32_t number = 0,
+                                 CallSite site = CallSite::here()) {
+    isa::bar_sync(annotated<use>() + number, threads, site);
+  }
+  template <RoleName use>
+  HEDDLE_DEVICE static void arrive(std::uint32_t threads, std::uint32_t number = 0,
+                                   CallSite site = CallSite::here()) {
+    isa::bar_arrive(annotated<use>() + number, threads, site);
+  }
+
+ private:
+  static constexpr std::uint32_t find(std::string_view name) {
     std::uint32_t next = 1;
     std::uint32_t found = 0;
     std::uint32_t times = 0;
@@ -52,7 +69,20 @@ struct NamedBarriers {
     return found;
   }
 
- private:
+  // Constants, since device code cannot call what computes them.
+  template <RoleName use>
+  static constexpr std::uint32_t kFirst = find(use.view());
+  template <RoleName use>
+  static constexpr std::uint32_t kCount = (0u + ... + (Uses::use_name() == use.view() ? Uses::barriers : 0u));
+
+  // The number of the use's first barrier, whose names reports know from here on.
+  template <RoleName use>
+  HEDDLE_DEVICE static std::uint32_t annotated() {
+    // Only there has a name a text, which is not an object that device code could reach.
+    if constexpr (kIsSimulated) isa::annotate_named_barriers(kFirst<use>, kCount<use>, use.text);
+    return kFirst<use>;
+  }
+
   // Reached while a constant is computed, these stop the compiler with their names.
   static void no_use_of_named_barriers_has_this_name() {}
   static void two_uses_of_named_barriers_share_this_name() {}

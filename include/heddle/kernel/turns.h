@@ -13,6 +13,7 @@
 //   }
 #pragma once
 
+#include <heddle/isa/annotate.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/wgmma.h>
@@ -67,7 +68,9 @@ class WarpgroupTurns {
  public:
   using Turn = WarpgroupTurn<count, first_barrier>;
 
-  HEDDLE_DEVICE explicit WarpgroupTurns(std::uint32_t warpgroup) : warpgroup_(warpgroup) {}
+  HEDDLE_DEVICE explicit WarpgroupTurns(std::uint32_t warpgroup) : warpgroup_(warpgroup) {
+    if constexpr (count > 1) isa::annotate_named_barriers(first_barrier, count, "turns");
+  }
   WarpgroupTurns(const WarpgroupTurns&) = delete;
   WarpgroupTurns& operator=(const WarpgroupTurns&) = delete;
 

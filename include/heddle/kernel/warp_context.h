@@ -6,20 +6,26 @@
 //
 //   using Context = WarpContext<WarpContextConfig{.output = opc}>;
 //
-//   // MMA warp: a linear handle                              // epilogue warps: a scope
-//   auto mma = Context::MmaHandle::create(shared.tmem,        Context::EpilogueContext epi(shared.tmem,
-//                shared.output, ctx.mma_complete_mask());                 shared.output,
-//                ctx.mma_complete_mask());
-//   if (ctx.elect_one_thread()) {                             for (auto work : scheduler.tiles()) {
-//     for (...) {                                               auto stage = epi.output().consumer();
-//       auto stage = mma.acquire_k_stage_linear();              write_output(stage.tmem(), work);
-//       ...                                                   }
+//   // MMA warp: a linear handle
+//   auto mma = Context::MmaHandle::create(shared.tmem, shared.output, ctx.mma_complete_mask());
+//   if (ctx.elect_one_thread()) {
+//     for (...) {
+//       auto stage = mma.acquire_k_stage_linear();
+//       ...
 //       std::move(stage).release();
 //     }
 //   }
 //   std::move(mma).release();   // waits for the epilogue, frees
+//
+//   // epilogue warps: a scope
+//   Context::EpilogueContext epilogue(shared.tmem, shared.output, ctx.mma_complete_mask());
+//   for (...) {
+//     auto stage = epilogue.output().consumer();
+//     write_output(stage.tmem());
+//   }
 #pragma once
 
+#include <heddle/isa/annotate.h>
 #include <heddle/isa/cluster.h>
 #include <heddle/isa/mbarrier.h>
 #include <heddle/isa/named_barrier.h>
@@ -115,6 +121,7 @@ struct WarpContext {
           storage_(storage),
           tmem_(Tmem::allocate(storage.address_ptr(), config.allocated_cols(), site)),
           output_(output.barriers.ptr(), tmem_, mma_complete_mask) {
+      isa::annotate_named_barriers(config.address_barrier, 1, "tmem address");
       isa::bar_arrive(config.address_barrier, handshake_threads, site);
     }
 
@@ -174,6 +181,7 @@ struct WarpContext {
           output_(output.barriers.ptr(), tmem_, mma_complete_mask) {}
 
     HEDDLE_DEVICE static Tmem receive(TmemDeallocStorage& storage, CallSite site) {
+      isa::annotate_named_barriers(config.address_barrier, 1, "tmem address");
       isa::bar_sync(config.address_barrier, handshake_threads, site);
       return Tmem::from_shared(storage.address_ptr(), config.allocated_cols(), site);
     }

@@ -12,6 +12,7 @@
 //   stores.drain_reads();                                                         // before shared memory ends
 #pragma once
 
+#include <heddle/isa/annotate.h>
 #include <heddle/isa/fence.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/target.h>
@@ -37,6 +38,7 @@ class StoringThreads {
     // Both by all lanes: the number of the warp is a shuffle.
     const bool is_first_warp = isa::warp_idx() % warps == 0;
     stores_ = isa::elect_sync(isa::kFullMask, site) && is_first_warp;
+    if constexpr (warps > 1) isa::annotate_named_barriers(barrier, 1, "store");
   }
 
   HEDDLE_DEVICE bool stores() const { return stores_; }
@@ -119,9 +121,15 @@ class StoreTilePipeline {
   static constexpr std::uint32_t num_stages = Tiles::num_tiles;
 
   // `barrier` is the number of a named barrier for these warps alone; a single warp needs none.
-  HEDDLE_DEVICE explicit StoreTilePipeline(Tiles& tiles, std::uint32_t barrier = 0,
-                                           CallSite site = CallSite::here())
+  HEDDLE_DEVICE StoreTilePipeline(Tiles& tiles, std::uint32_t barrier, CallSite site = CallSite::here())
       : threads_(barrier, site), tiles_(tiles.view()) {}
+  HEDDLE_DEVICE explicit StoreTilePipeline(Tiles& tiles, CallSite site = CallSite::here())
+      : StoreTilePipeline(tiles, 0, site) {
+    static_assert(
+        warps == 1,
+        "several warps write a tile together, and meet on a named barrier of their own: give its number, "
+        "NamedBarriers::first of a use");
+  }
   StoreTilePipeline(const StoreTilePipeline&) = delete;
   StoreTilePipeline& operator=(const StoreTilePipeline&) = delete;
 

@@ -133,7 +133,7 @@ class Explainer {
                  other.wait().id == id;
         });
         if (cta.named[id].arrived == 0 || is_awaited) continue;
-        text.push_back(fmt::format("named barrier {}{}: {}, and nobody waits for it", id,
+        text.push_back(fmt::format("{}{}: {}, and nobody waits for it", machine_.describe_named(cta, id),
                                    machine_.has_one_cta() ? std::string() : " of " + machine_.describe(cta),
                                    present(cta.named[id])));
       }
@@ -202,7 +202,7 @@ class Explainer {
     switch (wait.kind) {
       case WaitKind::kMbarrier:
         return fmt::format("waits for {}, phase {}", machine_.describe(*wait.barrier), wait.phase & 1);
-      case WaitKind::kNamedBarrier: return fmt::format("waits on named barrier {}", wait.id);
+      case WaitKind::kNamedBarrier: return "waits on " + machine_.describe_named(*group.first->cta, wait.id);
       case WaitKind::kClusterBarrier: return "waits on the cluster barrier";
       case WaitKind::kWarp: return fmt::format("waits for the other lanes of mask {:#010x}", wait.mask);
       case WaitKind::kBulkGroup: return "waits for its bulk copies";

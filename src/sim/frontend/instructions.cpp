@@ -534,6 +534,11 @@ void annotate_barriers(MbarPtr first, std::uint32_t count, Name pipeline, Barrie
   });
 }
 
+void annotate_named_barriers(std::uint32_t first, std::uint32_t count, Name use) {
+  instruct(false, {},
+           [&](Executor&, Machine& m, Thread& t) { m.annotate_named_barriers(t, first, count, use.text); });
+}
+
 namespace {
 
 // What is told to observers alone counts for nothing: schedules are the same with and without it.

@@ -258,6 +258,18 @@ void Core::annotate_barriers(Thread& thread, SharedAddress first, std::uint32_t 
   thread.cta->names.push_back({offset, count, pipeline, role});
 }
 
+void Core::annotate_named_barriers(Thread& thread, std::uint32_t first, std::uint32_t count, const char* use) {
+  auto& named = thread.cta->named;
+  for (std::uint32_t i = 0; i < count && first + i < named.size(); ++i) named[first + i].use = {use, i, count};
+}
+
+std::string Core::describe_named(const Cta& cta, std::uint32_t id) const {
+  const NamedBarrier::Use* const use = id < cta.named.size() ? &cta.named[id].use : nullptr;
+  if (use == nullptr || *use->name == '\0') return fmt::format("named barrier {}", id);
+  if (use->count == 1) return fmt::format("named barrier {} ({})", id, use->name);
+  return fmt::format("named barrier {} ({}[{}])", id, use->name, use->number);
+}
+
 BarrierName Core::name_of(const Cta& cta, std::uint32_t offset) const {
   for (const NamedRange& range : cta.names) {
     const std::uint32_t stage = (offset - range.first) / 8;

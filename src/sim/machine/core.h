@@ -241,11 +241,13 @@ class Core {
   void annotate_role(Thread& thread, const char* role);
   void annotate_barriers(Thread& thread, SharedAddress first, std::uint32_t count, const char* pipeline,
                          isa::BarrierRole role);
+  void annotate_named_barriers(Thread& thread, std::uint32_t first, std::uint32_t count, const char* use);
   BarrierName name_of(const Cta& cta, std::uint32_t offset) const;
   std::string describe(const Barrier& barrier) const;  // "full of input[2]"
   std::string describe_shared(const Cta& cta, std::uint32_t offset) const;
-  std::string describe(const Thread& thread) const;  // "load, warp 0, lane 0"
-  std::string describe(const Cta& cta) const;        // "block 3", empty if there is only one
+  std::string describe_named(const Cta& cta, std::uint32_t id) const;  // "named barrier 3 (turns[1])"
+  std::string describe(const Thread& thread) const;                    // "load, warp 0, lane 0"
+  std::string describe(const Cta& cta) const;                          // "block 3", empty if there is only one
 
   // Observers.
   template <class Kind>

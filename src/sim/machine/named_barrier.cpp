@@ -44,8 +44,8 @@ void check_no_reduction(const Core& core, const Thread& thread, std::uint32_t id
   const NamedBarrier& barrier = thread.cta->named[id];
   if (barrier.reduction == NamedReduction::kNone) return;
   core.fault(&thread, site, FaultCode::kNamedBarrier,
-             fmt::format("{} on named barrier {}, but others of the same round came by bar.red.{}", instruction,
-                         id, text_of(barrier.reduction)),
+             fmt::format("{} on {}, but others of the same round came by bar.red.{}", instruction,
+                         core.describe_named(*thread.cta, id), text_of(barrier.reduction)),
              {kAllReduce});
 }
 
@@ -69,25 +69,25 @@ void NamedBarrierUnit::check_operands(const Thread& thread, std::uint32_t id, st
   }
   if (threads == 0 || threads % 32 != 0) {
     core_.fault(&thread, site, FaultCode::kNamedBarrier,
-                fmt::format("named barrier {} with {} threads; the count is a multiple of 32, {} would pass", id,
-                            threads, (threads / 32 + 1) * 32));
+                fmt::format("{} with {} threads; the count is a multiple of 32, {} would pass",
+                            core_.describe_named(*thread.cta, id), threads, (threads / 32 + 1) * 32));
   }
   if (threads > core_.whole_cta()) {
     core_.fault(&thread, site, FaultCode::kNamedBarrier,
-                fmt::format("named barrier {} waits for {} threads, but the CTA has {}", id, threads,
-                            core_.threads_per_cta()));
+                fmt::format("{} waits for {} threads, but the CTA has {}", core_.describe_named(*thread.cta, id),
+                            threads, core_.threads_per_cta()));
   }
   const NamedBarrier& barrier = thread.cta->named[id];
   if (barrier.threads != 0 && barrier.threads != threads) {
     core_.fault(&thread, site, FaultCode::kNamedBarrier,
-                fmt::format("named barrier {} with {} threads, but others use it with {} in the same round", id,
-                            threads, barrier.threads),
+                fmt::format("{} with {} threads, but others use it with {} in the same round",
+                            core_.describe_named(*thread.cta, id), threads, barrier.threads),
                 {here(barrier)});
   }
   if ((barrier.lanes[thread.warp()] & 1u << thread.lane()) != 0) {
     core_.fault(&thread, site, FaultCode::kNamedBarrier,
-                fmt::format("a thread arrives twice on named barrier {} in one round; {} of {} threads are here",
-                            id, barrier.arrived, barrier.threads),
+                fmt::format("a thread arrives twice on {} in one round; {} of {} threads are here",
+                            core_.describe_named(*thread.cta, id), barrier.arrived, barrier.threads),
                 {here(barrier)});
   }
 }
@@ -115,10 +115,10 @@ void NamedBarrierUnit::finish_round(Cta& cta, std::uint32_t id, const Thread& la
   if (barrier.arrived < needed(cta, barrier)) return;
   for (std::size_t w = 0; w < cta.warps.size(); ++w) {
     if (barrier.lanes[w] != 0 && (barrier.lanes[w] & cta.warps[w].live) != cta.warps[w].live) {
-      core_.fault(
-          &last, site, FaultCode::kDivergence,
-          fmt::format("named barrier {} was reached by {} of {} lanes of warp {}; a warp arrives as a whole", id,
-                      std::popcount(barrier.lanes[w]), std::popcount(cta.warps[w].live), w));
+      core_.fault(&last, site, FaultCode::kDivergence,
+                  fmt::format("{} was reached by {} of {} lanes of warp {}; a warp arrives as a whole",
+                              core_.describe_named(cta, id), std::popcount(barrier.lanes[w]),
+                              std::popcount(cta.warps[w].live), w));
     }
   }
   const std::uint32_t result = barrier.result();
@@ -166,16 +166,15 @@ bool NamedBarrierUnit::red(Thread& thread, std::uint32_t id, std::uint32_t threa
   check_operands(thread, id, count, site);
   NamedBarrier& barrier = thread.cta->named[id];
   if (barrier.threads != 0 && barrier.reduction == NamedReduction::kNone) {
-    core_.fault(
-        &thread, site, FaultCode::kNamedBarrier,
-        fmt::format("bar.red.{} on named barrier {}, but others of the same round came by bar.sync or bar.arrive",
-                    text_of(reduction), id),
-        {kAllReduce});
+    core_.fault(&thread, site, FaultCode::kNamedBarrier,
+                fmt::format("bar.red.{} on {}, but others of the same round came by bar.sync or bar.arrive",
+                            text_of(reduction), core_.describe_named(*thread.cta, id)),
+                {kAllReduce});
   }
   if (barrier.reduction != NamedReduction::kNone && barrier.reduction != reduction) {
     core_.fault(&thread, site, FaultCode::kNamedBarrier,
-                fmt::format("bar.red.{} on named barrier {}, but others of the same round reduce by .{}",
-                            text_of(reduction), id, text_of(barrier.reduction)));
+                fmt::format("bar.red.{} on {}, but others of the same round reduce by .{}", text_of(reduction),
+                            core_.describe_named(*thread.cta, id), text_of(barrier.reduction)));
   }
   barrier.reduction = reduction;
   ++barrier.votes;

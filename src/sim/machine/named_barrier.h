@@ -13,6 +13,14 @@ namespace heddle::sim::machine {
 enum class NamedReduction : std::uint8_t { kNone, kPopc, kAnd, kOr };
 
 struct NamedBarrier {
+  // What it is for: barrier `number` of `count` under one name.
+  struct Use {
+    const char* name = "";
+    std::uint32_t number = 0;
+    std::uint32_t count = 1;
+  };
+  Use use;
+
   std::uint32_t threads = 0;  // how many the current round needs; 0 between rounds
   bool is_of_all = false;     // the round needs the whole CTA, and warps that exit are not waited for
   std::uint32_t arrived = 0;
