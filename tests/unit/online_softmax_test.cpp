@@ -90,5 +90,28 @@ TEST(OnlineSoftmax, TwoPiecesGiveTheSoftmaxOfTheWholeRow) {
   }
 }
 
+// How far a reference is from a score counts times the factor: 9 times 0.5 is near, 17 times 0.5 is not; in
+// either of a thread's two rows.
+TEST(OnlineSoftmax, MovesForARowThatIsFarTimesTheFactor) {
+  for (const std::uint32_t row : {0u, 8u}) {
+    for (const float distance : {9.0f, 15.0f, 17.0f}) {
+      std::vector<int> moved(4);
+      const auto report = test::run_kernel<test::NoShared>({.threads = 128}, [&](test::NoShared&) {
+        OnlineSoftmax softmax;
+        WgmmaSums<kShape> first;
+        WgmmaSums<kShape> second;
+        softmax.weigh(first.fill(0.0f), kFactor);
+        auto& values = second.fill(0.0f);
+        for (std::uint32_t i = 0; i < values.count; ++i) {
+          if (values.row(i) == row && values.col(i) == 5) values[i] = distance;
+        }
+        if (softmax.weigh(values, kFactor)) moved[isa::tid_x() / 32] = 1;
+      });
+      EXPECT_TRUE(is_silent(report));
+      EXPECT_EQ(moved, (std::vector<int>{distance > 16.0f, 0, 0, 0})) << "row " << row << ", " << distance;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle

@@ -89,6 +89,8 @@ TEST(MemoryMap, ShowsTheGapsBetweenMembers) {
   EXPECT_EQ(map[3].bytes, 15U);
   EXPECT_EQ(map[4].offset, 80U);
   EXPECT_EQ(map[5].offset + map[5].bytes, sizeof(WithGap));
+  // As the compile error of a struct that is too large says it.
+  EXPECT_EQ(detail::padding_bytes<WithGap>(), map[1].bytes + map[3].bytes + map[5].bytes);
 }
 
 struct Sixteen {

@@ -30,6 +30,12 @@ TEST(SMemTileArray2D, AlignmentIsTheRepeatOfTheSwizzleAndAtLeastTmas) {
   EXPECT_EQ((alignof(SMemTileArray2D<float, TileShape{64, 32}, 3, Swizzle::k128BAtom32B>)), 512U);
 }
 
+// And an extent of zero is refused where a tile is made of it: compile_fail_storage.
+TEST(TileShape, ExtentThatNobodyGaveIsZero) {
+  EXPECT_EQ(TileShape{.rows = 4}.cols, 0u);
+  EXPECT_EQ(TileShape{.cols = 4}.rows, 0u);
+}
+
 TEST(SMemTileArray2D, HoldsItsTilesAndNothingElse) {
   EXPECT_EQ((sizeof(Bf16Array<Swizzle::k128B, 64>)), 3U * 64 * 64 * 2);
   EXPECT_EQ((sizeof(Bf16Array<Swizzle::k128B, 128>)), 3U * 64 * 128 * 2);
