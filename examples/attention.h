@@ -65,7 +65,7 @@ struct Attention {
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
     const KernelContext<kCluster> ctx;
     const KernelScope<kCluster> scope([&] {
-      Input::init_barriers(shared.input.barriers.ptr(), 1, Math::warps);
+      Input::init_barriers<RingCounts<Roles, OneThread<Load>, EachWarp<Math>>>(shared.input.barriers.ptr());
       isa::mbarrier_init(&shared.q_full, 1);
     });
     if (Roles::enter<Load>()) {

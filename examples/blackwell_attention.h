@@ -81,9 +81,11 @@ struct Attention {
     const KernelScope<kCluster> scope(
         [&] {
           Input::init_barriers(shared.input.ptr(), 1, {1, 1}, "input");
-          FromMma(shared.scores.ptr(), "scores").init_mbars(1, Softmax::threads);
-          ToMma(shared.weights.ptr(), "weights").init_mbars(Softmax::threads, 1);
-          FromMma(shared.products.ptr(), "products").init_mbars(1, Softmax::threads);
+          using ToThreads = RingCounts<Roles, OneThread<Mma>, EachThread<Softmax>>;
+          using ToTensorCores = RingCounts<Roles, EachThread<Softmax>, OneThread<Mma>>;
+          FromMma(shared.scores.ptr(), "scores").init_mbars<ToThreads>();
+          ToMma(shared.weights.ptr(), "weights").init_mbars<ToTensorCores>();
+          FromMma(shared.products.ptr(), "products").init_mbars<ToThreads>();
           isa::mbarrier_init(&shared.q_full, 1);
         },
         [&] {

@@ -14,6 +14,7 @@
 #include <heddle/tile/load_tile.h>
 #include <heddle/tile/row_writer.h>
 #include <heddle/tile/tcgen05_mma.h>
+#include <heddle/tile/tmem_rows.h>
 
 #include <utility>
 
@@ -100,13 +101,10 @@ struct OneTile {
   HEDDLE_DEVICE static void store(const Params& params, Shared& shared) {
     Warps::EpilogueContext tmem(shared.tmem, shared.output);
     auto sums = tmem.output().acquire_epilogue_linear();
-    std::uint32_t row[kN];
-    isa::tcgen05_ld_32x32b(row, sums.tmem().address().of_warp(isa::warp_idx()).bits());
-    isa::tcgen05_wait_ld();
+    TmemRow<kN> row;
+    load_row(Accumulator(sums.tmem().address()), row);
     std::move(sums).release();
-    for (std::uint32_t n = 0; n < kN; ++n) {
-      isa::st_global(&params.c[Roles::thread_in_role<Epilogue>() * kN + n], __builtin_bit_cast(float, row[n]));
-    }
+    for (std::uint32_t n = 0; n < kN; ++n) isa::st_global(&params.c[row.row(n) * kN + row.col(n)], row[n]);
   }
 };
 
@@ -203,13 +201,10 @@ struct AllTiles {
     for (const TileWork work : scheduler.tiles()) {
       writer.start_tile(work.m * kM, work.n * kN, 0);
       auto sums = tmem.output().acquire_epilogue_linear();
-      std::uint32_t row[kN];
-      isa::tcgen05_ld_32x32b(row, sums.tmem().address().of_warp(isa::warp_idx()).bits());
-      isa::tcgen05_wait_ld();
+      TmemRow<kN> row;
+      load_row(Accumulator(sums.tmem().address()), row);
       std::move(sums).release();
-      float values[kN];
-      for (std::uint32_t n = 0; n < kN; ++n) values[n] = __builtin_bit_cast(float, row[n]);
-      writer.store(0, values);
+      writer.store(0, row.values);
     }
     stores.drain();
   }

@@ -12,6 +12,7 @@
 #include <heddle/pipeline/input_tile_pipeline.h>
 #include <heddle/pipeline/store_tile_pipeline.h>
 #include <heddle/tile/load_tile.h>
+#include <heddle/tile/store_to.h>
 #include <heddle/tile/wgmma_sums.h>
 
 #include <utility>
@@ -70,8 +71,7 @@ struct OneTile {
     std::move(stage).release_elected();
     Stores stores(shared.c, Barriers::first("store"));
     auto c = stores.acquire();
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < values.count; ++i) c.tile().store(values[i], values.row(i), values.col(i));
+    store_to(c.tile(), values);
     std::move(c).release(&params.c, {0, 0});
     stores.drain();
   }
@@ -90,6 +90,7 @@ struct Ring {
   using Math = Role<"math", 4>;
   using Load = Role<"load", 1>;
   using Roles = WarpRoles<Math, Load>;
+  using Counts = RingCounts<Roles, OneThread<Load>, EachWarp<Math>>;  // who fills a stage, and who empties it
   using Life = CtaLife<LifeConfig{.cluster = kCluster}, Roles>;
   struct Shared {
     Input::Storage input;
@@ -98,7 +99,7 @@ struct Ring {
   static constexpr std::uint32_t kThreads = Roles::kThreads;
 
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
-    Life::run([&] { Input::init_barriers(shared.input.barriers.ptr(), 1, 4); },
+    Life::run([&] { Input::init_barriers<Counts>(shared.input.barriers.ptr()); },
               [&] { Life::prefetch<Load>(params.a, params.b, params.c); },
               as_role<Math>([&] { multiply(params, shared); }), as_role<Load>([&] {
                 if (isa::elect_sync()) load(params, shared);
@@ -132,8 +133,7 @@ struct Ring {
     std::move(stage).release_elected();
     Stores stores(shared.c, Barriers::first("store"));
     auto c = stores.acquire();
-    HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < values.count; ++i) c.tile().store(values[i], values.row(i), values.col(i));
+    store_to(c.tile(), values);
     std::move(c).release(&params.c, {0, 0});
     stores.drain();
   }
@@ -146,7 +146,7 @@ struct Ring {
 struct Persistent : Ring {
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
     const PersistentTileScheduler<kScheduler> scheduler(params.scheduler);
-    Life::run([&] { Input::init_barriers(shared.input.barriers.ptr(), 1, 4); },
+    Life::run([&] { Input::init_barriers<Counts>(shared.input.barriers.ptr()); },
               [&] { Life::prefetch<Load>(params.a, params.b, params.c); },
               as_role<Math>([&] { multiply(params, shared, scheduler); }), as_role<Load>([&] {
                 if (isa::elect_sync()) load(params, shared, scheduler);
@@ -184,8 +184,7 @@ struct Persistent : Ring {
       auto& values = std::move(pending).wait();
       std::move(stage).release_elected();
       auto c = stores.acquire();  // waits until the copy engine has read the tile before
-      HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < values.count; ++i) c.tile().store(values[i], values.row(i), values.col(i));
+      store_to(c.tile(), values);
       std::move(c).release(&params.c,
                            {static_cast<std::int32_t>(work.n * kN), static_cast<std::int32_t>(work.m * kM)});
     }

@@ -15,6 +15,7 @@
 #include <heddle/pipeline/input_tile_pipeline.h>
 #include <heddle/pipeline/store_tile_pipeline.h>
 #include <heddle/tile/load_tile.h>
+#include <heddle/tile/store_to.h>
 #include <heddle/tile/wgmma_sums.h>
 
 #include <utility>
@@ -57,8 +58,9 @@ struct Matmul {
 
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
     const KernelContext<kCluster> ctx;
-    // One warpgroup empties a stage: an arrival of each of its warps.
-    const KernelScope<kCluster> scope([&] { Input::init_barriers(shared.input.barriers.ptr(), 1, 4); });
+    // The two warpgroups take the stages of their tiles in turn.
+    using Counts = RingCounts<Roles, OneThread<Load>, EachWarp<Math, 2>>;
+    const KernelScope<kCluster> scope([&] { Input::init_barriers<Counts>(shared.input.barriers.ptr()); });
     if (Roles::enter<Load>()) {
       if (ctx.elect_one_thread()) load(params, shared);
     } else if (Roles::enter<Math>()) {
@@ -108,8 +110,7 @@ struct Matmul {
       std::move(stage).release_elected();
       input.pipeline().consumer_skip(params.k_steps);  // the stages of the other warpgroup's tile
       auto c = stores.acquire();
-      HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < values.count; ++i) c.tile().store(values[i], values.row(i), values.col(i));
+      store_to(c.tile(), values);
       std::move(c).release(&params.c,
                            {static_cast<std::int32_t>(work.n * kN), static_cast<std::int32_t>(work.m * kM)});
     }
