@@ -276,21 +276,32 @@ nlohmann::json sweep_shape(const Shape& shape, CublasLt* cublas, Memory& memory,
   return report;
 }
 
+// Of a run over many shapes; 0 seconds: none.
+class TimeLimit {
+ public:
+  explicit TimeLimit(double seconds) : seconds_(seconds) {}
+  double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  bool is_over() const { return seconds_ > 0 && elapsed() > seconds_; }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double seconds_;
+};
+
 // As many shapes as there is time for.
 void sweep(const std::vector<Shape>& shapes, CublasLt* cublas, const Options& options, nlohmann::json& report) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  const TimeLimit limit(options.seconds);
   report["exact"] = check_configs();
-  fmt::print(table, "{} runs are exact, after {:.1f} s\n", report["exact"].size(), seconds());
+  fmt::print(table, "{} runs are exact, after {:.1f} s\n", report["exact"].size(), limit.elapsed());
   Memory memory;
   for (const Shape& shape : shapes) {
-    if (options.sweep_seconds > 0 && seconds() > options.sweep_seconds) break;
+    if (limit.is_over()) break;
     report["shapes"].push_back(sweep_shape(shape, cublas, memory, options));
   }
-  report["seconds"] = seconds();
-  fmt::print(table, "{} of {} shapes in {:.1f} s\n", report["shapes"].size(), shapes.size(), seconds());
+  report["seconds"] = limit.elapsed();
+  fmt::print(table, "{} of {} shapes in {:.1f} s\n", report["shapes"].size(), shapes.size(), limit.elapsed());
 }
 
 // A single launch, for a profiler.
@@ -375,7 +386,9 @@ int run_matmul_bench(const Options& options) {
   report["choosing_us"] = choosing_us(shapes, list.gpus[0].name);
   const GpuSensors sensors(0);
   double logs[4] = {};
+  const TimeLimit limit(options.seconds);
   for (const Shape& shape : shapes) {
+    if (limit.is_over()) break;
     report["shapes"].push_back(compare_shape(shape, cublas.get(), list.gpus[0].name, memory, options, sensors));
     if (cublas == nullptr) continue;
     const nlohmann::json& last = report["shapes"].back();
@@ -385,7 +398,7 @@ int run_matmul_bench(const Options& options) {
     logs[3] += std::log(last["sustained_ratio_to_best"].get<double>());
   }
   if (cublas != nullptr) {
-    const auto count = static_cast<double>(shapes.size());
+    const auto count = static_cast<double>(report["shapes"].size());
     report["geometric_mean"] = {{"ratio_to_first", std::exp(logs[0] / count)},
                                 {"ratio_to_best", std::exp(logs[1] / count)},
                                 {"ratio_alone_to_best", std::exp(logs[2] / count)},
@@ -394,6 +407,8 @@ int run_matmul_bench(const Options& options) {
                std::exp(logs[0] / count), std::exp(logs[1] / count), std::exp(logs[2] / count),
                std::exp(logs[3] / count));
   }
+  report["seconds"] = limit.elapsed();
+  fmt::print(table, "{} of {} shapes in {:.1f} s\n", report["shapes"].size(), shapes.size(), limit.elapsed());
   return finish(report, options);
 }
 

@@ -25,7 +25,7 @@ struct MatmulBenchOptions {
   bool is_sweeping = false;         // time every configuration of each shape, briefly
   bool is_by_model = false;         // a sweep of likely candidates
   bool is_whole = false;            // and leave out nothing
-  double sweep_seconds = 0;         // stop after so long; 0: never
+  double seconds = 0;               // stop after so long; 0: never
   std::string once;                 // one launch of this shape, for a profiler
   std::string config;               // instead of the library's choice
   std::string json;                 // write the report to this file

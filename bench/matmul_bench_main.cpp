@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   app.add_flag("--by-model", options.is_by_model,
                "with --sweep: leave out what the present cost model puts far behind");
   app.add_flag("--all", options.is_whole, "with --sweep: also what no card could run fast");
-  app.add_option("--seconds", options.sweep_seconds, "with --sweep: begin no shape after so long");
+  app.add_option("--seconds", options.seconds, "begin no shape after so long");
   app.add_option("--once", options.once, "M,N,K: one launch of --config, checked");
   app.add_option("--config", options.config, "a configuration by name instead of the library's choice");
   app.add_option("--json", options.json, "write the report to this file");
