@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <numeric>
 #include <vector>
 
 namespace heddle {
@@ -133,7 +134,7 @@ struct TimedPlaces {
   static constexpr float kNowhere = 1e9f;  // far from all, where there are fewer
 
   std::array<std::array<float, kCount>, std::tuple_size_v<Place>> at;
-  std::array<float, kCount> missed;
+  std::array<float, kCount> weight;
 };
 
 // Of each fitted instance.
@@ -141,46 +142,52 @@ const std::vector<TimedPlaces>& timed_places(std::size_t fitted) {
   static const auto all = [] {
     std::array<std::vector<TimedPlaces>, std::size(kMatmulSm90InstanceCosts)> places;
     std::array<std::size_t, std::size(kMatmulSm90InstanceCosts)> counts{};
-    for (const MatmulSm90Miss& miss : kMatmulSm90Misses) {
-      const MatmulSm90TimedShape& shape = kMatmulSm90TimedShapes[miss.shape];
+    for (const MatmulSm90Time& time : kMatmulSm90Times) {
+      const MatmulSm90TimedShape& shape = kMatmulSm90TimedShapes[time.shape];
       const Place at = place_of({.m = shape.m, .n = shape.n, .k = shape.k},
-                                kMatmulSm90InstanceCosts[miss.instance].config, miss.splits, miss.is_alone);
-      std::vector<TimedPlaces>& of = places[miss.instance];
-      const std::size_t number = counts[miss.instance]++ % TimedPlaces::kCount;
+                                kMatmulSm90InstanceCosts[time.instance].config, time.splits, time.is_alone);
+      std::vector<TimedPlaces>& of = places[time.instance];
+      const std::size_t number = counts[time.instance]++ % TimedPlaces::kCount;
       if (number == 0) {
         of.emplace_back();
         for (auto& coordinates : of.back().at) coordinates.fill(TimedPlaces::kNowhere);
-        of.back().missed.fill(0);
+        of.back().weight.fill(0);
       }
       for (std::size_t i = 0; i < at.size(); ++i) of.back().at[i][number] = at[i];
-      of.back().missed[number] = static_cast<float>(miss.log_256) / 256;
+      of.back().weight[number] = static_cast<float>(time.weight_4096) / 4096;
     }
     return places;
   }();
   return all[fitted];
 }
 
-// The logarithm of the time over the formula's, by the times nearby.
+// The logarithm of the time over the formula's, by the times nearby, and by how few they are.
 double missed_nearby(const MatmulProblem& p, std::size_t fitted, const MatmulSm90Way& way) {
-  constexpr float kFar = 12;  // what lies further weighs nothing
   const Place at = place_of(p, kMatmulSm90InstanceCosts[fitted].config, way.splits, way.is_alone);
-  float sum = 0;
-  auto weights = static_cast<float>(kMatmulSm90Shrinks);
+  using Floats = std::array<float, TimedPlaces::kCount>;
+  Floats sums{};
+  Floats counts{};  // of times, of which only the very near ones count
   for (const TimedPlaces& timed : timed_places(fitted)) {
-    std::array<float, TimedPlaces::kCount> apart{};
+    Floats apart{};
     for (std::size_t i = 0; i < at.size(); ++i) {
       for (std::size_t j = 0; j < apart.size(); ++j) {
         apart[j] += (at[i] - timed.at[i][j]) * (at[i] - timed.at[i][j]);
       }
     }
-    for (std::size_t j = 0; j < apart.size(); ++j) {
-      if (apart[j] > kFar) continue;
-      const float weight = std::exp(-apart[j]);
-      sum += weight * timed.missed[j];
-      weights += weight;
+    // 1 at the same place. Nearly a Gaussian function, without an exponential: a power of 64.
+    Floats near{};
+    for (std::size_t j = 0; j < near.size(); ++j) near[j] = std::max(1 - apart[j] / 64, 0.0f);
+    for (int i = 0; i < 6; ++i) {
+      for (float& one : near) one *= one;
+    }
+    for (std::size_t j = 0; j < near.size(); ++j) {
+      sums[j] += near[j] * timed.weight[j];
+      counts[j] += near[j] * near[j] * (near[j] * near[j]);
     }
   }
-  return double{sum / weights};
+  const float sum = std::accumulate(sums.begin(), sums.end(), 0.0f);
+  const float count = std::accumulate(counts.begin(), counts.end(), 0.0f);
+  return double{sum + kMatmulSm90Doubt * kMatmulSm90Few / (kMatmulSm90Few + count)};
 }
 
 double distance(const MatmulSm90Config& x, const MatmulSm90Config& y) {
@@ -228,14 +235,7 @@ double matmul_sm90_correction(const MatmulProblem& problem, const MatmulSm90Way&
 }
 
 double matmul_sm90_least_correction(std::uint32_t instance) {
-  static const auto all = [] {
-    std::array<double, std::size(kMatmulSm90InstanceCosts)> least;
-    least.fill(1);
-    for (const MatmulSm90Miss& miss : kMatmulSm90Misses)
-      least[miss.instance] = std::min(least[miss.instance], std::exp(miss.log_256 / 256.0));
-    return least;
-  }();
-  return all[fitted_as(instance)];
+  return kMatmulSm90InstanceCosts[fitted_as(instance)].least_correction;
 }
 
 double matmul_sm90_us(const MatmulProblem& problem, const MatmulSm90Way& way) {

@@ -14,8 +14,11 @@
 // the launches that follow. CTAs of overlapping launches lie scattered over the SMs: neighbours then load less of
 // what the other loads too, unless a cluster multicasts it.
 //
-// What the formula missed is known for the shapes that were timed; it is corrected by what it missed nearby. All
-// constants are made by generated/fit_matmul_sm90.py, which has the same arithmetic, from times of an H200.
+// What the formula missed is known for the shapes that were timed; it is corrected by what it missed nearby: each
+// time has a weight, and the sum of all weights times their nearness is the logarithm of the correction. A way of
+// which little nearby was timed counts as slower, by up to a fifth: the best of many guesses is mostly a wrong
+// one. All constants are made by generated/fit_matmul_sm90.py, which has the same arithmetic, from times of an
+// H200.
 #pragma once
 
 #include "matmul/api/matmul_problem.h"
@@ -51,6 +54,7 @@ struct MatmulSm90InstanceCosts {
   double store_us;
   double fixed_us;
   double setup_us;
+  double least_correction;  // of the formula, at any place that was timed
 };
 
 struct MatmulSm90TimedShape {
@@ -60,12 +64,12 @@ struct MatmulSm90TimedShape {
 };
 
 // The instance and the shape are indices of the tables.
-struct MatmulSm90Miss {
+struct MatmulSm90Time {
   std::uint8_t instance;
   std::uint16_t shape;
   std::uint8_t splits;
   bool is_alone;
-  std::int8_t log_256;  // of the time over the formula's, in 256ths
+  std::int16_t weight_4096;  // in 4096ths
 };
 
 struct MatmulSm90Sample {
@@ -88,7 +92,7 @@ struct MatmulSm90Way {
 // that was.
 double matmul_sm90_formula_us(const MatmulProblem& problem, const MatmulSm90Way& way);
 
-// By how much it is corrected, the least that this can be for any problem, and the result.
+// By how much it is corrected, the least that this was for any time, and the result.
 double matmul_sm90_correction(const MatmulProblem& problem, const MatmulSm90Way& way);
 double matmul_sm90_least_correction(std::uint32_t instance);
 double matmul_sm90_us(const MatmulProblem& problem, const MatmulSm90Way& way);
