@@ -202,6 +202,11 @@ TEST(SmemPipelineBundle, HoldsThePipelinesAndNothingElse) {
   EXPECT_TRUE((std::is_trivially_default_constructible_v<Bundle>));
 }
 
+TEST(SmemPipelineBundle, SaysWhatItHas) {
+  EXPECT_TRUE(SmemPipelineBundle<kFull>::has_clc && SmemPipelineBundle<kFull>::has_epi_load);
+  EXPECT_FALSE(SmemPipelineBundleNoClc<kPlain>::has_clc || SmemPipelineBundleNoClc<kPlain>::has_epi_load);
+}
+
 TEST(SmemPipelineBundle, OwnsTheTilesOfAPayload) {
   using Bundle = SmemPipelineBundleNoClc<kPlain, Payload>;
   EXPECT_EQ(sizeof(Bundle::input.tiles), 3u * Payload::stage_bytes);

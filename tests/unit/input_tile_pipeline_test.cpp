@@ -126,6 +126,55 @@ TEST(InputTilePipelineApi, HandleAndScopeSeeTheSameTiles) {
   EXPECT_EQ(by_handle[1], by_scope[1]);
 }
 
+// A stage in a place where the compiler does not follow it.
+template <class Stage>
+struct Held {
+  Stage stage;
+};
+
+// Each accessor of a stage, in a run of its own: `side` acquires, and uses what it has released.
+template <PipelineSide side, class Use>
+bool stops_after_release(const Use& use) {
+  const auto hold = [&](auto& pipeline) {
+    if constexpr (side == PipelineSide::kProducer) {
+      Held<Pipeline<1>::Producer::Stage> held{pipeline.acquire_producer()};
+      std::move(held.stage).release_without_signal();
+      use(held.stage);
+    } else {
+      Held<Pipeline<1>::Consumer::Stage> held{pipeline.acquire_consumer()};
+      std::move(held.stage).release_without_signal();
+      use(held.stage);
+    }
+  };
+  const Source source;
+  const auto report = run_pair<Pipeline<1>>(
+      source, {},
+      [&](auto& pipeline) {
+        if constexpr (side == PipelineSide::kProducer) return hold(pipeline);
+        auto stage = pipeline.acquire_producer();
+        load_tile(stage, source);
+        std::move(stage).release();
+      },
+      [&](auto& pipeline) {
+        if constexpr (side == PipelineSide::kConsumer) hold(pipeline);
+      });
+  return report.has("stage_used_after_release");
+}
+
+TEST(InputTilePipelineApi, NoUseAfterReleaseIsOverlooked) {
+  const auto both = [](const auto& use) {
+    return stops_after_release<PipelineSide::kProducer>(use) && stops_after_release<PipelineSide::kConsumer>(use);
+  };
+  EXPECT_TRUE(both([](auto& stage) { static_cast<void>(stage.payload()); }));
+  EXPECT_TRUE(both([](auto& stage) { static_cast<void>(stage.stage()); }));
+  EXPECT_TRUE(both([](auto& stage) { static_cast<void>(stage.barrier()); }));
+  EXPECT_TRUE(both([](auto& stage) { static_cast<void>(stage.mbar()); }));
+  EXPECT_TRUE(both([](auto& stage) { static_cast<void>(stage.a_tile()); }));
+  EXPECT_TRUE(both([](auto& stage) { std::move(stage).release(); }));
+  EXPECT_TRUE(stops_after_release<PipelineSide::kProducer>([](auto& stage) { stage.expect_bytes(16); }));
+  EXPECT_TRUE(stops_after_release<PipelineSide::kConsumer>([](auto& stage) { stage.arrive(); }));
+}
+
 TEST(InputTilePipelineApi, ExpectBytesReplacesWhatThePayloadSays) {
   const Source source;
   const auto run = [&](const std::vector<std::uint32_t>& bytes) {
