@@ -6,6 +6,7 @@
 #include <heddle/isa/fence.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/sreg.h>
+#include <heddle/isa/warp.h>
 #include <heddle/sim/global_memory.h>
 #include <heddle/tile/edge_load.h>
 #include <heddle/tile/fill_tile.h>
@@ -254,6 +255,40 @@ TEST(EdgeLoad, KeepsWhatEveryTileBrings) {
   EXPECT_EQ(edge_maps_for<LoadRows>(matrix.whole()).extent, 40u);
   EXPECT_EQ(edge_maps_for<LoadPanels>(matrix.whole()).kept, 128u);  // of 200 columns: two panels and two
   EXPECT_EQ(edge_maps_for<LoadPanels>(matrix.whole()).extent, 200u);
+}
+
+// What some tile does not bring gets zeros, or what is there; what every tile brings is left alone.
+template <class Load, bool clears>
+void expect_gap_prepared(std::uint32_t kept) {
+  for (const bool reads_kept : {false, true}) {
+    EdgeMaps maps{};
+    maps.kept = kept;
+    std::uint32_t wrong = 0;
+    const auto report = test::run_kernel<Shared>({.threads = 32}, [&](Shared& shared) {
+      const Tile tile = shared.tiles[0];
+      Load::template prepare_gap<32, clears>(maps, tile);
+      isa::syncwarp();
+      const std::uint32_t row = Load::major == Major::kK ? kept : 0;
+      const std::uint32_t first = Load::major == Major::kK ? 0 : kept;
+      for (std::uint32_t i = isa::laneid(); i < (Tile::rows() - row) * (Tile::cols() - first); i += 32) {
+        const std::uint32_t at = row + i / (Tile::cols() - first);
+        wrong += tile.load(at, first + i % (Tile::cols() - first)).bits != (clears ? 0 : 0x7fff);
+      }
+      if (reads_kept) {
+        wrong += Load::major == Major::kK ? tile.load(kept - 1, isa::laneid()).bits
+                                          : tile.load(isa::laneid() % Tile::rows(), kept - 1).bits;
+      }
+    });
+    EXPECT_EQ(report.has("uninitialised_read"), reads_kept) << report.text();
+    EXPECT_TRUE(reads_kept || wrong == 0);
+  }
+}
+
+TEST(EdgeLoad, PreparesWhatSomeTileDoesNotBring) {
+  expect_gap_prepared<LoadRows, true>(8);
+  expect_gap_prepared<LoadRows, false>(8);
+  expect_gap_prepared<LoadPanels, true>(64);
+  expect_gap_prepared<LoadPanels, false>(64);
 }
 
 // Two CTAs share the tile at the end, whose 8 rows are those of one of them. What no copy brings is prepared.
