@@ -6,12 +6,15 @@
 The names are those of seed_names.txt: none may be missing in the document, and the document has no others. The test of
 a row exists. That of a method or constant calls or names it: in its own text, or in that of the functions, types and
 variables of its file, of tests/support and of examples which it uses, directly or through one another. That a method is
-really called is for check_calls.py to say, and that the C++ spelling exists for the compiler: see CMakeLists.txt."""
+really called is for check_calls.py to say, and that the C++ spelling exists for the compiler: see CMakeLists.txt. The
+methods that no kernel and no example uses are those that the document lists as such."""
 import pathlib
 import re
 import sys
 
 from seeds_table import SECTIONS, read_rows
+
+UNUSED = "For the seeds' sake"
 
 
 def read_names(file):
@@ -86,10 +89,24 @@ def use_of(name, spelling):
     return rf"(?:\.|->|::)(?:template )?{member}(?:<[^;()]*>)?\("
 
 
+def unused_methods(root, rows):
+    """Those whose word stands in no kernel and in no example."""
+    words = set()
+    for folder in ("kernels", "examples"):
+        for file in (root / folder).rglob("*.[hc]*"):
+            words |= set(re.findall(r"\w+", re.sub(r"//.*", "", file.read_text(errors="ignore"))))
+    return {name for section, name, _, _ in rows if section == "Methods" and name.rsplit(".", 1)[-1] not in words}
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
-    rows = read_rows(root / "docs/seeds.md")
+    document = root / "docs/seeds.md"
+    rows = read_rows(document)
     bad = []
+    unused = document.read_text().partition(f"## {UNUSED}\n")[2].partition("\n## ")[0]
+    said, are = set(re.findall(r"`(\w+\.\w+)`", unused)), unused_methods(root, rows)
+    bad += [f"{UNUSED}: kernels and examples do not use {name}" for name in are - said]
+    bad += [f"{UNUSED}: kernels or examples use {name}" for name in said - are]
     listed = read_names(root / "tests/docs/seed_names.txt")
     found = [(section, name) for section, name, _, _ in rows]
     for section, name in listed:

@@ -2,8 +2,8 @@
 //
 // OutputTilePipeline: results on their way from the tensor cores to the epilogue. A stage is an accumulator;
 // where accumulators live is a parameter. On Blackwell they are ranges of tensor-memory columns, which the MMA
-// warp hands over with a commit. On Hopper, whose accumulators are registers, they are tiles of C in shared
-// memory, which the MMA warpgroups fill and a store warp drains.
+// warp hands over with a commit. On Hopper, whose accumulators are registers, they can be tiles of C in shared
+// memory, which the MMA warpgroups fill and a store warp drains; the library's kernels store from registers.
 //
 //   OutputTilePipeline<opc> output(shared.output.barriers.ptr(), tmem, ctx.mma_complete_mask());
 //
