@@ -100,6 +100,10 @@ TEST(TileSchedulerParams, SayOfNothingThatKIsInOnePart) {
   EXPECT_EQ((KBlocks{.all = 7, .share = 3}.of_split(3).count), 0u);
 }
 
+TEST(TileWork, BeginsAtTheFirstTile) {
+  EXPECT_EQ(TileWork{}, (TileWork{.m = 0, .n = 0, .batch = 0, .split = 0, .is_inside = true}));
+}
+
 TEST(TileSchedulerParams, OfNothingHaveNoTiles) {
   EXPECT_TRUE(visits<TileSchedulerConfig{}>(TileSchedulerParams{}, 2).empty());
   EXPECT_EQ(TileSchedulerParams{}.cluster_tiles, 0u);

@@ -53,6 +53,22 @@ void fill(Shared& shared) {
   isa::syncthreads();
 }
 
+TEST(TileOperand, LaterIsThatOfTheTileSoManyBytesOn) {
+  constexpr std::uint32_t bytes = Payload::Storage<2>::ATileArray::tile_stride_bytes;
+  std::uint32_t seen = 0;
+  const auto report = test::run_kernel<Shared>({.threads = 1}, [&](Shared& shared) {
+    const auto first = shared.tiles.a_tiles()[0].operand();
+    const auto second = shared.tiles.a_tiles()[1].operand();
+    for (std::uint32_t k = 0; k < kK; k += 16) {
+      EXPECT_EQ(first.later(bytes).wgmma_descriptor(k), second.wgmma_descriptor(k));
+      EXPECT_EQ(first.later(bytes / 2).later(bytes / 2).tcgen05_descriptor(k), second.tcgen05_descriptor(k));
+      ++seen;
+    }
+  });
+  EXPECT_TRUE(is_silent(report));
+  EXPECT_EQ(seen, kK / 16);
+}
+
 TEST(WgmmaSums, EveryValueKnowsItsRowAndColumn) {
   for (const sim::Schedule& schedule : test::some_schedules(4)) {
     std::uint32_t wrong = 0;
