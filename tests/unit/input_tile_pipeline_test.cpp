@@ -139,11 +139,11 @@ bool stops_after_release(const Use& use) {
     if constexpr (side == PipelineSide::kProducer) {
       Held<Pipeline<1>::Producer::Stage> held{pipeline.acquire_producer()};
       std::move(held.stage).release_without_signal();
-      use(held.stage);
+      use(held);
     } else {
       Held<Pipeline<1>::Consumer::Stage> held{pipeline.acquire_consumer()};
       std::move(held.stage).release_without_signal();
-      use(held.stage);
+      use(held);
     }
   };
   const Source source;
@@ -165,14 +165,14 @@ TEST(InputTilePipelineApi, NoUseAfterReleaseIsOverlooked) {
   const auto both = [](const auto& use) {
     return stops_after_release<PipelineSide::kProducer>(use) && stops_after_release<PipelineSide::kConsumer>(use);
   };
-  EXPECT_TRUE(both([](auto& stage) { static_cast<void>(stage.payload()); }));
-  EXPECT_TRUE(both([](auto& stage) { static_cast<void>(stage.stage()); }));
-  EXPECT_TRUE(both([](auto& stage) { static_cast<void>(stage.barrier()); }));
-  EXPECT_TRUE(both([](auto& stage) { static_cast<void>(stage.mbar()); }));
-  EXPECT_TRUE(both([](auto& stage) { static_cast<void>(stage.a_tile()); }));
-  EXPECT_TRUE(both([](auto& stage) { std::move(stage).release(); }));
-  EXPECT_TRUE(stops_after_release<PipelineSide::kProducer>([](auto& stage) { stage.expect_bytes(16); }));
-  EXPECT_TRUE(stops_after_release<PipelineSide::kConsumer>([](auto& stage) { stage.arrive(); }));
+  EXPECT_TRUE(both([](auto& held) { static_cast<void>(held.stage.payload()); }));
+  EXPECT_TRUE(both([](auto& held) { static_cast<void>(held.stage.stage()); }));
+  EXPECT_TRUE(both([](auto& held) { static_cast<void>(held.stage.barrier()); }));
+  EXPECT_TRUE(both([](auto& held) { static_cast<void>(held.stage.mbar()); }));
+  EXPECT_TRUE(both([](auto& held) { static_cast<void>(held.stage.a_tile()); }));
+  EXPECT_TRUE(both([](auto& held) { std::move(held.stage).release(); }));
+  EXPECT_TRUE(stops_after_release<PipelineSide::kProducer>([](auto& held) { held.stage.expect_bytes(16); }));
+  EXPECT_TRUE(stops_after_release<PipelineSide::kConsumer>([](auto& held) { held.stage.arrive(); }));
 }
 
 TEST(InputTilePipelineApi, ExpectBytesReplacesWhatThePayloadSays) {
