@@ -161,6 +161,22 @@ void calls_are_of_the_version_that_is_asked_for() {
   EXPECT_OK(cuMemFree(data));
 }
 
+// Of the blocks that fill an SM the largest is taken: the function says that those above 256 threads need too
+// much.
+void the_best_block_fills_an_sm(CUfunction function) {
+  int grid = 0, threads = 0;
+  EXPECT_OK(cuOccupancyMaxPotentialBlockSize(&grid, &threads, function, nullptr, 0, 0));
+  if (threads != 1024 || grid % 2 != 0 || grid == 0) ++failures;
+  const int sms = grid / 2;
+  EXPECT_OK(cuOccupancyMaxPotentialBlockSize(&grid, &threads, function, nullptr, 0, 200));
+  if (threads != 128 || grid != 16 * sms) ++failures;
+  const auto shared_of = [](int size) -> std::size_t { return size > 256 ? 200'000 : 0; };
+  EXPECT_OK(cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &threads, function, shared_of, 0, 0, 0));
+  if (threads != 256 || grid != 8 * sms) ++failures;
+  EXPECT(cuOccupancyMaxPotentialBlockSize(nullptr, &threads, function, nullptr, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT(cuOccupancyMaxPotentialBlockSize(&grid, &threads, nullptr, nullptr, 0, 0), CUDA_ERROR_INVALID_HANDLE);
+}
+
 int main() {
   EXPECT_OK(cuInit(0));
   CUdevice device;
@@ -174,6 +190,7 @@ int main() {
   CUfunction function;
   EXPECT(cuModuleGetFunction(&function, module, "none"), CUDA_ERROR_NOT_FOUND);
   EXPECT_OK(cuModuleGetFunction(&function, module, "scale"));
+  the_best_block_fills_an_sm(function);
   CUdeviceptr factor, data;
   std::size_t bytes = 0;
   EXPECT_OK(cuModuleGetGlobal(&factor, &bytes, module, "factor"));

@@ -7,7 +7,9 @@
 #include "runtime/launch_attributes.h"
 #include "runtime/module_image.h"
 #include "runtime/occupancy.h"
+#include "runtime/options.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -15,6 +17,8 @@ using namespace heddle::runtime;
 namespace isa = heddle::isa;
 
 namespace {
+
+constexpr int kMaxThreadsAttribute = 0;  // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
 
 template <class Body>
 int with_module(const char* name, void* handle, Body&& body) {
@@ -198,6 +202,34 @@ HEDDLE_CUDA_CALL int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* b
                                                                           int threads, std::size_t shared,
                                                                           unsigned) {
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared);
+}
+
+// The largest block of those that keep most threads on an SM. Whatever asks the program how much shared memory a
+// block takes runs without the card's lock, as all of its functions do.
+HEDDLE_CUDA_CALL int cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* threads, void* function,
+                                                               std::size_t (*shared_of)(int), std::size_t shared,
+                                                               int limit, unsigned flags) {
+  if (grid == nullptr || threads == nullptr || flags > 1) return driver_code(Error::kInvalidValue);
+  int most = 0;
+  if (const int code = cuFuncGetAttribute(&most, kMaxThreadsAttribute, function)) return code;
+  if (limit > 0) most = std::min(most, limit);
+  *grid = *threads = 0;
+  for (int next = most, best = 0; next > 0; next = (next - 1) / 32 * 32) {
+    int blocks = 0;
+    const std::size_t taken = shared_of == nullptr ? shared : shared_of(next);
+    if (const int code = cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, next, taken)) return code;
+    if (blocks * next <= best) continue;
+    best = blocks * next;
+    *threads = next;
+    *grid = blocks * static_cast<int>(options().sms);
+  }
+  return 0;
+}
+
+HEDDLE_CUDA_CALL int cuOccupancyMaxPotentialBlockSize(int* grid, int* threads, void* function,
+                                                      std::size_t (*shared_of)(int), std::size_t shared,
+                                                      int limit) {
+  return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, threads, function, shared_of, shared, limit, 0);
 }
 
 HEDDLE_CUDA_CALL int cuOccupancyMaxActiveClusters(int* clusters, void* function, const LaunchConfig* config) {
