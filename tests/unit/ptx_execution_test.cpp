@@ -353,6 +353,28 @@ TEST(PtxExecution, BlocksOfThreeDimensionsAndClustersKnowTheirPlace) {
   for (std::uint32_t i = 0; i < 120; ++i) EXPECT_EQ(out[i], i / 30 % 2 * 1000 + i % 30) << i;
 }
 
+TEST(PtxExecution, TheScratchOfTheSystemBeginsWithZerosInEachBlock) {
+  // More blocks than SMs: those that come later find what the ones before them left.
+  const std::vector<std::uint32_t> out = results(
+      "mov.u32 %r2, %reserved_smem_offset_1; atom.shared.add.u32 %r3, [%r2], 1; bar.sync 0;\n"
+      "ld.shared.u32 %r1, [%r2]; ld.shared.u32 %r4, [%r2+284]; add.u32 %r1, %r1, %r4;\n",
+      "", {.threads = 64, .grid = {40, 1, 1}});
+  for (std::size_t t = 0; t < 64; ++t) EXPECT_EQ(out[t], 64u) << t;
+}
+
+TEST(PtxExecution, ATextForTheFirstGenerationAddsProductsWithoutARounding) {
+  std::string text = ptx_module(
+      "mov.f32 %f1, 0f3F800800; mov.f32 %f2, 0fBF800000; mad.f32 %f3, %f1, %f1, %f2;\n"
+      "mov.b32 %r1, %f3; " +
+      std::string(kStoreR1));
+  std::vector<std::uint32_t> out(32);
+  EXPECT_THROW(run_ptx(text, out), InputError);
+  text.replace(text.find("sm_90a"), 6, "sm_13");
+  const sim::Report report = run_ptx(text, out);
+  EXPECT_TRUE(report.ok()) << report.text();
+  EXPECT_EQ(out[0], 0x3A000400u);  // 2^-11 + 2^-24: the product was not rounded
+}
+
 TEST(PtxExecution, KernelsPrint) {
   std::vector<std::uint32_t> out(1);
   std::string printed;

@@ -107,6 +107,20 @@ TEST(PtxReport, ExplainsADeadlockOfBarriers) {
   EXPECT_TRUE(report_of(mended, kShared, {.shared_bytes = 16}).ok());
 }
 
+TEST(PtxReport, KnowsAWaitForTheClockFromAHang) {
+  // Ten milliseconds at the rate of a card. A poll with such a limit hangs: it is told long before its own end.
+  const auto with = [&](const std::string& look) {
+    return report_of("mov.u64 %rd1, %clock64;\nSPIN: " + look +
+                         "\nmov.u64 %rd2, %clock64; sub.u64 %rd3, %rd2, %rd1;\n"
+                         "setp.lt.u64 %p1, %rd3, 20000000; @%p1 bra SPIN;\nret;",
+                     kShared, {.threads = 1, .shared_bytes = 16, .max_steps = 10'000'000});
+  };
+  EXPECT_TRUE(with("").ok()) << with("").text();
+  EXPECT_TRUE(with("nanosleep.u32 100;").ok()) << with("nanosleep.u32 100;").text();
+  const sim::Report report = with("ld.volatile.shared.u32 %r1, [dyn];");
+  EXPECT_TRUE(report.has("deadlock")) << report.text();
+}
+
 TEST(PtxReport, FindsARaceInSharedMemory) {
   const std::string body =
       "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;\n@!%p1 st.shared.u32 [dyn], 5;\n%s\nld.shared.u32 %r2, "

@@ -64,6 +64,12 @@ struct Operand {
   std::vector<Operand> list;
 };
 
+// What the system keeps for cooperative groups of several warps in each CTA's shared memory, zeros at first: a
+// special register has its address. Here it is a variable of that name, which the kernels that read the register
+// have.
+inline constexpr std::string_view kSystemScratch = "%reserved_smem_offset_1";
+inline constexpr std::uint64_t kSystemScratchBytes = 288;
+
 struct Location {
   std::uint32_t file = 0;
   std::uint32_t line = 0;

@@ -297,6 +297,8 @@ void add_rounded(FormTable& table, const std::string& name) {
   });
 }
 
+bool is_of_first_generation(std::string_view target) { return target.size() == 5 && target.starts_with("sm_1"); }
+
 template <bool is_max>
 void add_min_max(FormTable& table, const std::string& name) {
   table.add(name + "[.ftz][.NaN].f32", [](Build& b) {
@@ -332,6 +334,13 @@ void add_float_forms(FormTable& table) {
       b.out().flags = rounding_flag(b.mod(0));
     });
   }
+  // PTX: Floating Point Instructions: mad. Without a rounding it is of targets before sm_20, and what later ones
+  // make of it.
+  table.add("mad[.ftz][.sat].f32", [](Build& b) {
+    if (!is_of_first_generation(b.module().target)) b.fail("mad.f32 needs a rounding");
+    b.simple(3, ".f32", float_fma<float>);
+    b.out().flags = rounding_flag(".rn") | kFtz | (b.has(1) ? kSat : 0u);
+  });
   table.add("fma{.rn,.rz,.rm,.rp}[.ftz].f32x2", [](Build& b) {
     b.simple(3, {}, float_pairs<FFma>);
     b.out().flags = rounding_flag(b.mod(0)) | (b.has(1) ? kFtz : 0u);

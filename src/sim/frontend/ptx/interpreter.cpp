@@ -17,6 +17,10 @@ namespace {
 // Instructions of a warp in one turn: a loop that waits for others must end its turn some time.
 constexpr std::uint32_t kTurnInstructions = 4096;
 
+// So many looks at the clock in a row are no measurement.
+constexpr std::uint32_t kIdleLooks = 16;
+constexpr std::uint64_t kMostSkippedTime = std::uint64_t{1} << 22;  // at a look
+
 constexpr std::uint32_t kMaxCallDepth = 1024;
 constexpr std::uint64_t kMaxLocalBytes = 512 * 1024;
 
@@ -61,6 +65,8 @@ Interpreter::Interpreter(const LaunchOptions& options, const PtxLaunch& launch, 
       shared_bytes_(shared_bytes),
       warps_per_cta_((threads + 31) / 32) {
   if (races_) races_->judge_uses();
+  const auto scratch = program.text->variable_ids.find(kSystemScratch);
+  if (scratch != program.text->variable_ids.end()) system_scratch_ = program.addresses[scratch->second];
 }
 
 void Interpreter::print(const std::string& text) const {
@@ -94,6 +100,9 @@ Warp& Interpreter::warp_of(const machine::Thread& thread) {
 void Interpreter::start_warps() {
   for (machine::Thread* thread : machine_.start_clusters()) {
     if (thread->lane() != 0) continue;
+    if (thread->tid == 0 && system_scratch_ != 0) {
+      std::memset(thread->cta->shared + system_scratch_, 0, kSystemScratchBytes);
+    }
     const std::size_t index = std::size_t{thread->cta->slot} * warps_per_cta_ + thread->warp();
     while (warps_.size() <= index) warps_.push_back(std::make_unique<Warp>());
     const std::uint32_t lanes = std::min(32u, threads_ - thread->warp() * 32);
@@ -306,7 +315,7 @@ void Interpreter::watch(Warp& warp, const Instruction& i, std::uint32_t pc, std:
 
 std::uint32_t Interpreter::unwritten(const machine::Thread& thread, machine::SharedAddress address,
                                      std::uint32_t bytes) {
-  if (!races_) return 0;
+  if (!races_ || (address & machine::kOffsetMask) - system_scratch_ < kSystemScratchBytes) return 0;
   return races_->unwritten(thread.cta->cluster->ctas[address >> machine::kRankShift]->linear,
                            address & machine::kOffsetMask, bytes);
 }
@@ -355,6 +364,18 @@ void Interpreter::use_undefined(Warp& warp, std::uint32_t lane, const Instructio
       fmt::format("a value {} that lane {} of a shuffle was to give, which has exited or is not in its mask", how,
                   origin.offset),
       {loaded});
+}
+
+// Model: time is the instructions that all threads have executed, by 32. A warp that does nothing but look at the
+// clock waits for time to pass, and is not made to wait for as long as it says: an eighth of what it has waited
+// for is skipped at each look, so that it ends long before it counts as one that polls for ever.
+std::uint64_t Interpreter::look_at_clock(Warp& warp) {
+  const std::uint64_t now = machine_.stats().instructions / 32 + skipped_time_;
+  if (warp.clock_looks++ == 0) warp.first_clock_look = now;
+  if (warp.clock_looks < kIdleLooks) return now;
+  const std::uint64_t skipped = std::min((now - warp.first_clock_look) / 8, kMostSkippedTime);
+  skipped_time_ += skipped;
+  return now + skipped;
 }
 
 // Runs the active lanes, and whom they meet, until all of them block, exit or give way.
@@ -416,6 +437,7 @@ void Interpreter::execute(Warp& warp, bool is_fair) {
           break;
         }
         leave(warp, pc);
+        if (!i.gives_way) warp.clock_looks = 0;
         const std::uint32_t done = i.machine(warp, i, mask);
         if (warp.undefined_rows != 0) [[unlikely]]
           follow_results(warp, warp.frame->function->flows[pc], done);

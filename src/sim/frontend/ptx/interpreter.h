@@ -52,7 +52,7 @@ class Interpreter final : public frontend::Run {
   explore::Strategy& strategy() { return *strategy_; }
   const std::byte* params() const { return params_; }
   std::uint64_t param_bytes() const { return program_.entry->text->parameter_bytes; }
-  std::uint64_t clock() { return machine_.stats().instructions / 32; }
+  std::uint64_t look_at_clock(Warp& warp);
   void print(const std::string& text) const;
   bool follows_values() const { return races_.has_value(); }
   // Bytes of shared memory that hold nothing: bit b for the byte at address + b.
@@ -100,6 +100,8 @@ class Interpreter final : public frontend::Run {
   std::size_t shared_bytes_;
   std::vector<std::unique_ptr<Warp>> warps_;  // by slot of their first thread / 32, CTA by CTA
   std::uint32_t warps_per_cta_;
+  std::uint64_t system_scratch_ = 0;  // its shared address; 0: the entry has none
+  std::uint64_t skipped_time_ = 0;    // that warps have waited for by the clock
 };
 
 // Copies of lanes that nobody has waited for are done at the latest when the lanes exit. In async_copy.cpp.

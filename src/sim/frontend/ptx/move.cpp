@@ -64,9 +64,8 @@ void pack_wide(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
-// Model: time is the instructions that all threads have executed, by 32.
 void read_clock(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  const std::uint64_t now = warp.interpreter->clock() >> i.flags;
+  const std::uint64_t now = warp.interpreter->look_at_clock(warp) >> i.flags;
   for_lanes(mask, [&](std::uint32_t l) { warp.rows[i.d][l] = now; });
 }
 

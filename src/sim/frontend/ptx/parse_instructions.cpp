@@ -168,6 +168,14 @@ Operand Parser::name_operand(std::string_view name) {
       return result;
     }
   }
+  if (name == kSystemScratch &&
+      module_->variable_ids.emplace(name, static_cast<std::uint32_t>(module_->variables.size())).second) {
+    Variable& scratch = module_->variables.emplace_back();
+    scratch.name = name;
+    scratch.space = Space::kShared;
+    scratch.align = 16;
+    scratch.bytes = kSystemScratchBytes;
+  }
   if (const auto found = module_->variable_ids.find(name); found != module_->variable_ids.end()) {
     result.kind = OperandKind::kVariable;
     result.is_module = true;

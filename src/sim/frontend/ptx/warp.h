@@ -109,6 +109,8 @@ struct Warp {
 
   bool gives_way = false;  // a test has failed: others shall go on before it is repeated
   bool is_fair = false;    // its last turn ended without a lane blocking: the schedule alone says who goes next
+  std::uint32_t clock_looks = 0;  // in a row, with nothing of the machine between them
+  std::uint64_t first_clock_look = 0;
   std::vector<std::unique_ptr<Frame>> frames;
   std::vector<std::byte> local;    // local memory, lane after lane
   std::uint64_t local_stride = 0;  // from one lane's to the next
