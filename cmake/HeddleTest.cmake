@@ -53,7 +53,7 @@ endfunction()
 # heddle_add_united_tests(<label> <source>...): programs <label>_united_<number>, each of as many sources as can be compiled
 # as one. The targets <label>_<source> build the program that has them.
 function(heddle_add_united_tests label)
-  heddle_unity_groups(groups ${ARGN})
+  heddle_unity_groups(groups tests ${ARGN})
   set(programs "")
   foreach(line IN LISTS groups)
     string(REGEX MATCH "^([0-9]+) (.+)$" line "${line}")

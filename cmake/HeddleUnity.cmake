@@ -1,10 +1,20 @@
-# With HEDDLE_UNITY, sources are compiled together. The sanitizers' build does: most of its compilation were the same headers
-# and the same templates, again and again. The build by g++ compiles each alone, and so says what is not included.
+# Sources of what HEDDLE_UNITY lists are compiled together: most of the compilation were the same headers and the same
+# templates, again and again. The sanitizers' build does so with all, the build by g++ with tests. The others it compiles
+# each alone, as users do, and so says what is not included.
+if(HEDDLE_UNITY STREQUAL "ON")
+  set(HEDDLE_UNITY library programs tests)
+endif()
+foreach(part IN LISTS HEDDLE_UNITY)
+  if(NOT part MATCHES "^(library|programs|tests|OFF)$")
+    message(FATAL_ERROR "HEDDLE_UNITY has '${part}'; ON, OFF, or a list of library, programs and tests")
+  endif()
+endforeach()
 
-# heddle_unity_groups(<variable> <source>...): elements "<group> <source>", as unity_groups.py says.
-function(heddle_unity_groups variable)
+# heddle_unity_groups(<variable> <part> <source>...): elements "<group> <source>", as unity_groups.py says, where
+# HEDDLE_UNITY has the part.
+function(heddle_unity_groups variable part)
   set(${variable} "" PARENT_SCOPE)
-  if(NOT HEDDLE_UNITY OR NOT ARGN)
+  if(NOT part IN_LIST HEDDLE_UNITY OR NOT ARGN)
     return()
   endif()
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -20,9 +30,9 @@ function(heddle_unity_groups variable)
   endif()
 endfunction()
 
-# heddle_unite(<target> <source>...): these sources of the target.
-function(heddle_unite target)
-  heddle_unity_groups(groups ${ARGN})
+# heddle_unite(<target> <part> <source>...): these sources of the target.
+function(heddle_unite target part)
+  heddle_unity_groups(groups ${part} ${ARGN})
   if(NOT groups)
     return()
   endif()

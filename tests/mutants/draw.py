@@ -4,8 +4,8 @@
 
   tests/mutants/draw.py BUILD --seed 1 --count 60 [--tests 5] [--kernels 2] [--jobs 1] [--seconds 400] [--out mutants.tsv]
 
-BUILD is a configured build by g++; what the tests link is built first. Each mutant is one change in one line of a header
-under include/heddle: a comparison, an operator or a constant that is off, or a statement left out. It is compiled
+BUILD is a configured build by g++ where each test is a program of its own (-DHEDDLE_UNITY=OFF); what the tests link is
+built first. Each mutant is one change in one line of a header under include/heddle: a comparison, an operator or a constant that is off, or a statement left out. It is compiled
 into the unit tests that include the header, the quickest first, and after them into those of the library's kernels, with
 the simulated SM as it is, and nothing is optimised: a test takes about two seconds. It is killed by the first that fails, crashes or runs over its time. What does not compile is
 drawn again. Runs with the same seed draw the same mutants: those that are in --out already are not run again, and the
@@ -123,6 +123,8 @@ def output_of(entry):
 
 def unit_tests(build):
     entries = json.load(open(os.path.join(build, "compile_commands.json"), encoding="utf-8"))
+    if any("/unit_united_" in output_of(entry) for entry in entries):
+        raise SystemExit(f"{build} has many tests in one program: configure it with -DHEDDLE_UNITY=OFF")
     kernels = {output_of(e): e for e in entries if re.search(r"/kernels/\w+_sim\.cpp$", e["file"])}
     tests = []
     for entry in entries:
