@@ -1,28 +1,29 @@
-# Fails if a kernel is defined by an object of ONE and by an object of OTHER. Called as
+# Fails if an object of ONE and an object of OTHER, which are compiled for different architectures, define something of the
+# same name in the namespace of device code. Called as
 #   cmake -DNM=<nm> -DONE=<object>[;...] -DOTHER=<object>[;...] -P check_shared_kernels.cmake
-# Both hold the kernel's host side under the same name, and the linker keeps one of them: for the architecture of the
-# other one there is no code then.
+# The linker keeps one of two, and with it a kernel's host side: for the architecture of the other there is no code then.
 cmake_minimum_required(VERSION 3.25)
 foreach(set IN ITEMS ONE OTHER)
   if(NOT ${set})
     message(FATAL_ERROR "no objects are given as ${set}")
   endif()
   execute_process(COMMAND ${NM} --defined-only -C ${${set}} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-  string(REGEX MATCHALL "[^\n]*kernel_entry<[^\n]*" kernels_${set} "${text}")
-  list(TRANSFORM kernels_${set} REPLACE "^[0-9a-f]* +[A-Za-z] +" "")
-  list(REMOVE_DUPLICATES kernels_${set})
-  list(LENGTH kernels_${set} count_${set})
-  if(count_${set} EQUAL 0)
+  string(REPLACE ";" "," text "${text}")
+  string(REGEX MATCHALL "[^\n]*heddle::on_cuda[^\n]*" names_${set} "${text}")
+  list(TRANSFORM names_${set} REPLACE "^[0-9a-f]* +[A-Za-z] +" "")
+  list(REMOVE_DUPLICATES names_${set})
+  list(LENGTH names_${set} count_${set})
+  if(NOT text MATCHES "kernel_entry<")
     message(FATAL_ERROR "the objects of ${set} have no kernel: the names of kernels have changed")
   endif()
 endforeach()
 set(shared "")
-foreach(kernel IN LISTS kernels_ONE)
-  if(kernel IN_LIST kernels_OTHER)
-    string(APPEND shared "\n  ${kernel}")
+foreach(name IN LISTS names_ONE)
+  if(name IN_LIST names_OTHER)
+    string(APPEND shared "\n  ${name}")
   endif()
 endforeach()
 if(shared)
-  message(FATAL_ERROR "kernels that are compiled in files for different architectures:${shared}")
+  message(FATAL_ERROR "defined in files for different architectures:${shared}")
 endif()
-message(STATUS "${count_ONE} and ${count_OTHER} kernels, none of them the same")
+message(STATUS "${count_ONE} and ${count_OTHER} names, none of them the same")

@@ -18,7 +18,7 @@ constexpr const char* kTraced = "128x256x64_4_2x1_coop, 128x128x64_6_1x1_pingpon
 template <std::uint32_t... instance>
 MatmulLaunch find(std::uint32_t wanted) {
   MatmulLaunch found = nullptr;
-  ((wanted == instance ? (void)(found = on_cuda_traced::detail::launch_instance<instance, bf16>) : (void)0), ...);
+  ((wanted == instance ? (void)(found = HEDDLE_TARGET::detail::launch_instance<instance, bf16>) : (void)0), ...);
   return found;
 }
 

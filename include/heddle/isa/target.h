@@ -21,11 +21,11 @@
 #if !defined(HEDDLE_TRACE)
 #define HEDDLE_TRACE 0
 #endif
-#if HEDDLE_TRACE
-#define HEDDLE_TARGET on_cuda_traced
-#else
-#define HEDDLE_TARGET on_cuda
-#endif
+// The namespace also says for which architectures: on_cuda_900, on_cuda_900_1000. Of two objects for different
+// ones the linker would keep one kernel of a name, without code for the other's.
+#include <heddle/isa/target_archs.h>
+
+#define HEDDLE_TARGET HEDDLE_ON_CUDA_OF(__CUDA_ARCH_LIST__)
 #define HEDDLE_DEVICE __device__ __forceinline__
 #define HEDDLE_HOST_DEVICE __host__ __device__ __forceinline__
 // Before a loop whose turns index registers: nvcc must unroll it.

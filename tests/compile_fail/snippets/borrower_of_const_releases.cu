@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A function that borrows by const reference cannot release.
 // expect-nvcc: no instance of function
-// expect-nvcc: object type is: const heddle::on_cuda::ConsumerStage
+// expect-nvcc: ::ConsumerStage
 // expect-clang: marked
 #include "snippet.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waiting for the producer does not accept an answer about the consumer.
 // expect-nvcc: cannot be called with the given argument list
-// expect-nvcc: argument types are: (heddle::on_cuda::ConsumerReady)
+// expect-nvcc: ::ConsumerReady)
 // expect-clang: no viable conversion from 'Ready<PipelineSide::kConsumer aka 1>' to
 // 'Ready<PipelineSide::kProducer aka 0>'
 #include "snippet.h"

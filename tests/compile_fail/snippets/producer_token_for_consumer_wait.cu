@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waiting for the consumer does not accept an answer about the producer.
 // expect-nvcc: cannot be called with the given argument list
-// expect-nvcc: argument types are: (heddle::on_cuda::ProducerReady)
+// expect-nvcc: ::ProducerReady)
 // expect-clang: no viable conversion from 'Ready<PipelineSide::kProducer aka 0>' to
 // 'Ready<PipelineSide::kConsumer aka 1>'
 #include "snippet.h"

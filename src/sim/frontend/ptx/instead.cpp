@@ -66,9 +66,22 @@ void drop_last_zeros(std::string& text) {
   }
 }
 
+// Inline namespaces: on_sim, and on_cuda with its architectures.
+void drop_targets(std::string& text) {
+  for (const std::string_view name : {"on_sim", "on_cuda"}) {
+    for (std::size_t begin = text.find(name); begin != std::string::npos; begin = text.find(name, begin)) {
+      const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_", begin);
+      if (end == std::string::npos || text.compare(end, 2, "::") != 0) {
+        begin += name.size();
+      } else {
+        text.erase(begin, end + 2 - begin);
+      }
+    }
+  }
+}
+
 std::string comparable(std::string text) {
-  replace_all(text, "on_cuda::", "");
-  replace_all(text, "on_sim::", "");
+  drop_targets(text);
   replace_all(text, " ", "");
   drop_last_zeros(text);
   return text;
