@@ -340,16 +340,13 @@ def main():
     torch.manual_seed(1)
     random.seed(1)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, CUDA {torch.version.cuda}, "
-          f"cuDNN {torch.backends.cudnn.version()}")
+          f"cuDNN {torch.backends.cudnn.version()}", flush=True)
     if arguments.errors > 0:
         errors(attention, arguments.errors)
         errors_of_rows(attention, arguments.errors)
         errors_of_fp8(attention, arguments.errors)
     if arguments.rounds == 0:
         return
-    speed_of_fp8(attention, arguments.rounds)
-    if arguments.more:
-        more(attention, arguments.rounds)
     ratios = []
     print("| head | mask | tokens | cuDNN TFLOP/s | heddle TFLOP/s | ratio |\n| --- | --- | --- | --- | --- | --- |")
     for head_dim in (128, 64):
@@ -360,7 +357,10 @@ def main():
                 print(f"| {head_dim} | {'causal' if is_causal else 'none'} | {length} | {rates['cudnn']:.0f} | "
                       f"{rates['heddle']:.0f} | {ratios[-1]:.3f} |", flush=True)
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(f"geometric mean of the ratios {mean:.3f}, least {min(ratios):.3f}")
+    print(f"geometric mean of the ratios {mean:.3f}, least {min(ratios):.3f}", flush=True)
+    speed_of_fp8(attention, arguments.rounds)
+    if arguments.more:
+        more(attention, arguments.rounds)
 
 
 if __name__ == "__main__":

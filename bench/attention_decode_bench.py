@@ -161,7 +161,7 @@ def main():
     decode = load(arguments.library)
     torch.manual_seed(1)
     random.seed(1)
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}")
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}", flush=True)
     if arguments.errors > 0:
         errors(decode, arguments.errors)
     if arguments.rounds == 0:
