@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 
 namespace {
 
@@ -152,7 +153,12 @@ void compare_random(std::uint32_t count, std::uint32_t largest, Tally& tally) {
     const std::vector<std::string> configs = heddle::matmul_sm90_configs(p, is_fused, false);
     if (i % 4 != 0) p.config = configs[random() % configs.size()];
     const std::string split = in_parts(p, is_fused, random);
-    if (i % 4 == 1 && !split.empty() && !split.ends_with("/1")) p.config = split;
+    if (i % 4 == 1 && !split.empty() && !split.ends_with("/1")) {
+      const std::size_t slash = split.find('/');
+      const bool asks_for_parts = i % 8 == 5;  // which then are not the configuration's
+      if (asks_for_parts) p.splits = std::stoll(split.substr(slash + 1));
+      p.config = asks_for_parts ? split.substr(0, slash) : split;
+    }
     compare({.problem = p,
              .seed = i,
              .more = static_cast<std::int64_t>(random() % 3),

@@ -193,6 +193,14 @@ TEST(MatmulSm90, TheCallerCanAskForPartsOfK) {
   EXPECT_TRUE(runs_right_on_sm90({.problem = problem, .seed = 11}, 4, 0));
 }
 
+// Clusters add these parts up and store the rows, whose ends the copy engine cannot.
+TEST(MatmulSm90, PartsOfKThatTheCallerAsksForEndRowsAnywhere) {
+  for (const MatmulElement output : {MatmulElement::kFp16, MatmulElement::kFp32}) {
+    const MatmulProblem problem{.m = 33, .n = 15, .k = 219, .out_type = output, .beta = -0.5, .splits = 2};
+    EXPECT_TRUE(runs_right_on_sm90({.problem = problem, .seed = 12, .more = 1}, 4, 0));
+  }
+}
+
 TEST(MatmulSm90, ConfigurationsOfTheGpuRunInTheSimulatedSm) {
   for (const char* config : {"128x256x64_4_2x1_coop", "128x176x64_5_2x1_pingpong", "64x112x64_9_2x1_single"}) {
     const MatmulProblem problem{.m = 200, .n = 264, .k = 330, .config = config};

@@ -269,8 +269,8 @@ MatmulPlan plan_matmul_sm90(const MatmulProblem& problem, const MatmulTensors& t
                                        : read_matmul_sm90_choice(problem, needs, problem.config);
   plan.is_joined = is_joined(plan.choice.instance, problem, needs, plan.choice.splits);
   plan.has_odd_output = has_odd_output(problem);
+  plan.is_ragged = !plan.adds_up() && is_ragged(problem);
   if (plan.adds_up()) {
-    plan.is_ragged = false;
     plan.partial_rows = static_cast<std::uint32_t>(partial_rows(problem));
     plan.partial_pitch = partial_pitch(problem);
     plan.partial_bytes = workspace_of(problem, needs, plan.choice);
