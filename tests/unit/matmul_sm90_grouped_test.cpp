@@ -156,7 +156,7 @@ TEST(MatmulGroupedRefusals, NameTheRuleAndWriteNothing) {
        "bf16 to e4m3 is not a supported pair of types; the output is bf16, fp16 or fp32"},
       {"ShortPitch", [](auto& p, auto&) { p.a_pitch = 56; }, "a_pitch is 56 elements, less than the 64 of a row"},
       {"GroupsOverlap", [](auto& p, auto&) { p.b_group_stride = 64; },
-       "b_batch_stride is 64 elements, less than the 2560 of a matrix"},
+       "b_group_stride is 64 elements, less than the 2560 of a matrix"},
       {"NegativeExpectation", [](auto& p, auto&) { p.expected_rows = -1; },
        "expected_rows is -1; 0 for unknown, or more"},
       {"NoSuchConfiguration", [](auto& p, auto&) { p.config = "1x1"; },

@@ -66,13 +66,14 @@ inline std::uint64_t checked_pitch(const char* what, std::int64_t pitch, std::in
 }
 
 inline std::uint64_t checked_batch_stride(const char* what, std::int64_t stride, std::uint64_t pitch,
-                                          std::int64_t rows, std::int64_t batches, std::uint32_t element_bytes) {
+                                          std::int64_t rows, std::int64_t batches, std::uint32_t element_bytes,
+                                          const char* kind = "batch") {
   const std::uint64_t least = pitch * static_cast<std::uint64_t>(rows);
   if (stride == 0 || batches <= 1) return least;
   require(stride > 0 && static_cast<std::uint64_t>(stride) >= least,
-          "{}_batch_stride is {} elements, less than the {} of a matrix", what, stride, least);
-  require(static_cast<std::uint64_t>(stride) <= kMaxTensorBytes, "{}_batch_stride is {} elements; at most {}",
-          what, stride, kMaxTensorBytes);
+          "{}_{}_stride is {} elements, less than the {} of a matrix", what, kind, stride, least);
+  require(static_cast<std::uint64_t>(stride) <= kMaxTensorBytes, "{}_{}_stride is {} elements; at most {}", what,
+          kind, stride, kMaxTensorBytes);
   require(stride * element_bytes % 16 == 0,
           "matrices of {} are {} elements apart, {} bytes; the copy engine takes multiples of 16 bytes", what,
           stride, stride * element_bytes);

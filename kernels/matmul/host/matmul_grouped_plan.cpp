@@ -274,7 +274,7 @@ MatmulGroupedPlan plan_matmul_grouped(const MatmulGroupedProblem& p, const Matmu
   plan.a_pitch = checked_pitch("a", p.a_pitch, p.k, elem);
   plan.b_pitch = checked_pitch("b", p.b_pitch, p.k, elem);
   plan.out_pitch = checked_pitch("out", p.out_pitch, p.n, out_elem);
-  plan.b_group_stride = checked_batch_stride("b", p.b_group_stride, plan.b_pitch, p.n, p.groups, elem);
+  plan.b_group_stride = checked_batch_stride("b", p.b_group_stride, plan.b_pitch, p.n, p.groups, elem, "group");
   const auto rows = static_cast<std::uint64_t>(p.m);
   plan.a_bytes = checked_bytes("a", p.m, p.k, plan.a_pitch, plan.a_pitch * rows, 1, elem);
   plan.b_bytes = checked_bytes("b", p.n, p.k, plan.b_pitch, plan.b_group_stride, p.groups, elem);
