@@ -35,16 +35,16 @@ inline std::string schedule_name(std::uint64_t schedule) {
   return schedule == 0 ? "rr" : fmt::format("{:x}", schedule);
 }
 
-// Runs: no report, and the right output.
+// Runs: no report, no remark, and the right output.
 template <class Case, class Run>
 ::testing::AssertionResult runs_right(Case& matmul, std::uint32_t sms, std::uint64_t schedule, const Run& run) {
   matmul.prepare();
   const std::string name = schedule_name(schedule);
   const RunOutcome outcome =
       run(matmul.problem, matmul.tensors(), RunOptions{.kernel = "matmul", .schedule = name, .sms = sms});
-  if (!outcome.ok()) {
+  if (!outcome.ok() || !outcome.remarks.empty()) {
     return ::testing::AssertionFailure() << matmul.describe() << " schedule " << name << " reports\n"
-                                         << outcome.report;
+                                         << outcome.report << outcome.remarks;
   }
   const MatmulVerdict verdict = matmul.verify();
   if (verdict.ok()) return ::testing::AssertionSuccess();

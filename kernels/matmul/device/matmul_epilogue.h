@@ -15,6 +15,7 @@
 #include "matmul/api/activation.h"
 #include "matmul/api/matmul_element.h"
 
+#include <heddle/isa/fence.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/target.h>
 #include <heddle/tile/convert.h>
@@ -100,6 +101,8 @@ struct FusedEpilogue {
       const std::uint64_t pitch = term == 0 ? params.c_pitch : term == 1 ? 0 : params.residual_pitch;
       if (from != nullptr) add_matrix<Out>(from, pitch, term == 0 ? params.beta : 1.0f, f);
     }
+    // Orders: what was read of the output before, ahead of the copy that overwrites it.
+    if (params.c != nullptr) isa::fence_proxy_async_global();
   }
 };
 

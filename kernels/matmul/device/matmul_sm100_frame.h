@@ -34,6 +34,7 @@
 #include "matmul_sm100_parts.h"
 
 #include <heddle/isa/arch.h>
+#include <heddle/isa/fence.h>
 #include <heddle/isa/tma.h>
 #include <heddle/kernel/cta_life.h>
 #include <heddle/kernel/shared_memory.h>
@@ -248,6 +249,8 @@ struct MatmulSm100Frame {
     const auto load_chunk = [&](const isa::TensorMap* map, const TileWork& work, std::uint32_t chunk) {
       auto stage = source.acquire_producer();
       stage.expect_bytes(tiles[0].tx_bytes());
+      // Orders: what the epilogue has read of the stage before, ahead of the copy.
+      isa::fence_proxy_async_shared_cta();
       load_tile(tiles[stage.index()], map,
                 {static_cast<std::int32_t>(work.n * config.tile_n + chunk * Writer<Out>::chunk_cols),
                  static_cast<std::int32_t>(work.m * kSm100TileM), static_cast<std::int32_t>(work.batch)},
