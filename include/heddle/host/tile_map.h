@@ -8,7 +8,7 @@
 //     return {.a = tensor_map_for<typename K::ATile>({.address = a, .rows = m, .cols = k}), ...};
 //   }
 //
-// A file that nvcc compiles calls it in a template on the kernel, as here: outside of one nvcc writes the tile's
+// A file that nvcc compiles calls it in a template on the kernel, as here: outside one nvcc writes the tile's
 // type out for the host's compiler, which cannot read it.
 #pragma once
 

@@ -53,7 +53,7 @@ struct TileGrid {
 };
 
 // What one CTA does next. Where the cluster does not divide the matrix, some CTAs of the last clusters have a
-// tile outside of it: they must take part in what their cluster does together, and have nothing to compute.
+// tile outside it: they must take part in what their cluster does together, and have nothing to compute.
 struct TileWork {
   std::uint32_t m = 0;
   std::uint32_t n = 0;

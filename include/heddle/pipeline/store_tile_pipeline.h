@@ -90,7 +90,7 @@ class HEDDLE_LINEAR StoredTile {
     isa::cp_async_bulk_commit_group(site);
   }
 
-  // By all threads: nothing is stored, as where a tile lies outside of the tensor.
+  // By all threads: nothing is stored, as where a tile lies outside the tensor.
   HEDDLE_ENDS HEDDLE_DEVICE void release_without_store(CallSite site = HEDDLE_HERE) && {
     obligation_.fulfil(site);
     // An empty group keeps the count: a tile is free when as many groups as there are tiles have followed.

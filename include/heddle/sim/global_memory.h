@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The global memory of a simulated GPU: named allocations of the host program. A kernel that reaches
-// outside of them is stopped with a report that names the nearest one.
+// outside them is stopped with a report that names the nearest one.
 //
 //   sim::GlobalMemory memory;
 //   memory.add("A", a.data(), a.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How an operand is copied whose matrix ends inside of a tile. The copy engine makes zeros more slowly than it
+// How an operand is copied whose matrix ends inside a tile. The copy engine makes zeros more slowly than it
 // copies, so rows after the end are not copied, in eights; nor are panels where the matrix has its other extent
 // along rows. What is multiplied in their place goes into results that do not exist.
 //

@@ -16,7 +16,7 @@
 //   using Kernel = MatmulSm90<config, bf16, Mine>;
 //   Mine::params(Scale::Params{2.0f}, AddBias<bf16>::Params{bias}, LeakyRelu::Params{0.1f});
 //
-// What a fragment has: `count` numbers f[i]; f.row(i) and f.col(i); f.has(i), false outside of the output, where
+// What a fragment has: `count` numbers f[i]; f.row(i) and f.col(i); f.has(i), false outside the output, where
 // nothing must be loaded. f[2 * i] and f[2 * i + 1] are neighbours in a row; f.has_next(2 * i) says of one that
 // exists whether the second does. f.offset(i, pitch) is where it is in a matrix in memory, in a form that leaves
 // constants to the address. A thread has parts of f.rows rows, and f.row_of(i) says of which. An epilogue may

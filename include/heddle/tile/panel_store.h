@@ -2,7 +2,7 @@
 //
 // wgmma's sums to a matrix in global memory, a panel of at most 128 bytes of columns at a time: the epilogue,
 // then a small tile of a store ring, then the copy engine. An epilogue that stores elements itself, where rows of
-// the matrix end inside of 16 bytes, says so by is_ragged.
+// the matrix end inside 16 bytes, says so by is_ragged.
 //
 //   const PanelPlace at{.row = row, .col = col, .m = m, .n = n};
 //   store_panel<Out, from, cols, Epilogue>(stores, sums, params.epilogue, &params.c, at);

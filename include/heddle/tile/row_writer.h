@@ -28,7 +28,7 @@ struct RowTarget {
   isa::TensorMap map;
   std::uint32_t m = 0;
   std::uint32_t n = 0;
-  void* ragged_out = nullptr;      // the matrix, where its rows end inside of 16 bytes
+  void* ragged_out = nullptr;      // the matrix, where its rows end inside 16 bytes
   std::uint64_t pitch = 0;         // elements
   std::uint64_t batch_stride = 0;  // elements
 };

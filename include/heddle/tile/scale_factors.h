@@ -4,7 +4,7 @@
 // memory, 128 rows x 4 scales each, to the columns of tensor memory that tcgen05.mma reads. One shape says how
 // many there are in a stage, where each lies in both memories, and which columns and bytes a K step takes.
 //
-//   using Scales = TmemScales<ScaleFactorShape{.rows = 128, .scales_per_row = 4}>;     // inside of a template
+//   using Scales = TmemScales<ScaleFactorShape{.rows = 128, .scales_per_row = 4}>;     // inside a template
 //   const Scales sfa = plan.region<"sfa">(stage);                                       // tile/tmem_plan.h
 //   sfa.copy_from<1>(payload.get_sfa_tile(stage).data());                               // one thread
 //   tcgen05_mma_block_scale<MmaKind::kMxf8f6f4, 1>(d, a, b, sfa, sfb, false, word);     // tile/tcgen05_mma.h

@@ -4,7 +4,7 @@
 // name, what one stage of it is and how many stages there are. Columns follow from the list: regions lie side by
 // side, but for those that are said to lie in another one's columns. A list that does not fit does not compile.
 //
-//   using S = TmemTensor<float, AccumulatorShape{.m = 128, .n = 128}>;      // inside of a template
+//   using S = TmemTensor<float, AccumulatorShape{.m = 128, .n = 128}>;      // inside a template
 //   using P = PackedTmem<bf16, 128>;                                        // 128 rows, two numbers to a column
 //   using Plan = TmemPlan<TmemRegion<"s", S, 2>, TmemRegion<"o", O>, TmemOverlay<"p", "s", P>>;
 //
