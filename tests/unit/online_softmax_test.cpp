@@ -101,6 +101,7 @@ TEST(OnlineSoftmax, MovesForARowThatIsFarTimesTheFactor) {
         WgmmaSums<kShape> first;
         WgmmaSums<kShape> second;
         softmax.weigh(first.fill(0.0f), kFactor);
+        EXPECT_EQ(softmax.own_sum(), 8.0f);  // four weights of one in each of two rows
         auto& values = second.fill(0.0f);
         for (std::uint32_t i = 0; i < values.count; ++i) {
           if (values.row(i) == row && values.col(i) == 5) values[i] = distance;
