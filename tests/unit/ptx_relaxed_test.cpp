@@ -10,17 +10,17 @@ const char* const kShared = ".extern .shared .align 16 .b8 dyn[];";
 const char* const kSchedules[] = {"rr", "1", "2", "5"};
 
 // Thread 0 writes and arrives, thread 32 waits and reads.
-sim::Report hand_over(const std::string& arrive, const std::string& wait, const char* schedule) {
+sim::Report hand_over(const std::string& arrive, const std::string& wait, const char* schedule,
+                      const std::string& before = "", const std::string& after = "") {
   std::vector<std::uint32_t> out(4, 0);
   const std::string body =
       "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra MET; mbarrier.init.shared::cta.b64 [dyn], 1;\n"
       "MET: bar.sync 0; setp.eq.u32 %p2, %r1, 32; @%p2 bra READ; @%p1 ret;\n"
-      "st.shared.u32 [dyn+16], 7; mbarrier.arrive" +
-      arrive +
+      "st.shared.u32 [dyn+16], 7; " +
+      before + "mbarrier.arrive" + arrive +
       ".shared::cta.b64 %rd1, [dyn]; ret;\n"
       "READ: mbarrier.try_wait.parity" +
-      wait +
-      ".shared::cta.b64 %p3, [dyn], 0; @!%p3 bra READ;\n"
+      wait + ".shared::cta.b64 %p3, [dyn], 0; @!%p3 bra READ;\n" + after +
       "ld.shared.u32 %r2, [dyn+16]; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1], %r2; ret;";
   return run_ptx(ptx_module(body, kShared), out, {0},
                  {.threads = 64, .shared_bytes = 32, .schedule = sim::Schedule::parse(schedule)});
@@ -37,6 +37,21 @@ TEST(PtxRelaxed, RelaxedArrivesAndWaitsHandNothingOver) {
     EXPECT_TRUE(hand_over(".relaxed.cta", "", schedule).has("race"));
     EXPECT_TRUE(hand_over("", ".relaxed.cta", schedule).has("race"));
     EXPECT_TRUE(hand_over("", ".relaxed.cluster", schedule).has("race"));
+  }
+}
+
+TEST(PtxRelaxed, FencesBesideThemDo) {
+  const std::string fence = "fence.acq_rel.cta; ";
+  for (const char* schedule : kSchedules) {
+    const auto is_ordered = [&](const char* arrive, const char* wait, const std::string& before,
+                                const std::string& after) {
+      return hand_over(arrive, wait, schedule, before, after).ok();
+    };
+    EXPECT_TRUE(is_ordered(".relaxed.cta", ".relaxed.cta", fence, fence));
+    EXPECT_TRUE(is_ordered(".relaxed.cta", "", fence, ""));
+    EXPECT_TRUE(is_ordered("", ".relaxed.cta", "", fence));
+    EXPECT_FALSE(is_ordered(".relaxed.cta", ".relaxed.cta", "", fence));
+    EXPECT_FALSE(is_ordered(".relaxed.cta", ".relaxed.cta", fence, ""));
   }
 }
 

@@ -283,6 +283,10 @@ void Order::on(const event::BarrierArrive& event) {
   ThreadOrder& from = thread(event);
   BarrierOrder& barrier = barriers_[event.barrier];
   if (event.scope == EventScope::kRelaxed) {
+    // PTX: Release and Acquire Patterns: a fence before it makes a release of it.
+    const bool is_own = from.warp->cta == barrier.cta;
+    Gather& released = is_own ? barrier.own : barrier.remote;
+    released.add(pool_, from.fenced[index_of(is_own ? MemoryScope::kCta : MemoryScope::kCluster)]);
     give_engines(*barrier.cta->cluster, from.known, barrier.engines);
     give_met(from, barrier.own);
   } else if (event.commit != 0) {
@@ -342,6 +346,12 @@ void Order::on(const event::BarrierPass& event) {
     give_engines(*barrier.cta->cluster, barrier.passed_all, meeting_);
     meeting_.add_met(barrier.passed_all);
     acquire(to, meeting_.finish(pool_));
+    // The rest is for a fence after it to acquire.
+    const auto see = [&](MemoryScope scope, const Clock& clock) {
+      to.observed[index_of(scope)] = pool_.join(to.observed[index_of(scope)], clock);
+    };
+    see(MemoryScope::kCta, barrier.passed_own);
+    see(MemoryScope::kCluster, barrier.passed_all);
   } else if (event.scope != EventScope::kCta) {
     acquire(to, barrier.passed_all);
   } else if (has_told_engines_apart_ || to.known[barrier.time->component] < barrier.time->reached) {
