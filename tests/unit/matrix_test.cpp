@@ -109,6 +109,40 @@ TEST(Stmatrix, WritesColumnsAsRowsWhenTransposed) {
   expect_stores<4>(true);
 }
 
+// The lane that gives the address of a row has one part of it at most.
+TEST(Stmatrix, TheBytesAreOfTheLanesThatHaveThem) {
+  for (const bool transposed : {false, true}) {
+    const auto report_of = [&](bool reads_its_row) {
+      return run_kernel<Shared>({}, [&](Shared& shared) {
+        clear(shared);
+        store(my_row(shared), {1, 2, 3, 4}, transposed);
+        const std::uint32_t lane = isa::laneid();
+        const std::uint32_t row = transposed ? 2 * (lane % 4) : lane / 4;
+        const std::uint32_t column = transposed ? lane / 4 : 2 * (lane % 4);
+        (void)isa::ld_shared(reads_its_row ? my_row(shared) : &shared.row[0][row][column]);
+      });
+    };
+    EXPECT_TRUE(report_of(true).has("race"));
+    EXPECT_TRUE(is_silent(report_of(false)));
+  }
+}
+
+TEST(Ldmatrix, TheBytesAreOfTheLanesThatGetThem) {
+  for (const bool transposed : {false, true}) {
+    const auto report_of = [&](bool meets) {
+      return run_kernel<Shared>({}, [&](Shared& shared) {
+        clear(shared);
+        isa::st_shared(my_row(shared), std::uint16_t{1});
+        if (meets) isa::syncwarp();
+        std::uint32_t r[4];
+        load(r, my_row(shared), transposed);
+      });
+    };
+    EXPECT_TRUE(report_of(false).has("race"));
+    EXPECT_TRUE(is_silent(report_of(true)));
+  }
+}
+
 template <std::uint32_t count>
 void expect_loads(bool transposed) {
   std::array<std::array<std::uint32_t, 4>, 32> result{};

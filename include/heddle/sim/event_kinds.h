@@ -193,8 +193,16 @@ struct WarpMeet {
 };
 
 // Memory.
+// A row of a matrix that a warp moves together: parts of so many bytes belong to these lanes in turn. Of an
+// access of one thread there are none.
+struct RowParts {
+  std::uint32_t lanes = 0;
+  std::uint32_t bytes = 0;
+};
+
 struct SharedRead {
   std::uint32_t cta = 0, thread = 0, address = 0, bytes = 0;
+  RowParts parts = {};
   CallSite site = {};
 };
 
@@ -202,6 +210,7 @@ struct SharedWrite {
   std::uint32_t cta = 0, thread = 0, address = 0, bytes = 0;
   bool keeps_value = false;  // the bytes stay as they were
   bool is_alloc = false;     // by tcgen05.alloc
+  RowParts parts = {};
   CallSite site = {};
 };
 

@@ -144,15 +144,59 @@ void RaceChecker::on(const event::CtaExit& event) {
   order_.on(event);
 }
 
+// PTX: ldmatrix, stmatrix: the address of a row is one lane's, the bytes are those of four or eight lanes.
+template <class Kind, class Each>
+void RaceChecker::move_row(const Kind& event, const Home& target, bool is_write, const Each& each) {
+  const std::uint32_t offset = event.address & kOffsetMask;
+  const std::uint32_t lanes = event.parts.lanes;
+  const ThreadOrder* threads = home_.cta->threads.data() + event.thread / 32 * 32;
+  const ThreadOrder& first = threads[std::countr_zero(lanes)];
+  Shadow& shadow = target.memory->shadow;
+  Granule& granule = shadow.at(offset);
+  const auto whole = mask_in_granule(offset, offset + event.bytes);
+  bool is_known = event.parts.bytes == 4 && granule.strong == 0 && (whole & ~granule.read_unwritten) == whole &&
+                  (is_write || (whole & ~granule.written) == 0);
+  for (std::uint32_t left = lanes & (lanes - 1); is_known && left != 0; left &= left - 1)
+    is_known = threads[std::countr_zero(left)].known.is_same(first.known);
+  // What one of them knows by itself alone is for each to be judged.
+  View view = View::of(first);
+  view.self = ~Component{0};
+  is_known = is_known && !shadow.find(granule, whole, !is_write, [&](const Access& before) {
+    return before.unknown_to(view, whole).has_value();
+  });
+  if (is_known) {
+    Access access = Access::of(first, offset, 4, is_write, sites_.number(event.site));
+    access.lanes = lanes;
+    access.bytes = whole;
+    is_write ? shadow.record_write(granule, access) : shadow.record_read(granule, access, view);
+    return;
+  }
+  std::uint32_t left = lanes;
+  for (std::uint32_t at = 0; at < event.bytes && !sink_.stop(); at += event.parts.bytes) {
+    each(threads[std::countr_zero(left)], offset + at, event.parts.bytes);
+    left &= left - 1;
+    if (left == 0) left = lanes;
+  }
+}
+
 void RaceChecker::on(const event::SharedRead& event) {
   const std::optional<Home> target = target_of(event);
   if (!target) return;
-  const ThreadOrder& thread = home_.cta->threads[event.thread];
-  const CtaOrder& cta = *target->cta;
-  Memory& memory = *target->memory;
-  const std::uint32_t offset = event.address & kOffsetMask;
+  if (event.parts.lanes != 0) {
+    return move_row(event, *target, false,
+                    [&](const ThreadOrder& thread, std::uint32_t offset, std::uint32_t bytes) {
+                      read_shared(*target, offset, bytes, thread, event.site);
+                    });
+  }
+  read_shared(*target, event.address & kOffsetMask, event.bytes, home_.cta->threads[event.thread], event.site);
+}
+
+void RaceChecker::read_shared(const Home& target, std::uint32_t offset, std::uint32_t bytes,
+                              const ThreadOrder& thread, CallSite site) {
+  const CtaOrder& cta = *target.cta;
+  Memory& memory = *target.memory;
   Granule& granule = memory.shadow.at(offset);
-  const Access access = Access::of(thread, offset, event.bytes, false, sites_.number(event.site));
+  const Access access = Access::of(thread, offset, bytes, false, sites_.number(site));
   const bool is_fresh = (access.bytes & ~granule.written & ~granule.read_unwritten) != 0;
   if (!is_fresh && memory.shadow.has_read(granule, access)) return;
   const View view = View::of(thread);
@@ -160,7 +204,7 @@ void RaceChecker::on(const event::SharedRead& event) {
     const std::optional<std::uint32_t> lane = write.unknown_to(view, access.bytes);
     return lane && stops_for_conflict({write, *lane}, {access, thread.lane}, cta, offset, granule);
   });
-  if (stops || stops_for_strong(spot_of(*target, offset), {access, thread.lane}, view)) return;
+  if (stops || stops_for_strong(spot_of(target, offset), {access, thread.lane}, view)) return;
   if ((access.bytes & ~granule.written) != 0) {
     note_unwritten(cta, granule, offset, access.bytes, {access, thread.lane});
   }
@@ -170,16 +214,18 @@ void RaceChecker::on(const event::SharedRead& event) {
 void RaceChecker::on(const event::SharedWrite& event) {
   const std::optional<Home> target = target_of(event);
   if (!target) return;
-  const ThreadOrder& thread = home_.cta->threads[event.thread];
-  const std::uint32_t offset = event.address & kOffsetMask;
-  Access access = Access::of(thread, offset, event.bytes, true, sites_.number(event.site));
-  access.keeps_value = event.keeps_value;
-  if (event.is_alloc) {
-    access.by = By::kAlloc;
-    access.lanes = access.who = thread.warp->component(thread.lane);
-    access.width = 0;
-  }
-  write_shared(*target, offset, thread, access);
+  const auto write = [&](const ThreadOrder& thread, std::uint32_t offset, std::uint32_t bytes) {
+    Access access = Access::of(thread, offset, bytes, true, sites_.number(event.site));
+    access.keeps_value = event.keeps_value;
+    if (event.is_alloc) {
+      access.by = By::kAlloc;
+      access.lanes = access.who = thread.warp->component(thread.lane);
+      access.width = 0;
+    }
+    write_shared(*target, offset, thread, access);
+  };
+  if (event.parts.lanes != 0) return move_row(event, *target, true, write);
+  write(home_.cta->threads[event.thread], event.address & kOffsetMask, event.bytes);
 }
 
 void RaceChecker::write_shared(const Home& target, std::uint32_t offset, const ThreadOrder& thread,

@@ -185,6 +185,12 @@ class RaceChecker final : public Observer {
   bool stops_for_earlier_copies(std::uint64_t address, const CopySpan& span, const CopyLines& copies,
                                 const View& view);
   bool stops_for_copies(const Spot& spot, const Side& now, const View& view);
+  void read_shared(const Home& target, std::uint32_t offset, std::uint32_t bytes, const ThreadOrder& thread,
+                   CallSite site);
+  // A row of ldmatrix or stmatrix. Calls each(lane, offset, bytes) for its parts, unless all of the lanes know
+  // what was there: then it is recorded at once.
+  template <class Kind, class Each>
+  void move_row(const Kind& event, const Home& target, bool is_write, const Each& each);
   void write_shared(const Home& target, std::uint32_t offset, const ThreadOrder& thread, const Access& access);
   struct SharedPart {
     std::uint32_t address, bytes;

@@ -56,6 +56,13 @@ void for_each_element(MatrixShape shape, std::uint32_t row, std::byte* memory, B
   }
 }
 
+// The lanes that have parts of a row, whose own lane only gives the address.
+event::RowParts parts_of(MatrixShape shape, std::uint32_t row) {
+  event::RowParts parts{.lanes = 0, .bytes = has_bytes(shape) ? 1u : shape == MatrixShape::k8x8 ? 4u : 2u};
+  for (std::uint32_t column = 0; column < 8; ++column) parts.lanes |= 1u << place_of(shape, row, column).lane;
+  return parts;
+}
+
 }  // namespace
 
 bool MatrixUnit::meet(Thread& thread, WarpOp op, const MatrixOperands& operands, CallSite site) {
@@ -102,6 +109,7 @@ bool MatrixUnit::stmatrix(Thread& thread, const MatrixOperands& operands, CallSi
                                   .address = to.row,
                                   .bytes = kRowBytes,
                                   .keeps_value = is_same,
+                                  .parts = parts_of(operands.shape, r),
                                   .site = site});
   }
   core_.changed();
@@ -124,6 +132,7 @@ bool MatrixUnit::ldmatrix(Thread& thread, const MatrixOperands& operands, CallSi
                                  .thread = lanes[r].tid,
                                  .address = from.row,
                                  .bytes = kRowBytes,
+                                 .parts = parts_of(operands.shape, r),
                                  .site = site});
   }
   return true;
