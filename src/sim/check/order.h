@@ -75,6 +75,15 @@ inline std::size_t index_of(MemoryScope scope) {
 
 // What every access looks at comes first, in one line of the cache.
 struct alignas(64) ThreadOrder {
+  // A load with a memory order that the thread repeats, with nothing in between: what it took over each time but
+  // the last is luck, since the word might not have been looked at then.
+  struct Poll {
+    std::uint64_t address = 0;
+    Epoch now = 0;
+    Clock before, after;
+    std::array<Clock, kScopes> observed;  // before
+  };
+
   // The last wait of this thread on a barrier of its CTA.
   struct Turn {
     std::uint64_t phase = 0;  // plus 1
@@ -109,6 +118,8 @@ struct alignas(64) ThreadOrder {
   std::array<Clock, kScopes> fenced;
   std::array<Clock, kScopes> observed;
   std::vector<Turn> turns;  // by the barrier's place in the CTA
+  std::unique_ptr<Poll> poll;
+  bool is_polling = false;  // its last access was that of `poll`
 };
 
 struct CtaOrder {
@@ -363,6 +374,9 @@ class Order {
   // A strong read that observes what was released to its place, and a strong write there. `continues`: the write
   // also read the place at once, so that what was released before is handed on.
   void observe(ThreadOrder& thread, const Released& released, const Strong& how);
+  // Before and after a load with a memory order: one that repeats the last starts from what was known before it.
+  void begin_poll(ThreadOrder& thread, std::uint64_t address);
+  void end_poll(ThreadOrder& thread);
   void publish(ThreadOrder& thread, Released& released, const Strong& how, bool continues);
 
   // Whether a relaxed write of the thread hands anything on.

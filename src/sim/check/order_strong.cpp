@@ -56,6 +56,27 @@ void Order::observe(ThreadOrder& thread, const Released& released, const Strong&
   take(MemoryScope::kGpu, {released.to_launch.of(cluster), released.to_launch, released.to_launch_fenced, {}});
 }
 
+void Order::begin_poll(ThreadOrder& thread, std::uint64_t address) {
+  if (thread.poll == nullptr) thread.poll = std::make_unique<ThreadOrder::Poll>();
+  ThreadOrder::Poll& poll = *thread.poll;
+  const bool is_repeated = thread.is_polling && poll.address == address && poll.now == thread.warp->now &&
+                           thread.known.is_same(poll.after);
+  if (is_repeated) {
+    thread.known = poll.before;
+    thread.observed = poll.observed;
+  } else {
+    poll.before = thread.known;
+    poll.observed = thread.observed;
+  }
+  poll.address = address;
+  poll.now = thread.warp->now;
+}
+
+void Order::end_poll(ThreadOrder& thread) {
+  thread.poll->after = thread.known;
+  thread.is_polling = true;
+}
+
 void Order::publish(ThreadOrder& thread, Released& released, const Strong& how, bool continues) {
   const CtaOrder& cta = *thread.warp->cta;
   const std::uint64_t cluster = cta.cluster->number;

@@ -180,6 +180,7 @@ void RaceChecker::move_row(const Kind& event, const Home& target, bool is_write,
 }
 
 void RaceChecker::on(const event::SharedRead& event) {
+  if (has_polls_) order_.thread(event).is_polling = false;
   const std::optional<Home> target = target_of(event);
   if (!target) return;
   if (event.parts.lanes != 0) {
@@ -212,6 +213,7 @@ void RaceChecker::read_shared(const Home& target, std::uint32_t offset, std::uin
 }
 
 void RaceChecker::on(const event::SharedWrite& event) {
+  if (has_polls_) order_.thread(event).is_polling = false;
   const std::optional<Home> target = target_of(event);
   if (!target) return;
   const auto write = [&](const ThreadOrder& thread, std::uint32_t offset, std::uint32_t bytes) {

@@ -155,6 +155,13 @@ class RaceChecker final : public Observer {
     Memory* memory = nullptr;       // likewise
     std::uint64_t global = 0;
     const CopyLines* copies = nullptr;  // in global memory, if there were some
+
+    // Of the 16 bytes, in whatever memory they are.
+    std::uint64_t granule_address() const {
+      const std::uint32_t begin = offset / kGranule * kGranule;
+      return cta == nullptr ? global - (offset - begin)
+                            : std::uint64_t{0xff} << 56 | std::uint64_t{cta->linear} << 24 | begin;
+    }
   };
   Spot spot_of(const Home& target, std::uint32_t offset) {
     Shadow& shadow = target.memory->shadow;
@@ -241,6 +248,7 @@ class RaceChecker final : public Observer {
   ByCta<std::unique_ptr<Memory>> memories_;
   Home home_;
   bool judges_uses_ = false;
+  bool has_polls_ = false;  // threads that load with a memory order: another access of theirs ends a poll
   GlobalShadow global_;
   LaneBatch batch_;  // of the last instruction, if it was a weak access to global memory
 };

@@ -62,6 +62,7 @@ bool has_same_lanes(const Access& before, const Access& now) {
 
 void RaceChecker::on(const event::GlobalRead& event) {
   const ThreadOrder& thread = order_.thread(event);
+  if (has_polls_) order_.thread(event).is_polling = false;
   const std::uint16_t site = sites_.number(event.site);
   if (event.is_coherent) {
     if (!batch_.is_empty() && !batch_.takes(thread, site, false)) flush();
@@ -75,6 +76,7 @@ void RaceChecker::on(const event::GlobalRead& event) {
 
 void RaceChecker::on(const event::GlobalWrite& event) {
   const ThreadOrder& thread = order_.thread(event);
+  if (has_polls_) order_.thread(event).is_polling = false;
   const std::uint16_t site = sites_.number(event.site);
   if (!batch_.is_empty() && !batch_.takes(thread, site, true)) flush();
   batch_.add(thread, event.global, event.bytes, site, true, event.keeps_value);
@@ -215,6 +217,7 @@ bool RaceChecker::stops_for_strong(const Spot& spot, const Side& now, const View
 void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const Strong& how, CallSite site,
                                 const Spot& spot) {
   Granule& granule = spot.granule;
+  if (how.writes) thread.is_polling = false;
   Access access = Access::of(thread, spot.offset, bytes, how.writes, sites_.number(site));
   access.is_strong = true;
   const bool builds_on_old = how.reads || how.old == Strong::Old::kBuiltOn;
@@ -252,10 +255,16 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
     settle_unwritten(*spot.cta, spot.offset / kGranule);
   }
   if (how.reads) {
+    const bool is_load = !how.writes;
+    if (is_load) order_.begin_poll(thread, spot.granule_address() + spot.offset % kGranule);
     for (const StrongAccesses::Place& place : strong.places) {
       if ((place.bytes & access.bytes) == 0) continue;
       order_.observe(thread, place.released, how);
       if (place.signal.number != 0) signals_.observe(thread, place.signal);
+    }
+    if (is_load) {
+      order_.end_poll(thread);
+      has_polls_ = true;
     }
   }
   strong.add(access, thread, view);
