@@ -58,6 +58,7 @@ struct Strong {
   bool releases = false;
   bool adds_floats = false;  // the sum of several depends on their order
   bool is_hint = false;      // weak by the manual: its cache operator makes it strong in the machine code
+  bool is_final = false;     // a load whose value counts: none of a loop that waits until it is another
 };
 
 // `cta` is its linear index in the grid, and `thread` the linear index in the CTA: of who did it, or of whose

@@ -176,6 +176,8 @@ class RaceChecker final : public Observer {
                  bool is_formal = false);
   // A weak access, after it was compared with the weak ones: true if the run stops.
   bool stops_for_strong(const Spot& spot, const Side& now, const View& view);
+  // A load with a memory order that counts on a strong store which nothing orders before it.
+  bool stops_for_old_value(const Spot& spot, const Side& now, const StrongAccesses& strong, const View& view);
   // A load that is not coherent, of bytes that were written in this launch.
   bool stops_for_not_coherent(const Spot& spot, const Side& now);
   // Copies in global memory, against one another and against threads.

@@ -213,6 +213,31 @@ bool RaceChecker::stops_for_strong(const Spot& spot, const Side& now, const View
   return false;
 }
 
+// PTX: Memory Consistency Model: strong accesses do not race, and order nothing but their own place either:
+// without a release and an acquire, or a barrier, a load may give what was there before. A loop that waits does
+// no harm by that, nor one that looks whether there is news. But who has seen a later store of the thread goes by
+// this one; and lanes of one warp that exchange words go by being in step, which they need not be.
+bool RaceChecker::stops_for_old_value(const Spot& spot, const Side& now, const StrongAccesses& strong,
+                                      const View& view) {
+  for (std::size_t i = strong.accesses.size(); i-- > 0;) {
+    const Access& store = strong.accesses[i];
+    const auto both = static_cast<std::uint16_t>(store.bytes & now.access.bytes);
+    if (both == 0 || !store.is_write) continue;
+    const std::optional<std::uint32_t> lane = store.unknown_to(view, both);
+    if (!lane || store.is_read) return false;
+    const bool is_of_warp = store.cluster == now.access.cluster && store.who == now.access.who;
+    const auto is_counted_on = [&](const StrongAccesses::Place& place) {
+      return (place.bytes & both) != 0 && place.signal.cluster == store.cluster &&
+             place.signal.by == 32 * store.who + *lane &&
+             signals_.is_counted_on(place.signal, spot.granule_address(), now.access.bytes, view);
+    };
+    bool is_beside = false;
+    return (is_of_warp || std::any_of(strong.places.begin(), strong.places.end(), is_counted_on)) &&
+           stops_for(spot, {store, *lane}, now, view, is_beside);
+  }
+  return false;
+}
+
 // PTX: Memory Consistency Model: Morally Strong Operations; Release and Acquire Patterns.
 void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const Strong& how, CallSite site,
                                 const Spot& spot) {
@@ -255,12 +280,13 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
     settle_unwritten(*spot.cta, spot.offset / kGranule);
   }
   if (how.reads) {
+    if (how.is_final && stops_for_old_value(spot, now, strong, view)) return;
     const bool is_load = !how.writes;
     if (is_load) order_.begin_poll(thread, spot.granule_address() + spot.offset % kGranule);
     for (const StrongAccesses::Place& place : strong.places) {
       if ((place.bytes & access.bytes) == 0) continue;
       order_.observe(thread, place.released, how);
-      if (place.signal.number != 0) signals_.observe(thread, place.signal);
+      if (place.signal.number != 0) signals_.observe(thread, place.signal, spot.granule_address(), access.bytes);
     }
     if (is_load) {
       order_.end_poll(thread);
@@ -272,7 +298,7 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
   // What is built on bytes that nobody has written is no better than they.
   if (how.old != Strong::Old::kBuiltOn) granule.written |= access.bytes;
   // Model: of stores alone; atomic operations are too many to keep what each of them knew.
-  const bool signals = spot.cta == nullptr && !how.reads && how.old == Strong::Old::kIgnored;
+  const bool signals = !how.reads && how.old == Strong::Old::kIgnored;
   StrongAccesses::Place* written = nullptr;
   for (StrongAccesses::Place& place : strong.places) {
     if (place.bytes == access.bytes) {

@@ -10,16 +10,34 @@ Signal Signals::store(const ThreadOrder& thread) {
   return {thread.warp->cluster, thread.warp->component(thread.lane), thread.known, ++number_};
 }
 
-void Signals::observe(const ThreadOrder& thread, const Signal& signal) {
+void Signals::observe(const ThreadOrder& thread, const Signal& signal, std::uint64_t address,
+                      std::uint16_t bytes) {
   constexpr std::size_t kMost = 4096;  // of a cluster; what was read before others is then not known to be over
   constexpr std::size_t kRecent = 8;   // a thread that waits sees the same store again and again
-  if (signal.cluster == thread.warp->cluster) return;
   std::vector<Observation>& all = observations_[thread.warp->cluster];
   const Component by = thread.warp->component(thread.lane);
   for (std::size_t i = all.size(); i-- > 0 && all.size() - i <= kRecent;) {
-    if (all[i].by == by && all[i].signal.number == signal.number) return;
+    const Observation& old = all[i];
+    if (old.by == by && old.signal.number == signal.number && old.address == address && old.bytes == bytes)
+      return;
   }
-  if (all.size() < kMost) all.push_back({by, thread.warp->now, signal, ++number_});
+  if (all.size() < kMost) all.push_back({by, thread.warp->now, signal, ++number_, address, bytes});
+}
+
+bool Signals::is_counted_on(const Signal& store, std::uint64_t address, std::uint16_t bytes,
+                            const View& view) const {
+  const auto found = observations_.find(view.cluster);
+  if (found == observations_.end()) return false;
+  bool has_seen_later = false;
+  for (const Observation& one : found->second) {
+    if (one.signal.cluster != store.cluster || one.signal.by != store.by || one.signal.number < store.number ||
+        !view.knows(one.by, one.at))
+      continue;
+    // PTX: Coherence: one place never goes back.
+    if (one.address == address && (one.bytes & bytes) != 0) return false;
+    has_seen_later = true;
+  }
+  return has_seen_later;
 }
 
 bool Signals::is_over(const Read& read, const View& view, const Signal* last,
@@ -30,7 +48,9 @@ bool Signals::is_over(const Read& read, const View& view, const Signal* last,
     const bool is_known = last == nullptr      ? view.knows(one.by, one.at)
                           : one.by == last->by ? one.number < last->number
                                                : last->known[one.by] >= one.at;
-    if (!is_known || std::find(seen.begin(), seen.end(), &one) != seen.end()) continue;
+    if (one.signal.cluster == found->first || !is_known ||
+        std::find(seen.begin(), seen.end(), &one) != seen.end())
+      continue;
     seen.push_back(&one);
     const Signal& signal = one.signal;
     // The thread itself may have stored while its own read was in flight, unless it has met others in between:

@@ -382,6 +382,7 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
   mark_wgmma_operands(function);
   mark_unanswered_waits(function);
   mark_compared_loads(function);
+  mark_final_loads(function);
 }
 
 }  // namespace heddle::sim::ptx

@@ -162,5 +162,7 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
 void mark_wgmma_operands(Function& function);
 // Plain loads whose value an atom.cas compares. In memory.cpp.
 void mark_compared_loads(Function& function);
+// Loads with a memory order that no loop repeats. In memory.cpp.
+void mark_final_loads(Function& function);
 
 }  // namespace heddle::sim::ptx

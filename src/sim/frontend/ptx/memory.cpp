@@ -199,6 +199,7 @@ constexpr std::uint32_t kStrong = 1u << 9;
 constexpr std::uint32_t kNonCoherent = 1u << 10;
 constexpr std::uint32_t kStrongShift = 11;
 constexpr std::uint32_t kHint = 1u << (kStrongShift + kStrongBits);
+constexpr std::uint32_t kFinal = kHint << 1;
 
 std::uint64_t extend(std::uint64_t word, std::uint32_t bytes, bool is_signed) {
   if (!is_signed || bytes == 8) return word;
@@ -213,6 +214,7 @@ void load(Warp& warp, const Instruction& i, std::uint32_t mask) {
   const Row& a = warp.rows[i.a];
   Strong strong = strong_of(i.flags >> kStrongShift, true, false);
   strong.is_hint = (i.flags & kHint) != 0;
+  strong.is_final = (i.flags & kFinal) != 0;
   const bool is_strong = (i.flags & kStrong) != 0;
   const bool is_written =
       space == Space::kConst || (space == Space::kGlobal && !warp.machine->global().has_unwritten());
@@ -422,6 +424,40 @@ void mark_compared_loads(Function& function) {
     i.control = Control::kMachine;
     i.machine = load_strong;
     i.is_visible = true;
+  }
+}
+
+// A loop that waits loads the same place again and again: an old value makes it wait, and no more. The compiler
+// may have taken the first turn out of the loop. What a function is called for is not known, nor where an indexed
+// branch goes.
+void mark_final_loads(Function& function) {
+  const auto is_load = [](const Instruction& i) { return i.machine == load_strong && (i.flags & kHint) == 0; };
+  if (!function.text->is_entry || std::none_of(function.code.begin(), function.code.end(), is_load)) return;
+  std::vector<std::pair<std::size_t, std::size_t>> loops;  // first and last instruction
+  for (std::size_t at = 0; at < function.code.size(); ++at) {
+    const Instruction& i = function.code[at];
+    if (i.control == Control::kBranchIndexed) return;
+    if (i.control == Control::kBranch && i.target <= at) loops.push_back({i.target, at});
+  }
+  const auto is_repeated = [&](std::size_t at) {
+    return std::any_of(loops.begin(), loops.end(), [&](const auto& loop) {
+      if (at < loop.first || at > loop.second) return false;
+      for (std::size_t other = loop.first; other <= loop.second; ++other) {
+        const std::vector<std::uint32_t>& writes = function.flows[other].writes;
+        if (std::find(writes.begin(), writes.end(), function.code[at].a) != writes.end()) return false;
+      }
+      return true;
+    });
+  };
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> polled;  // register and offset
+  for (std::size_t at = 0; at < function.code.size(); ++at) {
+    const Instruction& i = function.code[at];
+    if (is_load(i) && is_repeated(at)) polled.push_back({i.a, i.value});
+  }
+  for (std::size_t at = 0; at < function.code.size(); ++at) {
+    Instruction& i = function.code[at];
+    if (!is_load(i) || is_compared(function, at)) continue;
+    if (std::find(polled.begin(), polled.end(), std::pair{i.a, i.value}) == polled.end()) i.flags |= kFinal;
   }
 }
 
