@@ -47,6 +47,23 @@ TEST(MatmulPlan, AddressesOffSixteenBytesAreRefused) {
             "matmul: bias is at 0x400001; addresses are multiples of 2, and 0x400000 would pass");
 }
 
+// Whoever asked for the parts: the problem, or its configuration.
+TEST(MatmulPlan, RowsOfJoinedPartsThatEndInsideOf16BytesAreRagged) {
+  const MatmulTensors tensors{.a = at(kA), .b = at(kB), .out = at(kOut)};
+  MatmulProblem problem{.m = 17, .n = 18, .k = 256, .out_pitch = 24, .beta = 1, .splits = 2};
+  problem.config = "128x128x64_6_1x1_pingpong_fused";
+  EXPECT_TRUE(plan_matmul_sm90(problem, tensors, false).is_joined);
+  EXPECT_TRUE(plan_matmul_sm90(problem, tensors, false).is_ragged);
+  problem.splits = 1;
+  problem.config += "/2";
+  EXPECT_TRUE(plan_matmul_sm90(problem, tensors, false).is_ragged);
+  problem.n = 24;
+  EXPECT_FALSE(plan_matmul_sm90(problem, tensors, false).is_ragged);
+  problem.config = "64x128x64_8_2x1_single_fused/2";
+  problem.n = 18;
+  EXPECT_FALSE(plan_matmul_sm90(problem, tensors, false).is_ragged) << "another kernel stores the output";
+}
+
 TEST(MatmulPlan, PartsOfKTakeAWorkspaceOfTheirSize) {
   MatmulProblem problem{.m = 17, .n = 18, .k = 256};
   problem.out_pitch = 24;
