@@ -9,6 +9,7 @@
 #include "runtime/version.h"
 
 #include "sim/explore/repeat.h"
+#include "sim/machine/volume.h"
 
 #include <heddle/host/error.h>
 #include <heddle/isa/cluster.h>
@@ -28,7 +29,7 @@ namespace heddle::runtime {
 
 namespace {
 
-std::uint64_t volume(const isa::Dim3& dims) { return std::uint64_t{dims.x} * dims.y * dims.z; }
+using sim::volume;
 
 bool has_zero(const isa::Dim3& dims) { return dims.x == 0 || dims.y == 0 || dims.z == 0; }
 

@@ -4,15 +4,23 @@
 #include "runtime/device.h"
 #include "runtime/options.h"
 
+#include "sim/machine/volume.h"
+
 #include <heddle/isa/cluster.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace heddle::runtime {
 
 namespace {
 
-std::uint64_t volume(const isa::Dim3& dims) { return std::uint64_t{dims.x} * dims.y * dims.z; }
+using sim::volume;
+
+// More than any block has, if there are more than can be counted.
+int threads_of(const LaunchRequest& request) {
+  return static_cast<int>(std::min<std::uint64_t>(volume(request.block), std::numeric_limits<int>::max()));
+}
 
 }  // namespace
 
@@ -28,8 +36,7 @@ Error max_active_blocks(State& card, const Kernel& kernel, int threads, std::siz
 
 Error max_active_clusters(State& card, const Kernel& kernel, const LaunchRequest& request, int& clusters) {
   int blocks = 0;
-  const Error error =
-      max_active_blocks(card, kernel, static_cast<int>(volume(request.block)), request.dynamic_shared, blocks);
+  const Error error = max_active_blocks(card, kernel, threads_of(request), request.dynamic_shared, blocks);
   if (error != Error::kSuccess) return error;
   const std::uint64_t cluster = std::max<std::uint64_t>(volume(request.cluster), 1);
   const std::uint32_t most = kernel.allows_nonportable_cluster ? isa::kMaxCluster : isa::kMaxPortableCluster;
@@ -41,8 +48,7 @@ Error max_active_clusters(State& card, const Kernel& kernel, const LaunchRequest
 
 Error max_cluster_size(State& card, const Kernel& kernel, const LaunchRequest& request, int& size) {
   int blocks = 0;
-  const Error error =
-      max_active_blocks(card, kernel, static_cast<int>(volume(request.block)), request.dynamic_shared, blocks);
+  const Error error = max_active_blocks(card, kernel, threads_of(request), request.dynamic_shared, blocks);
   if (error != Error::kSuccess) return error;
   if (blocks == 0) return Error::kInvalidConfiguration;
   size = kernel.allows_nonportable_cluster ? isa::kMaxCluster : isa::kMaxPortableCluster;

@@ -4,6 +4,7 @@
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/interpreter.h"
 #include "sim/frontend/ptx/lexer.h"
+#include "sim/machine/volume.h"
 
 #include <heddle/host/error.h>
 #include <heddle/isa/cluster.h>
@@ -47,8 +48,6 @@ std::uint64_t aligned(std::uint64_t value, std::uint64_t alignment) {
 }
 
 bool is_zero(const isa::Dim3& dims) { return dims.x == 0 && dims.y == 0 && dims.z == 0; }
-
-std::uint64_t volume(const isa::Dim3& dims) { return std::uint64_t{dims.x} * dims.y * dims.z; }
 
 std::string text_of(const isa::Dim3& dims) { return fmt::format("{}x{}x{}", dims.x, dims.y, dims.z); }
 
