@@ -2,6 +2,7 @@
 #include "../support/ptx_run.h"
 
 #include <bit>
+#include <cfenv>
 #include <cmath>
 
 namespace heddle::test {
@@ -305,6 +306,49 @@ TEST(PtxScalar, AWarpFindsItsLeastAndLargestFloat) {
     ASSERT_TRUE(report.ok()) << report.text();
     for (const std::uint32_t word : out) EXPECT_EQ(word, one.expected) << one.text;
   }
+}
+
+// As the host has told its processor to compute, neither a kernel nor the loader does; and the host goes on so.
+TEST(PtxScalar, HostsRoundingIsNotTheCards) {
+  const auto thirds = [] {
+    std::vector<std::uint32_t> out(2, 0);
+    const sim::Report report = run_ptx(
+        ptx_module("ld.param.u64 %rd1, [out]; mov.f32 %f1, 1.0; mov.f32 %f2, 3.0; div.rn.f32 %f3, %f1, %f2;\n"
+                   "mov.f32 %f4, 0.1; st.global.v2.f32 [%rd1], {%f3, %f4}; ret;"),
+        out, {0}, {.threads = 1});
+    EXPECT_TRUE(report.ok()) << report.text();
+    return out;
+  };
+  const std::vector<std::uint32_t> nearest = thirds();
+  EXPECT_EQ(nearest, (std::vector<std::uint32_t>{0x3eaaaaab, 0x3dcccccd}));
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    std::fesetround(mode);
+    const std::vector<std::uint32_t> found = thirds();
+    EXPECT_EQ(std::fegetround(), mode);
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(found, nearest);
+  }
+}
+
+TEST(PtxScalar, HostsTrapsAreNotTheCards) {
+  const auto overflow = [] {
+    return apply_one("mul.f32 d, a, b;", 32, {32, 32}, {bits_of(1e30f), bits_of(1e30f), 0, 0});
+  };
+  EXPECT_EQ(overflow(), bits_of(INFINITY));
+  feenableexcept(FE_OVERFLOW | FE_DIVBYZERO | FE_INVALID | FE_UNDERFLOW);
+  const std::uint64_t found = overflow();
+  fedisableexcept(FE_ALL_EXCEPT);
+  EXPECT_EQ(found, bits_of(INFINITY));
+}
+
+TEST(PtxScalar, NumbersMayBeLong) {
+  std::vector<std::uint32_t> out(1, 0);
+  const std::string digits = "0.5" + std::string(100, '0');
+  const sim::Report report = run_ptx(
+      ptx_module("ld.param.u64 %rd1, [out]; mov.f32 %f1, " + digits + "; st.global.f32 [%rd1], %f1; ret;"), out,
+      {0}, {.threads = 1});
+  EXPECT_TRUE(report.ok()) << report.text();
+  EXPECT_EQ(out[0], bits_of(0.5f));
 }
 
 }  // namespace

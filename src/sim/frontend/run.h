@@ -9,6 +9,7 @@
 #include "sim/check/poll_watch.h"
 #include "sim/check/race.h"
 #include "sim/explore/strategy.h"
+#include "sim/machine/floating_point.h"
 #include "sim/machine/machine.h"
 
 #include <heddle/sim/launch.h>
@@ -53,6 +54,7 @@ class Run {
     return strategy_->preempts();
   }
 
+  const machine::DefaultFloatingPoint floating_point_;  // before all others, and after them
   const LaunchOptions& options_;
   machine::Machine machine_;
   check::BarrierHistory history_;

@@ -5,7 +5,6 @@
 
 #include <bit>
 #include <charconv>
-#include <cstdlib>
 
 namespace heddle::sim::ptx {
 
@@ -163,12 +162,10 @@ class Lexer {
   }
 
   Token decimal(std::size_t begin) {
-    // The text is not terminated, and a number is short.
-    const std::string copy(text_.substr(begin, 64));
-    char* end = nullptr;
-    const double value = std::strtod(copy.c_str(), &end);
-    at_ = begin + static_cast<std::size_t>(end - copy.c_str());
-    if (at_ == begin || is_name(peek())) refuse(name_, line_, bad_number(begin));
+    double value = 0;  // in any locale of the program
+    const auto [stop, error] = std::from_chars(text_.data() + begin, text_.data() + text_.size(), value);
+    at_ = static_cast<std::size_t>(stop - text_.data());
+    if (error != std::errc{} || is_name(peek())) refuse(name_, line_, bad_number(begin));
     return make(TokenKind::kFloat64, begin, std::bit_cast<std::uint64_t>(value));
   }
 

@@ -4,6 +4,7 @@
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/interpreter.h"
 #include "sim/frontend/ptx/lexer.h"
+#include "sim/machine/floating_point.h"
 #include "sim/machine/volume.h"
 
 #include <heddle/host/error.h>
@@ -291,6 +292,7 @@ PtxModule& PtxModule::operator=(PtxModule&&) noexcept = default;
 PtxModule::~PtxModule() = default;
 
 PtxModule PtxModule::load(std::string text, std::string name, const PtxPlacing& place) {
+  const machine::DefaultFloatingPoint floating_point;  // numbers of the text are rounded
   auto state = std::make_unique<State>();
   state->launches_dependents = text.find("griddepcontrol.launch_dependents") != std::string::npos;
   state->text = parse(std::move(text), std::move(name));
