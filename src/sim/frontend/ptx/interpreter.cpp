@@ -315,9 +315,14 @@ void Interpreter::watch(Warp& warp, const Instruction& i, std::uint32_t pc, std:
 
 std::uint32_t Interpreter::unwritten(const machine::Thread& thread, machine::SharedAddress address,
                                      std::uint32_t bytes) {
-  if (!races_ || (address & machine::kOffsetMask) - system_scratch_ < kSystemScratchBytes) return 0;
-  return races_->unwritten(thread.cta->cluster->ctas[address >> machine::kRankShift]->linear,
-                           address & machine::kOffsetMask, bytes);
+  if (!races_) return 0;
+  const std::vector<machine::Cta*>& ctas = thread.cta->cluster->ctas;
+  const std::uint32_t rank = address >> machine::kRankShift;
+  const std::uint32_t offset = address & machine::kOffsetMask;
+  // Atomics ask before the machine has looked at the address, which may be anything.
+  if (rank >= ctas.size() || offset + bytes > ctas[rank]->shared_end) return 0;
+  if (offset - system_scratch_ < kSystemScratchBytes) return 0;
+  return races_->unwritten(ctas[rank]->linear, offset, bytes);
 }
 
 std::uint64_t Interpreter::unwritten_bits(const machine::Thread& thread, machine::SharedAddress address,

@@ -55,7 +55,7 @@ class Interpreter final : public frontend::Run {
   std::uint64_t look_at_clock(Warp& warp);
   void print(const std::string& text) const;
   bool follows_values() const { return races_.has_value(); }
-  // Bytes of shared memory that hold nothing: bit b for the byte at address + b.
+  // Bytes of shared memory that hold nothing: bit b for the byte at address + b. None of memory that no CTA has.
   std::uint32_t unwritten(const machine::Thread& thread, machine::SharedAddress address, std::uint32_t bytes);
   std::uint64_t unwritten_bits(const machine::Thread& thread, machine::SharedAddress address,
                                std::uint32_t bytes);
