@@ -4,8 +4,6 @@
 #include "runtime/stream.h"
 
 #include <algorithm>
-#include <set>
-#include <utility>
 
 namespace heddle::runtime {
 
@@ -21,12 +19,41 @@ StreamOrder::Handle StreamOrder::handle_of(const void* stream) {
 
 StreamOrder::Stream& StreamOrder::stream_of(const void* handle) { return streams_[handle_of(handle)]; }
 
-void StreamOrder::join(Clock& clock, const Clock& other) {
-  clock.all = std::max(clock.all, other.all);
-  for (const auto& [stream, count] : other.of) {
-    std::uint64_t& mine = clock.of[stream];
-    mine = std::max(mine, count);
+std::uint64_t StreamOrder::Counts::of(Handle stream) const {
+  const auto found = std::ranges::lower_bound(counts_, stream, {}, &std::pair<Handle, std::uint64_t>::first);
+  return found == counts_.end() || found->first != stream ? 0 : found->second;
+}
+
+void StreamOrder::Counts::set(Handle stream, std::uint64_t count) {
+  const auto found = std::ranges::lower_bound(counts_, stream, {}, &std::pair<Handle, std::uint64_t>::first);
+  if (found != counts_.end() && found->first == stream) {
+    found->second = count;
+  } else {
+    counts_.insert(found, {stream, count});
   }
+}
+
+void StreamOrder::Counts::join(const Counts& other) {
+  if (other.counts_.empty()) return;
+  std::vector<std::pair<Handle, std::uint64_t>> all;
+  all.reserve(counts_.size() + other.counts_.size());
+  auto mine = counts_.begin();
+  for (const auto& one : other.counts_) {
+    while (mine != counts_.end() && mine->first < one.first) all.push_back(*mine++);
+    const bool is_both = mine != counts_.end() && mine->first == one.first;
+    all.emplace_back(one.first, is_both ? std::max(one.second, (mine++)->second) : one.second);
+  }
+  all.insert(all.end(), mine, counts_.end());
+  counts_ = std::move(all);
+}
+
+void StreamOrder::Counts::keep(const std::set<Handle>& streams) {
+  std::erase_if(counts_, [&](const auto& one) { return !streams.contains(one.first); });
+}
+
+void StreamOrder::join(Clock& clock, const Clock& other) {
+  clock.of.join(other.of);
+  clock.all = std::max(clock.all, other.all);
 }
 
 // As join(), for a clock that is kept.
@@ -43,13 +70,11 @@ void StreamOrder::trim(Clock& clock) const {
   for (const sim::History::Work& work : history_.works) {
     if (const auto node = nodes_.find(work.number); node != nodes_.end()) kept.insert(node->second.stream);
   }
-  std::erase_if(clock.of, [&](const auto& one) { return !kept.contains(one.first); });
+  clock.of.keep(kept);
 }
 
 bool StreamOrder::covers(const Clock& clock, const Node& node) {
-  if (node.number <= clock.all) return true;
-  const auto found = clock.of.find(node.stream);
-  return found != clock.of.end() && found->second >= node.count;
+  return node.number <= clock.all || clock.of.of(node.stream) >= node.count;
 }
 
 void StreamOrder::create(const void* stream, bool is_blocking) {
@@ -79,13 +104,10 @@ void StreamOrder::forget_streams() {
   std::set<Handle> kept;
   for (const auto& [handle, stream] : streams_) kept.insert(handle);
   for (const auto& [number, node] : nodes_) kept.insert(node.stream);
-  const auto clean = [&](Clock& clock) {
-    std::erase_if(clock.of, [&](const auto& one) { return !kept.contains(one.first); });
-  };
-  clean(host_);
-  for (auto& [handle, stream] : streams_) clean(stream.known);
-  for (auto& [event, clock] : events_) clean(clock);
-  for (auto& [number, node] : nodes_) clean(node.start);
+  host_.of.keep(kept);
+  for (auto& [handle, stream] : streams_) stream.known.of.keep(kept);
+  for (auto& [event, clock] : events_) clock.of.keep(kept);
+  for (auto& [number, node] : nodes_) node.start.of.keep(kept);
 }
 
 // CUDA: the default stream and the blocking ones wait for one another.
@@ -157,7 +179,7 @@ void StreamOrder::end() {
   now_.has_waited = has_work && history_.works.back().has_waited;
   Clock known = after_wait_;
   trim(known);  // this work is not yet kept, so that its count comes after
-  known.of[now_.stream] = now_.count;
+  known.of.set(now_.stream, now_.count);
   now_.number = count_ + 1;
   nodes_[now_.number] = now_;
   const std::uint64_t number = ++count_;

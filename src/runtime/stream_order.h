@@ -14,7 +14,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace heddle::runtime {
 
@@ -22,10 +25,24 @@ class StreamOrder {
  public:
   using Handle = std::uintptr_t;  // of a stream; 0: the default one
 
+  // A number for some streams, in the order of their handles. Clocks are copied with each piece of work: what
+  // they have lies side by side, wherever the heap has been in between.
+  class Counts {
+   public:
+    std::uint64_t of(Handle stream) const;  // 0: none
+    void set(Handle stream, std::uint64_t count);
+    void join(const Counts& other);  // the larger of both
+    void keep(const std::set<Handle>& streams);
+    std::size_t size() const { return counts_.size(); }
+
+   private:
+    std::vector<std::pair<Handle, std::uint64_t>> counts_;
+  };
+
   // What is complete.
   struct Clock {
-    std::uint64_t all = 0;               // so many pieces of work, of all that were ever asked for
-    std::map<Handle, std::uint64_t> of;  // so many of each stream
+    std::uint64_t all = 0;  // so many pieces of work, of all that were ever asked for
+    Counts of;              // so many of each stream
   };
 
   void create(const void* stream, bool is_blocking);
