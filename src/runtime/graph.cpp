@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/graph.h"
 
+#include <heddle/host/error.h>
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <new>
 #include <optional>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 namespace heddle::runtime {
@@ -27,11 +32,14 @@ void Graph::remove(GraphNode& node) {
 }
 
 bool Graph::reaches(const GraphNode& from, const GraphNode& to) const {
-  std::vector<const GraphNode*> seen = {&to};
-  for (std::size_t s = 0; s < seen.size(); ++s) {
-    if (seen[s] == &from) return true;
-    for (const GraphEdge& edge : seen[s]->dependencies) {
-      if (std::find(seen.begin(), seen.end(), edge.from) == seen.end()) seen.push_back(edge.from);
+  std::unordered_set<const GraphNode*> seen = {&to};
+  std::vector<const GraphNode*> left = {&to};
+  while (!left.empty()) {
+    const GraphNode& node = *left.back();
+    left.pop_back();
+    if (&node == &from) return true;
+    for (const GraphEdge& edge : node.dependencies) {
+      if (seen.insert(edge.from).second) left.push_back(edge.from);
     }
   }
   return false;
@@ -149,9 +157,7 @@ bool Graphs::destroy(const void* handle) {
 void Graphs::copy_nodes(const Graph& from, Graph& to) {
   std::unordered_map<const GraphNode*, GraphNode*> copies;
   for (const auto& node : from.nodes()) {
-    GraphWork work = node->work;
-    if (auto* child = std::get_if<ChildWork>(&work)) child->graph = clone_child(*child->graph);
-    GraphNode& copy = add(to, std::move(work), {});
+    GraphNode& copy = add(to, node->work, {});
     copy.original = node->handle;
     copy.function = node->function;
     copies[node.get()] = &copy;
@@ -162,8 +168,11 @@ void Graphs::copy_nodes(const Graph& from, Graph& to) {
   }
 }
 
-Graph& Graphs::clone(const Graph& graph) {
+Graph& Graphs::clone(const Graph& graph, std::size_t level) {
+  constexpr std::size_t kMostNested = 500;
+  if (level > kMostNested) throw InputError(fmt::format("graphs in graphs, more than {} deep", kMostNested));
   Graph& copy = create();
+  copy.level = level;
   try {
     copy_nodes(graph, copy);
   } catch (...) {
@@ -173,8 +182,8 @@ Graph& Graphs::clone(const Graph& graph) {
   return copy;
 }
 
-std::shared_ptr<Graph> Graphs::clone_child(const Graph& graph) {
-  Graph& child = clone(graph);
+std::shared_ptr<Graph> Graphs::clone_child(const Graph& graph, const Graph& parent) {
+  Graph& child = clone(graph, parent.level + 1);
   child.is_child = true;
   return share(child);
 }
@@ -183,11 +192,27 @@ GraphNode& Graphs::add(Graph& graph, GraphWork work, std::vector<GraphEdge> depe
   // A graph that is put into itself again and again doubles each time.
   constexpr std::size_t kMostNodes = std::size_t{1} << 21;
   if (nodes_.size() >= kMostNodes) throw std::bad_alloc();
-  // The place first: without memory for it the graph stays as it is.
-  void* handle = next_handle();
-  GraphNode*& place = nodes_[handle];
-  place = &graph.add(handle, std::move(work), std::move(dependencies));
-  return *place;
+  auto* child = std::get_if<ChildWork>(&work);
+  if (child != nullptr) child->graph = clone_child(*child->graph, graph);
+  const void* cloned = child == nullptr ? nullptr : child->graph->handle();
+  try {
+    // The place first: without memory for it the graph stays as it is.
+    void* handle = next_handle();
+    GraphNode*& place = nodes_[handle];
+    place = &graph.add(handle, std::move(work), std::move(dependencies));
+    return *place;
+  } catch (...) {
+    if (cloned != nullptr) destroy(cloned);
+    throw;
+  }
+}
+
+void Graphs::change(GraphNode& node, GraphWork work) {
+  if (auto* child = std::get_if<ChildWork>(&work)) {
+    child->graph = clone_child(*child->graph, *node.graph);
+    destroy(std::get<ChildWork>(node.work).graph->handle());
+  }
+  node.work = std::move(work);
 }
 
 GraphNode* Graphs::find_node(const void* handle) {

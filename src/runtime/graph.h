@@ -53,6 +53,7 @@ class Graph {
 
   void* handle() const { return handle_; }
   bool is_child = false;  // of a node, to which it belongs
+  std::size_t level = 0;  // so many graphs around it
   const std::vector<std::unique_ptr<GraphNode>>& nodes() const { return nodes_; }
 
   GraphNode& add(void* handle, GraphWork work, std::vector<GraphEdge> dependencies);
@@ -92,10 +93,11 @@ class Graphs {
   Graph* find(const void* handle);
   std::shared_ptr<Graph> share(const Graph& graph) const { return graphs_.at(graph.handle()); }
   bool destroy(const void* handle);
-  Graph& clone(const Graph& graph);
-  std::shared_ptr<Graph> clone_child(const Graph& graph);
+  Graph& clone(const Graph& graph, std::size_t level = 0);
 
+  // Of a graph in it the node gets a copy of its own.
   GraphNode& add(Graph& graph, GraphWork work, std::vector<GraphEdge> dependencies);
+  void change(GraphNode& node, GraphWork work);  // to work of the same kind
   GraphNode* find_node(const void* handle);
   void remove(GraphNode& node);
 
@@ -105,6 +107,7 @@ class Graphs {
 
  private:
   void* next_handle();
+  std::shared_ptr<Graph> clone_child(const Graph& graph, const Graph& parent);
   void copy_nodes(const Graph& from, Graph& to);
   void forget(const Graph& graph);
 

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <thread>
 #include <vector>
@@ -144,6 +145,75 @@ void with_a_long_graph() {
   std::printf("made %d launch %d\n", made, static_cast<int>(cudaGraphLaunch(exec, nullptr)));
 }
 
+// The processor time that a capture of so many nodes takes to end. What is joined early is looked for from there.
+double seconds_to_end(int nodes) {
+  cudaStream_t stream, other;
+  cudaEvent_t event;
+  cudaStreamCreate(&stream);
+  cudaStreamCreate(&other);
+  cudaEventCreate(&event);
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+  cudaEventRecord(event, stream);
+  cudaStreamWaitEvent(other, event, 0);
+  cudaMemsetAsync(data, 0, 4, other);
+  cudaEventRecord(event, other);
+  cudaStreamWaitEvent(stream, event, 0);
+  for (int i = 1; i < nodes; ++i) cudaMemsetAsync(data, 0, 4, stream);
+  cudaGraph_t graph;
+  const std::clock_t begin = std::clock();
+  const int code = cudaStreamEndCapture(stream, &graph);
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  std::size_t made = 0;
+  cudaGraphGetNodes(graph, nullptr, &made);
+  std::printf("code %d nodes %zu\n", code, made);
+  cudaGraphDestroy(graph);
+  return seconds;
+}
+
+// Four times as many take four times as long, and not sixteen times.
+void with_a_long_capture() {
+  const double few = seconds_to_end(50'000);
+  const double many = seconds_to_end(200'000);
+  std::printf("%s\n", many < 10 * (few + 0.005) ? "in proportion" : "too long");
+}
+
+// Each in the one after it: copied as a whole, and again, and walked through to its end.
+void with_nested_graphs() {
+  cudaGraph_t graph;
+  cudaGraphNode_t node;
+  cudaGraphCreate(&graph, 0);
+  cudaGraphAddEmptyNode(&node, graph, nullptr, 0);
+  int code = 0;
+  for (int depth = 0; code == 0 && depth < 20'000; ++depth) {
+    cudaGraph_t outer;
+    cudaGraphCreate(&outer, 0);
+    code = cudaGraphAddChildGraphNode(&node, outer, nullptr, 0, graph);
+    if (code == 0) {
+      cudaGraphDestroy(graph);
+      graph = outer;
+    }
+  }
+  // The innermost has no room either.
+  cudaGraph_t inner = graph, child;
+  while (cudaGraphChildGraphNodeGetGraph(
+             [&] {
+               std::size_t one = 1;
+               cudaGraphNode_t first = nullptr;
+               cudaGraphGetNodes(inner, &first, &one);
+               return first;
+             }(),
+             &child) == cudaSuccess) {
+    inner = child;
+  }
+  cudaGraph_t empty_graph;
+  cudaGraphCreate(&empty_graph, 0);
+  const int deeper = cudaGraphAddChildGraphNode(&node, inner, nullptr, 0, empty_graph);
+  cudaGraphExec_t exec;
+  const int made = cudaGraphInstantiate(&exec, graph, 0);
+  std::printf("code %d deeper %d made %d launch %d destroy %d\n", code, deeper, made,
+              static_cast<int>(cudaGraphLaunch(exec, nullptr)), static_cast<int>(cudaGraphDestroy(graph)));
+}
+
 void* pages() { return mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
 
 void with_unmapped_memory() {
@@ -218,6 +288,8 @@ constexpr Case kCases[] = {{"in_thread_destructors", in_thread_destructors},
                            {"with_a_reset_in_a_graph", with_a_reset_in_a_graph},
                            {"with_a_module_that_is_gone", with_a_module_that_is_gone},
                            {"with_a_long_graph", with_a_long_graph},
+                           {"with_a_long_capture", with_a_long_capture},
+                           {"with_nested_graphs", with_nested_graphs},
                            {"with_unmapped_memory", with_unmapped_memory},
                            {"without_files", without_files},
                            {"with_a_cancelled_thread", with_a_cancelled_thread},

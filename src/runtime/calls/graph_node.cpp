@@ -132,7 +132,7 @@ struct ChildParameters {
 Error job_of(State& card, const ChildParameters* child, Job& job) {
   const Graph* graph = card.graphs.find(child->graph);
   if (graph == nullptr) return Error::kInvalidValue;
-  job.work = ChildWork{card.graphs.clone_child(*graph)};
+  job.work = ChildWork{card.graphs.share(*graph)};
   return Error::kSuccess;
 }
 
@@ -268,7 +268,7 @@ Error keep_attributes(State& card, GraphWork& work, const GraphWork& before) {
 Error change_node(State& card, GraphNode* node, Job job) {
   if (node == nullptr || node->work.index() != job.work.index()) return Error::kInvalidValue;
   if (const Error error = keep_attributes(card, job.work, node->work); error != Error::kSuccess) return error;
-  node->work = std::move(job.work);
+  card.graphs.change(*node, std::move(job.work));
   node->function = job.function;
   return Error::kSuccess;
 }
