@@ -42,7 +42,7 @@ class Reader {
     const char first = text_[at_];
     if (first == '"') {
       while (at_ + length < text_.size() && text_[at_ + length] != '"')
-        length += text_[at_ + length] == '\\' ? 2 : 1;
+        length += text_[at_ + length] == '\\' ? 2u : 1u;
       ++length;
     } else if (first == '.' || is_name_part(first)) {
       while (at_ + length < text_.size() && is_name_part(text_[at_ + length])) ++length;

@@ -28,10 +28,13 @@ Error give_pool(void** result, void* pool, int device) {
   return Error::kSuccess;
 }
 
+// The flag of an attribute from 1 to kLastFlag.
+int& flag_of(Pool& pool, int attribute) { return pool.flags[static_cast<std::size_t>(attribute - 1)]; }
+
 // The attribute's bytes, or none.
 Error set_attribute(Pool& pool, int attribute, const void* value) {
   if (attribute >= 1 && attribute <= kLastFlag) {
-    std::memcpy(&pool.flags[attribute - 1], value, sizeof(int));
+    std::memcpy(&flag_of(pool, attribute), value, sizeof(int));
     return Error::kSuccess;
   }
   std::uint64_t count = 0;
@@ -45,11 +48,11 @@ Error set_attribute(Pool& pool, int attribute, const void* value) {
                                                                               : Error::kInvalidValue;
 }
 
-Error get_attribute(const Pool& pool, int attribute, void* value) {
+Error get_attribute(Pool& pool, int attribute, void* value) {
   if (attribute < 1 || attribute > kUsedHigh) return Error::kInvalidValue;
   const std::uint64_t count = attribute == kThreshold ? pool.threshold : 0;
   if (attribute <= kLastFlag) {
-    std::memcpy(value, &pool.flags[attribute - 1], sizeof(int));
+    std::memcpy(value, &flag_of(pool, attribute), sizeof(int));
   } else {
     std::memcpy(value, &count, sizeof(count));
   }
@@ -112,7 +115,7 @@ HEDDLE_CUDA_CALL int cudaMemPoolSetAttribute(void* pool, int attribute, void* va
 }
 
 HEDDLE_CUDA_CALL int cudaMemPoolGetAttribute(void* pool, int attribute, void* value) {
-  return with_pool("cudaMemPoolGetAttribute", pool, [&](State&, const Pool& found) {
+  return with_pool("cudaMemPoolGetAttribute", pool, [&](State&, Pool& found) {
     return value == nullptr ? Error::kInvalidValue : get_attribute(found, attribute, value);
   });
 }
