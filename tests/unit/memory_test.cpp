@@ -295,6 +295,17 @@ TEST(GlobalMemory, BytesCanHaveAnAddressOfTheirOwn) {
   EXPECT_EQ(memory.find(reinterpret_cast<std::uint64_t>(host), 4), nullptr);
 }
 
+TEST(GlobalMemory, RefusesBytesPastTheLastAddress) {
+  std::uint32_t host[4] = {};
+  sim::GlobalMemory memory;
+  const std::uint64_t last = ~std::uint64_t{0} - (sizeof(host) - 1);
+  EXPECT_THROW(memory.add_at(last + 1, "wraps", host, sizeof(host)), InputError);
+  EXPECT_THROW(memory.add("wraps", host, ~std::size_t{0}), InputError);
+  memory.add_at(last, "ends", host, sizeof(host));
+  EXPECT_NE(memory.find(last, sizeof(host)), nullptr);
+  EXPECT_EQ(memory.find(last + 1, sizeof(host)), nullptr);
+}
+
 // Two launches share the memory, and each remembers where the other looked last: a thread sanitizer must not
 // mind.
 TEST_F(GlobalMemoryTest, TwoLaunchesMayShareIt) {
