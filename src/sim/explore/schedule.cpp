@@ -60,20 +60,20 @@ Schedule Schedule::parse(std::string_view text) {
   Schedule schedule;
   if (text.starts_with("pct")) {
     if (read_pct(text.substr(3), schedule)) return schedule;
-    throw InputError(
-        fmt::format("schedule '{}': expected pct with a depth of 1 to {}, steps and a seed, such as pct3.1000.7f",
-                    text, kMaxDepth));
+    throw InputError(fmt::format(
+        "schedule '{:.80}': expected pct with a depth of 1 to {}, steps and a seed, such as pct3.1000.7f", text,
+        kMaxDepth));
   }
   if (text.starts_with('w') || text.starts_with('t') || text.starts_with('l')) {
     if (read_turns(text, schedule)) return schedule;
-    throw InputError(
-        fmt::format("schedule '{}': expected w, t or l, and for each turn of a warp or thread how many decisions "
-                    "come before it and its number, such as w12.3-5.0",
-                    text));
+    throw InputError(fmt::format(
+        "schedule '{:.80}': expected w, t or l, and for each turn of a warp or thread how many decisions "
+        "come before it and its number, such as w12.3-5.0",
+        text));
   }
   if (!read(text, schedule.seed, 16)) {
     throw InputError(
-        fmt::format("schedule '{}': expected 'rr', a seed of 1 to 16 hexadecimal digits, such as "
+        fmt::format("schedule '{:.80}': expected 'rr', a seed of 1 to 16 hexadecimal digits, such as "
                     "7f3a91c4, a depth, steps and a seed, such as pct3.1000.7f, or turns, such as w12.3-5.0",
                     text));
   }
@@ -106,12 +106,12 @@ ReplayToken ReplayToken::parse(std::string_view text) {
   std::string_view program = text.substr(at + 1);
   if (const std::size_t hash = program.rfind('#'); hash != std::string_view::npos) {
     if (!read(program.substr(hash + 1), token.launch, 10) || token.launch == 0) {
-      throw InputError(fmt::format("schedule '{}': after '#' comes the number of a launch, 1 or more", text));
+      throw InputError(fmt::format("schedule '{:.80}': after '#' comes the number of a launch, 1 or more", text));
     }
     program = program.substr(0, hash);
   }
   if (program.empty()) {
-    throw InputError(fmt::format("schedule '{}': after '@' comes the name of a program", text));
+    throw InputError(fmt::format("schedule '{:.80}': after '@' comes the name of a program", text));
   }
   token.program = program;
   return token;
@@ -121,7 +121,7 @@ ReplayToken ReplayToken::parse(std::string_view text, std::string_view program) 
   ReplayToken token = parse(text);
   if (!token.program.empty() && token.program != program) {
     throw InputError(
-        fmt::format("schedule '{}' is of the program '{}', and this is '{}'", text, token.program, program));
+        fmt::format("schedule '{:.80}' is of the program '{}', and this is '{}'", text, token.program, program));
   }
   return token;
 }
