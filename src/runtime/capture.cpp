@@ -209,8 +209,11 @@ Error Captures::admit_memory(std::optional<const void*> stream) {
 
 int Captures::exchange_mode(int mode) { return std::exchange(thread_mode, mode); }
 
-void Captures::drop_stream(const void* stream) {
-  if (Sequence* sequence = find(stream)) sequence->is_valid = false;
+void Captures::drop_stream(Graphs& graphs, const void* stream) {
+  Sequence* sequence = find(stream);
+  if (sequence == nullptr) return;
+  sequence->is_valid = false;
+  if (sequence->origin == stream) drop(graphs, *sequence, false);
 }
 
 void Captures::clear() {

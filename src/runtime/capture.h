@@ -74,7 +74,8 @@ class Captures {
   // Of this thread.
   static int exchange_mode(int mode);
 
-  void drop_stream(const void* stream);
+  // Before it is destroyed: nobody can end the capture that it began, and the graph is given up.
+  void drop_stream(Graphs& graphs, const void* stream);
   void clear();
 
  private:

@@ -192,6 +192,101 @@ void missing_calls_leave_no_error() {
   EXPECT_CODE(cudaGetLastError(), cudaErrorNotSupported);
 }
 
+constexpr char kModule[] = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n";
+
+// What was asked of a library that is gone is gone with it.
+void libraries_that_are_gone() {
+  CUlibrary library;
+  CUkernel kernel;
+  CUfunction function;
+  CUmodule module;
+  EXPECT_DRIVER(cuLibraryLoadData(&library, kModule, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
+  EXPECT_DRIVER(cuLibraryGetKernel(&kernel, library, "k"), CUDA_SUCCESS);
+  EXPECT_DRIVER(cuKernelGetFunction(&function, kernel), CUDA_SUCCESS);
+  EXPECT_DRIVER(cuLibraryGetModule(&module, library), CUDA_SUCCESS);
+  EXPECT_DRIVER(cuLibraryUnload(library), CUDA_SUCCESS);
+  EXPECT_DRIVER(cuKernelGetFunction(&function, kernel), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_DRIVER(cuLibraryGetModule(&module, library), CUDA_ERROR_INVALID_HANDLE);
+}
+
+// Programs print the log of a compiler whatever it says.
+void logs_are_texts() {
+  char log[8] = "garbage";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  const auto check = [&](const char* what, const auto& load) {
+    std::strcpy(log, "garbage");
+    void* values[] = {log, reinterpret_cast<void*>(sizeof(log))};
+    load(values);
+    expect(log[0] == 0 && values[1] == nullptr, what, __LINE__);
+  };
+  check("an empty log of a module", [&](void** values) {
+    CUmodule module;
+    EXPECT_DRIVER(cuModuleLoadDataEx(&module, "nonsense", 2, options, values), CUDA_ERROR_INVALID_IMAGE);
+  });
+  check("an empty log of a linker", [&](void** values) {
+    CUlinkState linker;
+    EXPECT_DRIVER(cuLinkCreate(2, options, values, &linker), CUDA_SUCCESS);
+    // Of what could not be added nothing stays, and no more is read than is there.
+    EXPECT(cuLinkAddData(linker, CU_JIT_INPUT_PTX, log, kHuge, "huge", 0, nullptr, nullptr) != CUDA_SUCCESS);
+    char damaged[64] = "\x50\xed\x55\xba\1";
+    EXPECT(cuLinkAddData(linker, CU_JIT_INPUT_FATBINARY, damaged, 64, "damaged", 0, nullptr, nullptr) !=
+           CUDA_SUCCESS);
+    void* image;
+    std::size_t bytes;
+    EXPECT_DRIVER(cuLinkComplete(linker, &image, &bytes), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_DRIVER(cuLinkDestroy(linker), CUDA_SUCCESS);
+  });
+  check("an empty log of a library", [&](void** values) {
+    CUlibrary library;
+    EXPECT(cuLibraryLoadData(&library, "nonsense", options, values, 2, nullptr, nullptr, 0) != CUDA_SUCCESS);
+  });
+  CUmodule module;
+  EXPECT_DRIVER(cuModuleLoadDataEx(&module, kModule, 3, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+// Nobody can end its capture any more, so that others need not wait for it.
+void captures_of_streams_that_are_gone() {
+  cudaStream_t stream;
+  EXPECT_OK(cudaStreamCreate(&stream));
+  EXPECT_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  empty<<<1, 1, 0, stream>>>();
+  EXPECT_OK(cudaStreamDestroy(stream));
+  empty<<<1, 1>>>();
+  EXPECT_OK(cudaGetLastError());
+  EXPECT_OK(cudaDeviceSynchronize());
+}
+
+void numbers_that_are_none() {
+  for (int limit = 7; limit < 16; ++limit)
+    EXPECT_CODE(cudaDeviceSetLimit(static_cast<cudaLimit>(limit), 1), cudaErrorInvalidValue);
+  int count = 0;
+  EXPECT_CODE(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&count, empty, 32, 0, 99),
+              cudaErrorInvalidValue);
+  EXPECT_DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&count, nullptr, 32, 0, 99),
+                CUDA_ERROR_INVALID_VALUE);
+  // A product of 2^64, and one of 2^32 + 32.
+  cudaLaunchAttribute cluster = {};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {1u << 31, 1u << 31, 4};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = config.blockDim = dim3(1);
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  EXPECT_CODE(cudaOccupancyMaxActiveClusters(&count, empty, &config), cudaErrorInvalidClusterSize);
+  config.numAttrs = 0;
+  config.blockDim = dim3(134217729, 32, 1);
+  EXPECT(cudaOccupancyMaxPotentialClusterSize(&count, empty, &config) != cudaSuccess);
+  cudaMemPool_t pool;
+  EXPECT_OK(cudaDeviceGetDefaultMemPool(&pool, 0));
+  cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite};
+  EXPECT_OK(cudaMemPoolSetAccess(pool, &access, 1));
+  access.flags = static_cast<cudaMemAccessFlags>(77);
+  EXPECT_CODE(cudaMemPoolSetAccess(pool, &access, 1), cudaErrorInvalidValue);
+  access = {{cudaMemLocationTypeDevice, 9}, cudaMemAccessFlagsProtReadWrite};
+  EXPECT_CODE(cudaMemPoolSetAccess(pool, &access, 1), cudaErrorInvalidValue);
+  cudaGetLastError();
+}
+
 int main(int, char** argv) {
   const std::string folder = argv[1] == nullptr ? "." : argv[1];
   places_for_results();
@@ -201,5 +296,9 @@ int main(int, char** argv) {
   streams_that_are_gone();
   host_functions_hold_no_lock();
   missing_calls_leave_no_error();
+  libraries_that_are_gone();
+  logs_are_texts();
+  captures_of_streams_that_are_gone();
+  numbers_that_are_none();
   return result();
 }

@@ -33,7 +33,7 @@ int give(const char* name, T* result, T value) {
 }
 
 // As cudaDeviceSetLimit numbers them: stack, printf buffer, malloc heap, and so on.
-constexpr int kLimits = 16;
+constexpr int kLimits = 7;
 constexpr int kStack = 0;
 constexpr int kMallocHeap = 2;
 constexpr std::size_t kMostStack = std::size_t{512} << 10;  // CUDA: local memory of a thread

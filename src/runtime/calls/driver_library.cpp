@@ -3,6 +3,7 @@
 // The driver: libraries and their kernels, which here are modules and functions under other names, and questions
 // about them.
 #include "runtime/driver_call.h"
+#include "runtime/jit_logs.h"
 #include "runtime/launch.h"
 #include "runtime/module_image.h"
 
@@ -55,9 +56,11 @@ HEDDLE_CUDA_CALL int cuModuleGetLoadingMode(int* mode) {
   return give(mode, kLazy);
 }
 
-HEDDLE_CUDA_CALL int cuLibraryLoadFromFile(void** library, const char* path, void*, void*, unsigned, void*, void*,
-                                           unsigned) {
-  return driver_call("cuLibraryLoadFromFile", [&](State& card) { return load_image_file(card, library, path); });
+HEDDLE_CUDA_CALL int cuLibraryLoadFromFile(void** library, const char* path, const int* options, void** values,
+                                           unsigned count, void*, void*, unsigned) {
+  return driver_call("cuLibraryLoadFromFile", [&](State& card) {
+    return clear_logs(count, options, values) ? load_image_file(card, library, path) : Error::kInvalidValue;
+  });
 }
 
 HEDDLE_CUDA_CALL int cuLibraryGetGlobal(std::uint64_t* address, std::size_t* bytes, void* library,

@@ -2,6 +2,8 @@
 //
 // The driver: linking. What comes out is PTX, for cuModuleLoadData.
 #include "runtime/driver_call.h"
+#include "runtime/host_pages.h"
+#include "runtime/jit_logs.h"
 #include "runtime/module_image.h"
 #include "runtime/ptx_link.h"
 
@@ -11,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 using namespace heddle::runtime;
@@ -19,7 +22,6 @@ namespace {
 
 // As CUDA's headers number them.
 enum Input : int { kCubin, kPtx, kFatBinary, kObject, kLibrary, kNvvm };
-enum Option : int { kInfoLogBytes = 4, kErrorLogBytes = 6 };
 
 struct Linker {
   std::vector<std::string> units;
@@ -43,18 +45,17 @@ Error add(Linker& linker, int type, std::span<const std::byte> bytes) {
     say(fmt::format("cuLinkAddData of input type {}: PTX and fat binaries with PTX can be linked", type));
     return Error::kInvalidKernelImage;
   }
-  return choose_ptx(bytes, linker.units.emplace_back());
+  std::string unit;
+  const Error error = choose_ptx(bytes, unit);
+  if (error == Error::kSuccess) linker.units.push_back(std::move(unit));
+  return error;
 }
 
 }  // namespace
 
 HEDDLE_CUDA_CALL int cuLinkCreate_v2(unsigned count, const int* options, void** values, void** linker) {
   return driver_call("cuLinkCreate", [&](State&) {
-    if (linker == nullptr || (count != 0 && !all_set(options, values))) return Error::kInvalidValue;
-    // Nothing is written to logs.
-    for (unsigned o = 0; o < count; ++o) {
-      if (options[o] == kInfoLogBytes || options[o] == kErrorLogBytes) values[o] = nullptr;
-    }
+    if (linker == nullptr || !clear_logs(count, options, values)) return Error::kInvalidValue;
     auto made = std::make_unique<Linker>();
     *linker = made.get();
     linkers.emplace(made.get(), std::move(made));
@@ -65,7 +66,7 @@ HEDDLE_CUDA_CALL int cuLinkCreate_v2(unsigned count, const int* options, void** 
 HEDDLE_CUDA_CALL int cuLinkAddData_v2(void* linker, int type, const void* data, std::size_t bytes, const char*,
                                       unsigned, void*, void*) {
   return with_linker("cuLinkAddData", linker, [&](Linker& found) {
-    if (data == nullptr) return Error::kInvalidValue;
+    if (data == nullptr || readable_bytes(data) < bytes) return Error::kInvalidValue;
     return add(found, type, {static_cast<const std::byte*>(data), bytes});
   });
 }

@@ -4,6 +4,7 @@
 #include "runtime/device.h"
 #include "runtime/driver_call.h"
 #include "runtime/function_attributes.h"
+#include "runtime/jit_logs.h"
 #include "runtime/launch_attributes.h"
 #include "runtime/module_image.h"
 #include "runtime/occupancy.h"
@@ -68,7 +69,9 @@ HEDDLE_CUDA_CALL int cuModuleLoadData(void** module, const void* image) {
   return driver_call("cuModuleLoadData", [&](State& card) { return load_image(card, module, image); });
 }
 
-HEDDLE_CUDA_CALL int cuModuleLoadDataEx(void** module, const void* image, unsigned, void*, void*) {
+HEDDLE_CUDA_CALL int cuModuleLoadDataEx(void** module, const void* image, unsigned count, const int* options,
+                                        void** values) {
+  if (!clear_logs(count, options, values)) return driver_code(Error::kInvalidValue);
   return cuModuleLoadData(module, image);
 }
 
@@ -104,8 +107,9 @@ HEDDLE_CUDA_CALL int cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* b
   });
 }
 
-HEDDLE_CUDA_CALL int cuLibraryLoadData(void** library, const void* image, void*, void*, unsigned, void*, void*,
-                                       unsigned) {
+HEDDLE_CUDA_CALL int cuLibraryLoadData(void** library, const void* image, const int* options, void** values,
+                                       unsigned count, void*, void*, unsigned) {
+  if (!clear_logs(count, options, values)) return driver_code(Error::kInvalidValue);
   return cuModuleLoadData(library, image);
 }
 
@@ -115,9 +119,23 @@ HEDDLE_CUDA_CALL int cuLibraryGetKernel(void** kernel, void* library, const char
   return cuModuleGetFunction(kernel, library, name);
 }
 
-HEDDLE_CUDA_CALL int cuLibraryGetModule(void** module, void* library) { return give(module, library); }
+HEDDLE_CUDA_CALL int cuLibraryGetModule(void** module, void* library) {
+  return driver_call_with(
+      "cuLibraryGetModule",
+      [&](State& card) {
+        if (!card.modules.has(static_cast<Module*>(library))) return Error::kInvalidHandle;
+        *module = library;
+        return Error::kSuccess;
+      },
+      module);
+}
 
-HEDDLE_CUDA_CALL int cuKernelGetFunction(void** function, void* kernel) { return give(function, kernel); }
+HEDDLE_CUDA_CALL int cuKernelGetFunction(void** function, void* kernel) {
+  return with_kernel("cuKernelGetFunction", kernel, function, [&](State&, Kernel&) {
+    *function = kernel;
+    return Error::kSuccess;
+  });
+}
 
 HEDDLE_CUDA_CALL int cuFuncGetAttribute(int* value, int attribute, void* function) {
   return with_kernel("cuFuncGetAttribute", function, value, [&](State& card, Kernel& kernel) {
@@ -200,7 +218,8 @@ HEDDLE_CUDA_CALL int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, vo
 
 HEDDLE_CUDA_CALL int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, void* function,
                                                                           int threads, std::size_t shared,
-                                                                          unsigned) {
+                                                                          unsigned flags) {
+  if (flags > 1) return driver_code(Error::kInvalidValue);
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared);
 }
 

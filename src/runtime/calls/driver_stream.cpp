@@ -20,7 +20,7 @@ HEDDLE_CUDA_CALL int cuStreamCreate(void** stream, unsigned flags) {
 
 HEDDLE_CUDA_CALL int cuStreamDestroy_v2(void* stream) {
   return driver_call("cuStreamDestroy", [&](State& card) {
-    card.captures.drop_stream(stream);
+    card.captures.drop_stream(card.graphs, stream);
     return card.streams.destroy(stream) ? Error::kSuccess : Error::kInvalidHandle;
   });
 }

@@ -67,10 +67,11 @@ HEDDLE_CUDA_CALL int cudaGetKernel(void** handle, const void* symbol) {
 
 HEDDLE_CUDA_CALL int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,
                                                                             int threads, std::size_t shared,
-                                                                            unsigned) {
+                                                                            unsigned flags) {
   return with_kernel(
-      "cudaOccupancyMaxActiveBlocksPerMultiprocessor", function, blocks,
-      [&](State& card, Kernel& kernel) { return max_active_blocks(card, kernel, threads, shared, *blocks); });
+      "cudaOccupancyMaxActiveBlocksPerMultiprocessor", function, blocks, [&](State& card, Kernel& kernel) {
+        return flags > 1 ? Error::kInvalidValue : max_active_blocks(card, kernel, threads, shared, *blocks);
+      });
 }
 
 HEDDLE_CUDA_CALL int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Modules that a program loads through the runtime.
+#include "runtime/jit_logs.h"
 #include "runtime/launch.h"
 #include "runtime/module_image.h"
 
@@ -18,14 +19,18 @@ int with_library(const char* name, void* handle, Body&& body) {
 
 }  // namespace
 
-HEDDLE_CUDA_CALL int cudaLibraryLoadData(void** library, const void* image, void*, void*, unsigned, void*, void*,
-                                         unsigned) {
-  return call("cudaLibraryLoadData", [&](State& card) { return load_image(card, library, image); });
+HEDDLE_CUDA_CALL int cudaLibraryLoadData(void** library, const void* image, const int* options, void** values,
+                                         unsigned count, void*, void*, unsigned) {
+  return call("cudaLibraryLoadData", [&](State& card) {
+    return clear_logs(count, options, values) ? load_image(card, library, image) : Error::kInvalidValue;
+  });
 }
 
-HEDDLE_CUDA_CALL int cudaLibraryLoadFromFile(void** library, const char* path, void*, void*, unsigned, void*,
-                                             void*, unsigned) {
-  return call("cudaLibraryLoadFromFile", [&](State& card) { return load_image_file(card, library, path); });
+HEDDLE_CUDA_CALL int cudaLibraryLoadFromFile(void** library, const char* path, const int* options, void** values,
+                                             unsigned count, void*, void*, unsigned) {
+  return call("cudaLibraryLoadFromFile", [&](State& card) {
+    return clear_logs(count, options, values) ? load_image_file(card, library, path) : Error::kInvalidValue;
+  });
 }
 
 HEDDLE_CUDA_CALL int cudaLibraryUnload(void* library) {

@@ -5,6 +5,7 @@
 #include "runtime/pools.h"
 #include "runtime/state.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace heddle::runtime;
@@ -17,6 +18,13 @@ struct Properties {
   int handles;
   int location;  // 1: a device; from 2 on: the host
   int device;
+};
+
+// Who may reach the memory of a pool.
+struct Access {
+  int location;
+  int device;
+  int flags;  // 0: not at all, 1: reads, 3: reads and writes
 };
 
 enum : int { kLastFlag = 3, kThreshold = 4, kReservedHigh = 6, kUsedHigh = 8 };
@@ -120,8 +128,14 @@ HEDDLE_CUDA_CALL int cudaMemPoolGetAttribute(void* pool, int attribute, void* va
   });
 }
 
-HEDDLE_CUDA_CALL int cudaMemPoolSetAccess(void* pool, const void* list, std::size_t count) {
+HEDDLE_CUDA_CALL int cudaMemPoolSetAccess(void* pool, const void* descriptions, std::size_t count) {
   return with_pool("cudaMemPoolSetAccess", pool, [&](State&, Pool&) {
-    return list == nullptr && count != 0 ? Error::kInvalidValue : Error::kSuccess;
+    const auto* list = static_cast<const Access*>(descriptions);
+    if (list == nullptr && count != 0) return Error::kInvalidValue;
+    // The one device has all access to its own memory, which cannot be taken from it.
+    const bool is_legal = std::all_of(list, list + count, [](const Access& one) {
+      return one.location == 1 && one.device == 0 && one.flags == 3;
+    });
+    return is_legal ? Error::kSuccess : Error::kInvalidValue;
   });
 }

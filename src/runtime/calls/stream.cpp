@@ -41,7 +41,7 @@ HEDDLE_CUDA_CALL int cudaStreamCreateWithFlags(void** stream, unsigned flags) {
 
 HEDDLE_CUDA_CALL int cudaStreamDestroy(void* stream) {
   return call("cudaStreamDestroy", [&](State& card) {
-    card.captures.drop_stream(stream);
+    card.captures.drop_stream(card.graphs, stream);
     return card.streams.destroy(stream) ? Error::kSuccess : Error::kInvalidHandle;
   });
 }
