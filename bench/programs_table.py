@@ -8,6 +8,10 @@ Their code is not here: it is looked for in folders that are given, each a check
   --cutlass FOLDER   CUTLASS's examples, built: a program for each number, and for each of CuTe's tutorials
                      (docs/exec.md has nvcc's options)
   --cub PROGRAM      bench/exec_cub.cu, built
+  --samples FOLDER   NVIDIA's cuda-samples (those that need no graphics): a folder for each, with its data and the
+                     program, built by its CMakeLists.txt or by hand with PTX for compute_90a
+  --deepgemm FOLDER  programs that call a kernel of DeepGEMM each and compare: dg_90 (sm90_bf16_gemm), dg_98 (sm90_fp8_gemm_1d2d)
+                     and dg_100 (sm100_bf16_gemm), each with _1 or _2 for its cluster
 What is not there is left out; rows that the file has of programs which were not run stay. A verdict is the program's own: its comparison, by its status."""
 
 import argparse
@@ -130,6 +134,18 @@ CUTE_TUTORIALS = [
     ("c05", "sm100", ""),
 ]
 
+# (sample of NVIDIA, arguments)
+SAMPLES = [
+    ("asyncAPI", ""), ("clock", ""), ("clock_nvrtc", ""), ("cudaOpenMP", ""), ("fp16ScalarProduct", ""),
+    ("inlinePTX", ""), ("matrixMulDrv", ""), ("matrixMulDynlinkJIT", ""), ("MC_EstimatePiInlineP", ""),
+    ("MC_EstimatePiInlineQ", ""), ("reduction", "--n=65536"), ("scalarProd", ""), ("simpleAssert", ""),
+    ("simpleAtomicIntrinsics", ""), ("simpleAttributes", ""), ("simpleAWBarrier", ""), ("simpleCallback", ""),
+    ("simpleCooperativeGroups", ""), ("simpleDrvRuntime", ""), ("simpleHyperQ", ""), ("simpleMultiGPU", ""),
+    ("simpleOccupancy", ""), ("simplePrintf", ""), ("simpleTemplates", ""), ("simpleTexture", ""),
+    ("simpleVoteIntrinsics", ""), ("simpleZeroCopy", ""), ("streamOrderedAllocation", ""), ("systemWideAtomics", ""),
+    ("threadFenceReduction", "--n=65536"), ("vectorAdd", ""), ("vectorAddDrv", ""),
+]
+
 # (what, architectures, command)
 PROGRAMS = [
     *((f"Triton tutorial {name}", "sm90 sm100", f"{{triton_python}} {{triton}}/{name}.py") for name in [
@@ -161,6 +177,11 @@ PROGRAMS = [
       for name, architectures, tests in GLUON),
     *((f"CUB and Thrust: {part}", "sm90 sm100", f"{{cub}} {part}") for part in [
         "sort", "scan", "reduce", "select", "histogram", "runs", "block", "thrust"]),
+    *((f"CUDA sample {name} {arguments}".strip(), "sm90", f"{{samples}}/{name}/{name} {arguments}") for name, arguments in SAMPLES),
+    *((f"DeepGEMM {kernel}, clusters of {ctas}", arch, f"{{deepgemm}}/dg_{number}_{ctas}")
+      for kernel, arch, number in (("sm90_bf16_gemm", "sm90", 90), ("sm90_fp8_gemm_1d2d", "sm90", 98),
+                                   ("sm100_bf16_gemm", "sm100", 100))
+      for ctas in (1, 2)),
     *((f"CUTLASS {program}", architecture, f"{{cutlass}}/{program} {arguments}")
       for program, architecture, arguments in CUTLASS),
     *((f"CuTe tutorial {program} {arguments}".strip(), architecture, f"{{cutlass}}/{program} {arguments}")
@@ -178,6 +199,9 @@ NOTES = """\
   again from the same inputs outside the simulator, bit for bit.
 - **CUTLASS 55, int4 and bf16, with K = 192**: its kernel that reorders B is reported to read beyond the end
   (`global_out_of_bounds`); with 256 it passes.
+- **CUDA sample simpleAttributes**: its loop reads a counter in shared memory that other threads add to by `atomicAdd`, as
+  ordinary memory: a compiler may keep it in a register, and the loop then does not end.
+- **CUDA sample simpleTexture**: arrays and textures are not there, which six more of the samples in `0_Introduction` need.
 - **Gluon 07**: the last loads of the pipeline are issued without the predicate that the others have, and nobody waits for
   them: a CTA that comes next may find its shared memory overwritten.
 - **Gluon 11**: `tcgen05.cp` of the scales is issued where the multiplication and its commit are predicated off, so that
@@ -191,11 +215,11 @@ NOTES = """\
 REASON = re.compile(r"^(\[[a-z_]+\](?! formal).*|heddle exec: .*(?:is not there|cannot be run|unsupported).*|\w*Error: .*)$", re.M)
 
 
-def run(command):
+def run(command, folder):
     """(verdict, processor seconds)"""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=600, cwd=folder)
         status, said = done.returncode, done.stdout + done.stderr
     except subprocess.TimeoutExpired:
         status, said = None, ""
@@ -225,7 +249,7 @@ def main():
     parser.add_argument("heddle")
     parser.add_argument("--only", default="")
     parser.add_argument("--write")
-    for name in ("triton", "triton-python", "cute", "tools-python", "cutlass", "cub"):
+    for name in ("triton", "triton-python", "cute", "tools-python", "cutlass", "cub", "samples", "deepgemm"):
         parser.add_argument(f"--{name}", default="")
     given = parser.parse_args()
     places = {
@@ -236,6 +260,8 @@ def main():
         "tools": given.tools_python,
         "cutlass": given.cutlass,
         "cub": given.cub,
+        "samples": given.samples,
+        "deepgemm": given.deepgemm,
     }
     rows = read_rows(given.write)
     for what, architectures, command in PROGRAMS:
@@ -246,7 +272,9 @@ def main():
             words = shlex.split(command.format(**places))
             if not all(os.path.exists(word) for word in words if word.startswith("/")):
                 continue
-            verdict, seconds = run([given.heddle, "exec", "--arch", arch, *words])
+            # Samples look for their data beside themselves.
+            folder = os.path.dirname(words[0]) if command.startswith("{samples}") else None
+            verdict, seconds = run([given.heddle, "exec", "--arch", arch, *words], folder)
             rows[what, arch] = f"| {verdict.replace('|', '/')} | {seconds:.1f} s | {datetime.date.today()} |"
             print(f"| {what} | {arch} {rows[what, arch]}", flush=True)
             if given.write:
@@ -265,15 +293,24 @@ def read_rows(path):
     return rows
 
 
+def read_packages(path):
+    """What the table was made with before, where no Python is given."""
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as file:
+        return next((line.rstrip() for line in file if line.startswith("With ")), "")
+
+
 def write(path, rows, pythons):
     used = sorted({version for python in pythons for version in versions(python)})
+    packages = f"With {', '.join(used)}." if used else read_packages(path)
     order = {what: number for number, (what, _, _) in enumerate(PROGRAMS)}
     text = [
         "# Programs of others on the simulated card",
         "",
         "Made by `bench/programs_table.py`, which says where each is from; run with no option but `--arch`. The seconds are",
         "those of the processor for the whole program, with other work beside it. A program passes by its own comparison.",
-        f"With {', '.join(used)}.",
+        packages,
         "",
         "| program | architecture | verdict | time | date |",
         "| --- | --- | --- | --- | --- |",
