@@ -77,6 +77,15 @@ const std::string kFlag =
     "fence.acq_rel.cta ; ld.shared.u32 %r4, [data]; st.global.u32 [%rd1], %r4;\n"
     "END:";
 
+// Thread 0 sets the flag, lane 0 of warp 1 waits for it, and all of its lanes read.
+const std::string kTold =
+    "@!%p1 st.relaxed.cta.shared.u32 [flag], 0; bar.sync 0; @%p2 bra READER; @%p1 bra END;\n"
+    "st.shared.u32 [data], 7; st.release.cta.shared.u32 [flag], 1; bra END;\n"
+    "READER: @%p4 bra TOLD;\n"
+    "SPIN: ld.acquire.cta.shared.u32 %r5, [flag]; setp.eq.u32 %p5, %r5, 0; @%p5 bra SPIN;\n"
+    "TOLD: shfl.sync.idx.b32 %r6, %r5, 0, 31, -1; ld.shared.u32 %r4, [data];\n"
+    "END:";
+
 // Two warps and a barrier, which the reader first asks without acquiring.
 const std::string kPeek =
     "@!%p1 mbarrier.init.shared.b64 [bar], 1; bar.sync 0; @%p2 bra READER; @%p1 bra END;\n"
@@ -375,6 +384,18 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"a store and a load with a shuffle of all lanes between",
              "@%p2 bra END; @!%p1 st.shared.u32 [flag], 3; shfl.sync.idx.b32 %r5, %r1, 0, 31, -1;\n"
              "ld.shared.u32 %r4, [flag]; END:",
+             "race", kTwoWarps},
+        // What one lane acquires, and a shuffle of all lanes tells the others.
+        Case{"a shuffle after one lane has acquired", kTold, "formal race", kTwoWarps},
+        Case{"nothing after one lane has acquired", replace(kTold, "shfl.sync.idx.b32 %r6, %r5, 0, 31, -1;", ""),
+             "race", kTwoWarps},
+        Case{"a shuffle of some lanes after one has acquired",
+             replace(kTold, "shfl.sync.idx.b32 %r6, %r5, 0, 31, -1;",
+                     "setp.gt.u32 %p6, %r30, 15; @!%p6 shfl.sync.idx.b32 %r6, %r5, 0, 31, 0xffff;"),
+             "race", kTwoWarps},
+        Case{"a shuffle before one lane acquires",
+             replace(replace(kTold, "shfl.sync.idx.b32 %r6, %r5, 0, 31, -1;", ""),
+                     "READER:", "READER: shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;"),
              "race", kTwoWarps},
         Case{"all lanes load what one of them stores",
              "@%p2 bra END; ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3; END:", "formal global_race",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace heddle::sim::check {
 
@@ -132,6 +133,7 @@ void Order::give_met(ThreadOrder& thread, Gather& gather) {
 
 void Order::acquire(ThreadOrder& thread, const Clock& clock) {
   WarpOrder& warp = *thread.warp;
+  warp.lanes_know_apart = true;
   if (!warp.joined_with.is_same(thread.known) || !warp.joined_from.is_same(clock)) {
     warp.joined_with = thread.known;
     warp.joined_from = clock;
@@ -140,13 +142,30 @@ void Order::acquire(ThreadOrder& thread, const Clock& clock) {
   thread.known = warp.joined;
 }
 
+// What the lanes of a whole warp have acquired, if not each of them the same.
+Clock Order::known_together(const CtaOrder& cta, std::uint32_t first_thread) {
+  const Clock& first = cta.threads[first_thread].known;
+  Clock all = first;
+  bool is_one = true;
+  for (std::uint32_t lane = 1; lane < 32; ++lane) {
+    const Clock& known = cta.threads[first_thread + lane].known;
+    if (known.is_same(first)) continue;
+    all = pool_.join(all, known);
+    is_one = false;
+  }
+  return is_one ? Clock{} : all;
+}
+
 // PTX: bar.warp.sync orders memory among the lanes that take part. Elections, shuffles and votes do not.
 void Order::on(const event::WarpMeet& event) {
   CtaOrder& cta = *ctas_[event.cta];
   const std::uint32_t first = event.thread / 32 * 32;
   WarpOrder& warp = *cta.threads[first].warp;
   if (!event.orders) {
-    if (event.lanes == ~std::uint32_t{0}) warp.exchanged = warp.now++;
+    if (event.lanes == ~std::uint32_t{0}) {
+      warp.exchanged = warp.now++;
+      if (std::exchange(warp.lanes_know_apart, false)) warp.exchanged_known = known_together(cta, first);
+    }
     return;
   }
   for (std::uint32_t lanes = event.lanes; lanes != 0; lanes &= lanes - 1) {

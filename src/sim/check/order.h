@@ -58,6 +58,9 @@ struct WarpOrder {
   // The last time that all lanes met to exchange something, which orders nothing: what came before was at this
   // epoch or earlier.
   Epoch exchanged = 0;
+  // What its lanes knew of others then, taken together; null if each knew the same.
+  Clock exchanged_known;
+  bool lanes_know_apart = false;  // one of them may have acquired something by itself since they all met
 
   // The last join that one of its lanes made; the others make the same.
   Clock joined_with, joined_from, joined;
@@ -396,6 +399,7 @@ class Order {
   void give_engines(const ClusterOrder& cluster, const Clock& known, Gather& gather);
   void release(ThreadOrder& thread, Gather& gather);
   void acquire(ThreadOrder& thread, const Clock& clock);
+  Clock known_together(const CtaOrder& cta, std::uint32_t first_thread);
   void fence_proxy(ThreadOrder& by, FenceKind kind);
   void fence_memory(ThreadOrder& by, MemoryScope scope);
   void fence_maps(ThreadOrder& by, bool releases);

@@ -203,7 +203,8 @@ void RaceChecker::read_shared(const Home& target, std::uint32_t offset, std::uin
   const View view = View::of(thread);
   const bool stops = memory.shadow.find(granule, access.bytes, true, [&](const Access& write) {
     const std::optional<std::uint32_t> lane = write.unknown_to(view, access.bytes);
-    return lane && stops_for_conflict({write, *lane}, {access, thread.lane}, cta, offset, granule);
+    return lane && stops_for_conflict({write, *lane}, {access, thread.lane}, cta, offset, granule,
+                                      is_heard(write, thread, access.bytes));
   });
   if (stops || stops_for_strong(spot_of(target, offset), {access, thread.lane}, view)) return;
   if ((access.bytes & ~granule.written) != 0) {
@@ -247,7 +248,8 @@ void RaceChecker::write_shared(const Home& target, std::uint32_t offset, const T
     const bool is_over = !before.is_write && !before.is_strong && before.by == By::kThread &&
                          !access.is_async() && before.cluster == access.cluster && before.who == access.who &&
                          before.epoch <= thread.warp->exchanged;
-    if (stops_for(spot, {before, *lane}, now, view, is_beside, is_over)) return true;
+    const bool is_formal = is_over || is_heard(before, thread, access.bytes);
+    if (stops_for(spot, {before, *lane}, now, view, is_beside, is_formal)) return true;
     if (!before.is_write) forget_unwritten(memory, granule, offset, before.bytes & access.bytes);
     return false;
   });

@@ -233,6 +233,7 @@ class RaceChecker final : public Observer {
   bool is_async_store(const Access& access) const;
   bool are_both_reductions(const Access& one, const Access& other) const;
   static bool is_own_read(const Access& before, const Access& now);
+  static bool is_heard(const Access& before, const ThreadOrder& thread, std::uint16_t bytes);
   static bool is_spare_load(const Access& before, const Access& now);
   static bool is_same_value(const Access& before, const Access& now);
   // A generic access that reached the view, but with no fence between the proxies on the way, in whatever thread:

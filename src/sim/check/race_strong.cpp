@@ -135,6 +135,16 @@ bool RaceChecker::is_spare_load(const Access& before, const Access& now) {
          before.who == now.who;
 }
 
+// One lane looks at a flag or takes a ticket, and a shuffle of all lanes tells the others, who go on to what
+// others had done before: a shuffle orders no memory, but a warp that is together makes no access before it. So
+// do cooperative groups of several warps.
+bool RaceChecker::is_heard(const Access& before, const ThreadOrder& thread, std::uint16_t bytes) {
+  if (before.by != By::kThread || before.is_async() || thread.warp->exchanged_known.is_null()) return false;
+  View together = View::of(thread);
+  together.known = &thread.warp->exchanged_known;
+  return !before.unknown_to(together, bytes);
+}
+
 void RaceChecker::judge_alone(const LaneAccess& one) {
   const ThreadOrder& thread = *one.thread;
   const Spot spot = spot_of(one.global);
@@ -158,7 +168,8 @@ void RaceChecker::judge_alone(const LaneAccess& one) {
   bool is_beside = false;
   const bool stops = spot.shadow.find(spot.granule, access.bytes, !one.is_write, [&](const Access& before) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
-    return lane && stops_for(spot, {before, *lane}, now, view, is_beside, is_spare_load(before, access));
+    return lane && stops_for(spot, {before, *lane}, now, view, is_beside,
+                             is_spare_load(before, access) || is_heard(before, thread, access.bytes));
   });
   if (stops || stops_for_strong(spot, now, view) || stops_for_copies(spot, now, view)) return;
   if (!one.is_write) {
