@@ -1,6 +1,6 @@
 # Sources of what HEDDLE_UNITY lists are compiled together: most of the compilation were the same headers and the same
-# templates, again and again. The sanitizers' build does so with all, the build by g++ with tests. The others it compiles
-# each alone, as users do, and so says what is not included.
+# templates, again and again. The sanitizers' build does so with all, the build by g++ with programs and tests. The library
+# it compiles file by file, as users do, and so says what is not included.
 if(HEDDLE_UNITY STREQUAL "ON")
   set(HEDDLE_UNITY library programs tests)
 endif()

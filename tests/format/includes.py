@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: includes.py ROOT: files of src/sim include what they use of the headers that are precompiled for them.
+"""usage: includes.py ROOT: files include what they use of the headers that are precompiled for them, and those of
+tools/heddle, which are compiled together, what they use of the headers of their own folder.
 
-A build with precompiled headers does not notice that an include is missing; one without them, which is what users
-have, does. A file has a header if it or a header of this project that it includes, over however many, includes it.
+A build with precompiled headers or of many sources as one does not notice that an include is missing; one without, which
+is what users have, does. A file has a header if it or a header of this project that it includes, over however many,
+includes it.
 """
+import collections
 import functools
 import pathlib
 import re
 import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cmake"))
+from unity_groups import names  # noqa: E402
 
 # What cmake/HeddlePrecompile.cmake lists, and by which names a file uses it.
 PRECOMPILED = {
@@ -23,6 +30,8 @@ PRECOMPILED = {
     "unordered_map": r"std::unordered_(multi)?map\b",
     "vector": r"std::vector\b",
     "fmt/format.h": r"fmt::\w",
+    "CLI/CLI.hpp": r"CLI::\w",
+    "nlohmann/json.hpp": r"nlohmann::\w",
     # Those bring some others along.
     "array": r"std::array\b",
     "bit": r"std::(bit_cast|popcount|countr_zero|countl_zero|bit_width|bit_ceil|has_single_bit)\b",
@@ -33,6 +42,10 @@ PRECOMPILED = {
     "tuple": r"std::(tuple|tie)\b",
     "utility": r"std::(move|exchange|pair|swap)\b",
 }
+PRECOMPILED_FOR = ("src/sim", "src/c", "src/runtime", "tools/heddle")
+UNITED = ("tools/heddle",)
+# What names a type, and what calls a function: not a member, nor what is of another namespace.
+USED = re.compile(r"(?<![\w.>:])(?:(\w+)\(|([A-Z]\w*[a-z]\w*)\b)")
 INCLUDE = re.compile(r'^#include ["<]([^">]+)[">]', re.MULTILINE)
 
 
@@ -46,13 +59,13 @@ class Project:
 
     def find(self, name, source):
         """The file of this project that `source` includes by a name, or None."""
-        places = (source.parent, self.root / "src", self.root / "include")
+        places = (source.parent, *(self.root / folder for folder in ("src", "include", "bench")))
         return next((place / name for place in places if (place / name).is_file()), None)
 
     @functools.cache
     def headers(self, source):
-        """Headers of others that a file includes, itself or over headers of the project."""
-        found, seen, to_do = set(), {source}, [source]
+        """Headers that a file includes, itself or over headers of the project: names of others', paths of the project's."""
+        found, seen, to_do = set(), set(), [source]
         while to_do:
             file = to_do.pop()
             for name in INCLUDE.findall(self.text(file)):
@@ -62,7 +75,21 @@ class Project:
                 elif header.resolve() not in seen:
                     seen.add(header.resolve())
                     to_do.append(header)
-        return found
+        return found | seen
+
+
+def missing_of_folder(project, folder):
+    """(file, name, header) for what a header of the folder declares and a file uses without it."""
+    declared = collections.defaultdict(set)
+    for header in folder.rglob("*.h"):
+        for name in names(header, project.text(header)):
+            declared[name].add(header.resolve())
+    for source in sorted(folder.rglob("*.cpp")):
+        code = re.sub(r'//.*|"(?:[^"\\\n]|\\.)*"', "", project.text(source))
+        used = {one or other for one, other in USED.findall(code)} & declared.keys() - names(source, code).keys()
+        for name in sorted(used):
+            if not declared[name] & project.headers(source):
+                yield source, name, min(declared[name])
 
 
 def main(arguments):
@@ -74,7 +101,9 @@ def main(arguments):
     for header in re.findall(r"<([^>]+)>", listed):
         if header not in PRECOMPILED:
             sys.exit(f"<{header}> is precompiled, and this script does not know how files use it")
-    project, sources, wrong = Project(root), sorted((root / "src/sim").rglob("*.cpp")), 0
+    root, wrong = root.resolve(), 0
+    project = Project(root)
+    sources = sorted(source for folder in PRECOMPILED_FOR for source in (root / folder).rglob("*.cpp"))
     for source in sources:
         code = re.sub(r"//.*", "", project.text(source))
         for header, uses in PRECOMPILED.items():
@@ -82,6 +111,10 @@ def main(arguments):
             if use and header not in project.headers(source):
                 print(f"{source.relative_to(root)} uses {use[0]} without #include <{header}>")
                 wrong += 1
+    for folder in UNITED:
+        for source, name, header in missing_of_folder(project, root / folder):
+            print(f"{source.relative_to(root)} uses {name} without {header.relative_to(root)}")
+            wrong += 1
     print(f"{len(sources)} files, {wrong} includes missing")
     return 1 if wrong or not sources else 0
 
