@@ -15,6 +15,7 @@ import sys
 import torch
 
 from . import card
+from .torch_cells import CELLS
 
 # What needs no kernel: it takes memory, or only looks at it from elsewhere.
 _KEEP = {
@@ -49,8 +50,9 @@ _IN_FLOAT = {
     "native_batch_norm_backward": 3,
     "native_group_norm_backward": 3,
 }
-# Of operators that have a kernel for CUDA alone, those that are others in another type.
-_OTHERS_IN_A_TYPE = {
+# Operators that have a kernel for CUDA alone, made of others.
+_MADE_OF_OTHERS = {
+    **CELLS,
     "mm.dtype": lambda one, other, dtype: torch.mm(one.to(dtype), other.to(dtype)),
     "bmm.dtype": lambda one, other, dtype: torch.bmm(one.to(dtype), other.to(dtype)),
     "addmm.dtype": lambda to, one, other, dtype, **scales: torch.addmm(
@@ -274,7 +276,7 @@ def _made_of_others(operator):
     It writes to none of its arguments."""
     if any(one.alias_info is not None and one.alias_info.is_write for one in operator._schema.arguments):
         return None
-    own = _OTHERS_IN_A_TYPE.get(str(operator)[len("aten.") :])
+    own = _MADE_OF_OTHERS.get(str(operator)[len("aten.") :])
     if own is not None:
         return own
     from torch._decomp import decomposition_table  # a second to import, so only where it is needed

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's operators on the simulated card. Run by `heddle exec python torch_test.py`."""
 
+import copy
 import threading
 import unittest
 
@@ -169,6 +170,19 @@ class Operators(unittest.TestCase):
         product = torch.mm(a, b, out_dtype=torch.float32)
         self.assertEqual(product.dtype, torch.float32)
         torch.testing.assert_close(product, a.float() @ b.float())
+
+    def test_recurrent_layers(self):
+        for kind in (torch.nn.LSTM, torch.nn.GRU):
+            for dtype, bias, bound in ((torch.float32, True, 1e-4), (torch.float16, False, 1e-2)):
+                host = kind(4, 8, num_layers=2, bias=bias, bidirectional=True)
+                layer = copy.deepcopy(host).to(CARD, dtype)
+                x = torch.randn(5, 3, 4, requires_grad=True)
+                given = x.detach().to(CARD, dtype).requires_grad_()
+                with self.subTest(kind=kind.__name__, dtype=dtype):
+                    host(x)[0].square().sum().backward()
+                    layer(given)[0].float().square().sum().backward()
+                    for mine, its in zip((given, *layer.parameters()), (x, *host.parameters())):
+                        torch.testing.assert_close(mine.grad.cpu().float(), its.grad, rtol=bound, atol=10 * bound)
 
     def test_what_the_cpu_has_not_is_refused_by_name(self):
         x = torch.zeros(2, 2, device=CARD)
