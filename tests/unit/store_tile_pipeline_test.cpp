@@ -133,6 +133,16 @@ TEST(StoreTilePipeline, MemoryOfATileCanBeATileOfAnotherKind) {
   for (std::uint32_t i = 0; i < narrow.size(); ++i) ASSERT_EQ(narrow[i].bits, i < kRows * 24 ? 0 : 0x3f80) << i;
 }
 
+TEST(StoreTilePipeline, WarpsThatWaitForAnotherSayForWhat) {
+  const auto report = test::run_kernel<Ring<2>>({.threads = 64}, [&](Ring<2>& shared) {
+    StoreTilePipeline<Ring<2>, 2> stores(shared, 3);
+    if (isa::tid_x() < 32) return;
+    auto tile = stores.acquire();
+    std::move(tile).release_without_store();
+  });
+  EXPECT_NE(report.text().find("warp 1: waits on named barrier 3 (store)"), std::string::npos) << report.text();
+}
+
 TEST(StoreTilePipeline, IsNeitherCopiedNorMoved) {
   using Stores = StoreTilePipeline<Ring<2>>;
   EXPECT_FALSE(std::is_copy_constructible_v<Stores> || std::is_move_constructible_v<Stores>);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <set>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -153,6 +154,17 @@ TEST(TileTensor, SliceIsTheSameElementsInTheSamePlaces) {
       }
     }
   }
+}
+
+// A slice of one panel ends with its rows; one of several goes on to its last panel.
+TEST(TileTensor, SliceTakesWhatItsRowsTake) {
+  using Tile = TileTensor<bf16, k_major_tile<bf16>(128, 128, Swizzle::k128B)>;
+  using Narrow = decltype(std::declval<Tile>().slice<64, 64>());
+  using Wide = decltype(std::declval<Tile>().slice<64, 128>());
+  EXPECT_EQ(Narrow::bytes(), 64u * 128);
+  EXPECT_EQ(Narrow::layout.panel_stride_bytes, 64u * 128);
+  EXPECT_EQ(Wide::layout.panel_stride_bytes, 128u * 128);
+  EXPECT_EQ(Wide::tx_bytes(), 64u * 256);
 }
 
 TEST(TileTensor, RowSliceOfAWideTileKeepsItsPanelsApart) {

@@ -179,6 +179,17 @@ TEST(WarpContext, EpilogueWarpThatDoesNotReleaseKeepsTheMmaWarpWaiting) {
   EXPECT_NE(report.text().find("arrivals 96 of 128"), std::string::npos) << report.text();
 }
 
+TEST(WarpContext, HandOverOfTheAddressHasItsNameInReports) {
+  const auto nobody = []<class Context>(Shared&) {};
+  const auto without_mma = run<1>({}, nobody, epilogue_scope);
+  EXPECT_NE(without_mma.text().find("waits on named barrier 1 (tmem address)"), std::string::npos)
+      << without_mma.text();
+  const auto without_epilogue = run<1>({}, mma_scope, nobody);
+  EXPECT_NE(without_epilogue.text().find("named barrier 1 (tmem address) of block 0: 32 of 160 threads are here"),
+            std::string::npos)
+      << without_epilogue.text();
+}
+
 // The compiler's own analysis does not follow members, so this builds and the simulated SM has the word.
 TEST(WarpContext, DroppedHandleIsReported) {
   const auto report = run<1>(
