@@ -393,5 +393,33 @@ TEST(PtxExecution, KernelsPrint) {
   EXPECT_EQ(printed, "000 1.5 warp!\n001 1.5 warp!\n");
 }
 
+// What a kernel of one thread prints by this format of an integer.
+sim::Report print_number(const std::string& format, std::string& printed) {
+  std::string bytes;
+  for (const char c : format) bytes += std::to_string(static_cast<int>(c)) + ",";
+  std::vector<std::uint32_t> out(1);
+  return run_ptx(
+      ptx_module(
+          ".local .align 8 .b8 depot[8]; mov.u64 %rd4, depot; cvta.local.u64 %rd5, %rd4;\n"
+          "st.local.u32 [%rd4], 7; mov.u64 %rd7, text;\n"
+          "{ .param .b64 p0; .param .b64 p1; .param .b32 q; st.param.b64 [p0], %rd7; st.param.b64 [p1], %rd5;\n"
+          "call.uni (q), vprintf, (p0, p1); } ret;",
+          ".extern .func (.param .b32 q) vprintf(.param .b64 f, .param .b64 a);\n"
+          ".global .align 1 .b8 text[] = {" +
+              bytes + "0};\n"),
+      out, {0}, {.threads = 1}, &printed);
+}
+
+// A gigabyte of spaces from each thread is no text.
+TEST(PtxExecution, PrintsNumbersOfAnyWidthUpToThatOfATextAtMost) {
+  std::string printed;
+  ASSERT_TRUE(print_number("%1000d|", printed).ok());
+  EXPECT_EQ(printed, std::string(999, ' ') + "7|");
+  for (const char* format : {"%999999999d", "%.65537d", "%99999999999999999999d"}) {
+    const sim::Report report = print_number(format, printed);
+    EXPECT_TRUE(report.has("unsupported")) << format << report.text();
+  }
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 
@@ -55,17 +56,38 @@ class CallReader {
                 std::min<std::uint64_t>(variable.bytes, sizeof(value)));
   }
 
+  [[noreturn]] void refuse(const std::string& why) {
+    warp_.machine->fault(&warp_.thread(lane_), i_.site, FaultCode::kUnsupported, why);
+  }
+
  private:
   Warp& warp_;
   const Instruction& i_;
   std::uint32_t lane_;
 };
 
+// Model: a width or precision, such as %999999999d, of no more than the longest text that is printed.
+void check_numbers(CallReader& reader, const std::string& specifier) {
+  const char* const end = specifier.data() + specifier.size();
+  for (const char* at = specifier.data(); at < end; ++at) {
+    std::uint64_t number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc::invalid_argument && (error != std::errc{} || number > kMaxText)) {
+      reader.refuse(fmt::format("printf of '{}': a width or precision of at most {}", specifier, kMaxText));
+    }
+    if (next > at) at = next - 1;
+  }
+}
+
 template <class T>
 std::string formatted(const std::string& specifier, T value) {
-  std::array<char, 512> buffer;
-  const int length = std::snprintf(buffer.data(), buffer.size(), specifier.c_str(), value);
-  return {buffer.data(), static_cast<std::size_t>(std::min<int>(std::max(length, 0), buffer.size() - 1))};
+  std::array<char, 512> few;
+  const auto length =
+      static_cast<std::size_t>(std::max(std::snprintf(few.data(), few.size(), specifier.c_str(), value), 0));
+  if (length < few.size()) return {few.data(), length};
+  std::string many(length, '\0');
+  std::snprintf(many.data(), length + 1, specifier.c_str(), value);
+  return many;
 }
 
 // The arguments lie one behind the other, each aligned to its size, as a C compiler promotes them.
@@ -90,6 +112,7 @@ std::string format_text(CallReader& reader, const std::string& format, std::uint
         break;
       }
     }
+    check_numbers(reader, specifier);
     const char kind = at < format.size() ? format[at] : '%';
     switch (kind) {
       case '%': text.push_back('%'); break;
