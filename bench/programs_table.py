@@ -201,6 +201,8 @@ NOTES = """\
   (`global_out_of_bounds`); with 256 it passes.
 - **CUDA sample simpleAttributes**: its loop reads a counter in shared memory that other threads add to by `atomicAdd`, as
   ordinary memory: a compiler may keep it in a register, and the loop then does not end.
+- **CUDA sample threadFenceReduction**: the last block loads what the others have left after a ticket that acquires nothing:
+  `__threadfence` stands before the `atomicInc` alone, and the loads are plain ones. CUDA's guide makes them `volatile`.
 - **CUDA sample simpleTexture**: arrays and textures are not there, which six more of the samples in `0_Introduction` need.
 - **Gluon 07**: the last loads of the pipeline are issued without the predicate that the others have, and nobody waits for
   them: a CTA that comes next may find its shared memory overwritten.
