@@ -370,6 +370,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"two warps, one sum by one instruction with roundings of their own",
              "cvt.rn.f32.u32 %f1, %r1; fma.rn.f32 %f1, %f1, 0f35800000, 0f3F800000; st.shared.f32 [flag], %f1;",
              "formal race", kTwoWarps},
+        Case{"two warps of many blocks, one sum by one instruction with roundings of their own",
+             "cvt.rn.f32.u32 %f1, %r1; fma.rn.f32 %f1, %f1, 0f35800000, 0f3F800000; st.shared.f32 [flag], %f1;",
+             "formal race",
+             {.threads = 64, .grid = {32, 1, 1}}},
         // Lanes of one warp: a load, and a store over it.
         Case{"a load and a store with a shuffle of all lanes between",
              "@%p2 bra END; ld.shared.u32 %r4, [flag]; shfl.sync.idx.b32 %r5, %r4, 0, 31, -1;\n"

@@ -209,8 +209,9 @@ struct SharedRead {
 
 struct SharedWrite {
   std::uint32_t cta = 0, thread = 0, address = 0, bytes = 0;
-  bool keeps_value = false;  // the bytes stay as they were
-  bool is_alloc = false;     // by tcgen05.alloc
+  bool keeps_value = false;   // the bytes stay as they were
+  bool rounds_value = false;  // or hold floats that differ by what sums in another order do
+  bool is_alloc = false;      // by tcgen05.alloc
   RowParts parts = {};
   CallSite site = {};
 };

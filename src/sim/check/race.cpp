@@ -220,6 +220,7 @@ void RaceChecker::on(const event::SharedWrite& event) {
   const auto write = [&](const ThreadOrder& thread, std::uint32_t offset, std::uint32_t bytes) {
     Access access = Access::of(thread, offset, bytes, true, sites_.number(event.site));
     access.keeps_value = event.keeps_value;
+    access.rounds_value = event.rounds_value;
     if (event.is_alloc) {
       access.by = By::kAlloc;
       access.lanes = access.who = thread.warp->component(thread.lane);

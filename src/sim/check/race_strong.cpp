@@ -16,8 +16,11 @@ RaceChecker::Spot RaceChecker::spot_of(std::uint64_t global) {
 
 // Two weak writes of one value: whichever comes last, the bytes are the same. What was there is what the other
 // wrote, or what others wrote who agree with it.
+// Model: so are the stores of one instruction that hold one sum, which each lane has added up in an order of its
+// own, as lanes do that exchange their parts.
 bool RaceChecker::is_same_value(const Access& before, const Access& now) {
-  return now.keeps_value && before.is_write && !before.is_strong && before.by == By::kThread;
+  const bool is_same = now.keeps_value || (now.rounds_value && now.site == before.site);
+  return is_same && before.is_write && !before.is_strong && before.by == By::kThread;
 }
 
 bool RaceChecker::stops_for(const Spot& spot, const Side& before, const Side& now, const View& view,

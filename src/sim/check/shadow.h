@@ -48,6 +48,7 @@ struct Access {
   bool is_strong = false;
   bool returns = false;                   // strong: the thread gets what was there
   bool keeps_value = false;               // it wrote what was there
+  bool rounds_value = false;              // or floats that are nearly that
   bool is_map = false;                    // a copy reads its tensor map
   bool is_hint = false;                   // strong: by its cache operator alone
   MemoryScope scope = MemoryScope::kCta;  // strong
@@ -121,6 +122,7 @@ struct Access {
     site = other.site;
     if (read_by != other.read_by) read_by = 0;
     keeps_value = other.keeps_value;
+    rounds_value = other.rounds_value;
     return true;
   }
 

@@ -65,15 +65,11 @@ void MemoryUnit::st_shared(Thread& thread, SharedAddress address, const void* re
                            site, "st.shared");
   tmem_.check_stored_value(thread, registers, bytes, site);
   const bool is_watched = core_.wants<event::SharedWrite>();
-  bool is_same = is_watched && std::memcmp(target, registers, bytes) == 0;
-  // Model: of lanes that store to one place by one instruction one wins. Where they hold one sum, added up in
-  // orders of their own, as lanes do that have exchanged their parts, it does not matter which.
-  LastStore& last = last_store(target);
-  if (is_watched && !is_same && last.is(target, site)) {
-    const auto* value = static_cast<const std::byte*>(registers);
-    is_same = are_rounded_alike<float>(target, value, bytes) || are_rounded_alike<double>(target, value, bytes);
-  }
-  last = {target, site};
+  const bool is_same = is_watched && std::memcmp(target, registers, bytes) == 0;
+  const auto* value = static_cast<const std::byte*>(registers);
+  const bool is_rounded =
+      is_watched && !is_same &&
+      (are_rounded_alike<float>(target, value, bytes) || are_rounded_alike<double>(target, value, bytes));
   std::memcpy(target, registers, bytes);
   core_.changed();
   if (is_watched) {
@@ -82,6 +78,7 @@ void MemoryUnit::st_shared(Thread& thread, SharedAddress address, const void* re
                                   .address = address,
                                   .bytes = bytes,
                                   .keeps_value = is_same,
+                                  .rounds_value = is_rounded,
                                   .site = site});
   }
 }

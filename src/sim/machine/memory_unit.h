@@ -5,9 +5,6 @@
 
 #include "sim/machine/core.h"
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 
 namespace heddle::sim::machine {
@@ -39,25 +36,9 @@ class MemoryUnit {
   void fence(Thread& thread, FenceKind kind, CallSite site);
 
  private:
-  // Which instruction stored last to a place, of a few of them.
-  struct LastStore {
-    const std::byte* target = nullptr;
-    CallSite site = {};
-
-    bool is(const std::byte* place, CallSite where) const {
-      return target == place && site.file == where.file && site.line == where.line;
-    }
-  };
-  static constexpr std::size_t kLastStores = 64;
-
-  LastStore& last_store(const std::byte* target) {
-    return last_stores_[reinterpret_cast<std::uintptr_t>(target) / sizeof(float) % kLastStores];
-  }
-
   Core& core_;
   const MbarrierUnit& mbarriers_;
   TmemUnit& tmem_;
-  std::array<LastStore, kLastStores> last_stores_;  // to shared memory
 };
 
 }  // namespace heddle::sim::machine
