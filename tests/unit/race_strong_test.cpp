@@ -58,6 +58,10 @@ void expect(const Case& test, const char* code) {
   }
 }
 
+// Both warps load 32 numbers, each a lane, and add one.
+const std::string kTile =
+    "mul.wide.u32 %rd2, %r30, 4;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.u32 %r4, [%rd3];\nadd.u32 %r5, %r4, 1;\n";
+
 class RaceStrong : public testing::TestWithParam<Case> {};
 
 TEST_P(RaceStrong, IsJudgedAlikeUnderEverySchedule) { expect(GetParam(), GetParam().code); }
@@ -404,15 +408,61 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"all lanes load what one of them stores",
              "@%p2 bra END; ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3; END:", "formal global_race",
              kTwoWarps},
+        // Loads of another warp, whose values come to nothing, or to something.
         Case{"two warps load what a lane of theirs stores",
-             "ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3;", "global_race", kTwoWarps},
+             "ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3;", "formal global_race", kTwoWarps},
         Case{"the same in a loop",
              "mov.u32 %r5, 0; AGAIN: ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3; add.u32 %r5, %r5, "
              "1;\n"
              "setp.lt.u32 %p5, %r5, 2; @%p5 bra AGAIN;",
+             "formal global_race", kTwoWarps},
+        Case{"two warps change a tile in place, and one stores it", kTile + "@!%p2 st.global.u32 [%rd3], %r5;",
+             "formal global_race", kTwoWarps},
+        Case{"in place, with a sum over the lanes",
+             kTile + "shfl.sync.bfly.b32 %r6, %r5, 1, 31, -1;\nadd.u32 %r5, %r5, %r6;\n"
+                     "@!%p2 st.global.u32 [%rd3], %r5;",
+             "formal global_race", kTwoWarps},
+        Case{"in place, and the other warp stores it elsewhere",
+             kTile + "@!%p2 st.global.u32 [%rd3], %r5;\n@%p2 st.global.u32 [%rd3+128], %r5;", "global_race",
+             kTwoWarps},
+        Case{"in place, and the other warp stores a sum over the lanes elsewhere",
+             kTile + "shfl.sync.bfly.b32 %r6, %r5, 1, 31, -1;\n"
+                     "@!%p2 st.global.u32 [%rd3], %r5;\n@%p2 st.global.u32 [%rd3+128], %r6;",
              "global_race", kTwoWarps},
+        Case{"in place, and the other warp stores it in shared memory",
+             kTile + "@!%p2 st.global.u32 [%rd3], %r5;\nmov.u32 %r9, data;\n"
+                     "mad.lo.u32 %r9, %r30, 4, %r9;\n@%p2 st.shared.u32 [%r9], %r5;",
+             "global_race", kTwoWarps},
+        Case{"in place, and the other warp adds it elsewhere",
+             kTile + "@!%p2 st.global.u32 [%rd3], %r5;\n@%p2 red.global.add.u32 [%rd1+256], %r5;", "global_race",
+             kTwoWarps},
+        Case{"in place, and both load where it says",
+             kTile + "@!%p2 st.global.u32 [%rd3], %r5;\nand.b32 %r6, %r5, 4;\ncvt.u64.u32 %rd4, %r6;\n"
+                     "add.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r6, [%rd4+512];",
+             "global_race", kTwoWarps},
+        Case{"in place, and a store that it decides",
+             kTile + "@!%p2 st.global.u32 [%rd3], %r5;\nsetp.eq.u32 %p6, %r5, 12345;\n"
+                     "@%p6 st.global.u32 [%rd1+512], 1;",
+             "global_race", kTwoWarps},
+        Case{"in place, and a branch that it decides",
+             kTile + "@!%p2 st.global.u32 [%rd3], %r5;\nsetp.eq.u32 %p6, %r5, 12345;\n@%p6 bra END;\nEND:",
+             "global_race", kTwoWarps},
+        Case{
+            "in place in the second turn, and stored by the other warp in the first",
+            "mov.u32 %r8, 0;\nAGAIN:\n" + kTile +
+                "setp.eq.u32 %p6, %r8, 1;\nand.pred %p7, %p6, %p2;\nnot.pred %p8, %p2;\nor.pred %p9, %p6, %p8;\n"
+                "@!%p9 st.global.u32 [%rd3+128], %r5;\nand.pred %p8, %p6, %p8;\n@%p8 st.global.u32 [%rd3], %r5;\n"
+                "add.u32 %r8, %r8, 1;\nsetp.lt.u32 %p5, %r8, 2;\n@%p5 bra AGAIN;",
+            "global_race", kTwoWarps},
+        Case{"in place after a barrier, and stored by the other warp",
+             kTile + "bar.sync 0;\n@!%p2 st.global.u32 [%rd3], %r5;\n@%p2 st.global.u32 [%rd3+128], %r5;", "",
+             kTwoWarps},
         Case{"two warps load what a lane stores that loads elsewhere",
              "@%p1 ld.global.u32 %r4, [%rd1];\n@!%p1 ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3;",
+             "formal global_race", kTwoWarps},
+        Case{"the same, and the other warp stores what it loads",
+             "@%p1 ld.global.u32 %r4, [%rd1];\n@!%p1 ld.global.u32 %r4, [%rd1]; @!%p1 st.global.u32 [%rd1], 3;\n"
+             "@%p2 st.global.u32 [%rd1+64], %r4;",
              "global_race", kTwoWarps},
         Case{"two blocks load what a lane of one stores",
              "ld.global.u32 %r4, [%rd1]; or.pred %p5, %p1, %p3; @!%p5 st.global.u32 [%rd1], 3;", "global_race",

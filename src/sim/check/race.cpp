@@ -139,6 +139,7 @@ void RaceChecker::on(const event::CtaExit& event) {
   if (stops_for_reads(event.cta)) return;
   if (lifetime_.stops_for_exit(cta)) return;
   memories_.erase(event.cta);
+  spare_loads_.forget(event.cta);
   tmem_.forget(event.cta);
   home_ = {};
   order_.on(event);
@@ -217,8 +218,10 @@ void RaceChecker::on(const event::SharedWrite& event) {
   if (has_polls_) order_.thread(event).is_polling = false;
   const std::optional<Home> target = target_of(event);
   if (!target) return;
+  const std::uint16_t site = sites_.number(event.site);
+  if (stops_for_use(home_.cta->threads[event.thread], site)) return;
   const auto write = [&](const ThreadOrder& thread, std::uint32_t offset, std::uint32_t bytes) {
-    Access access = Access::of(thread, offset, bytes, true, sites_.number(event.site));
+    Access access = Access::of(thread, offset, bytes, true, site);
     access.keeps_value = event.keeps_value;
     access.rounds_value = event.rounds_value;
     if (event.is_alloc) {

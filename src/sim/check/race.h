@@ -15,6 +15,7 @@
 #include "sim/check/race_report.h"
 #include "sim/check/shadow.h"
 #include "sim/check/signals.h"
+#include "sim/check/spare_loads.h"
 #include "sim/check/tmem_race.h"
 #include "sim/machine/address.h"
 
@@ -89,6 +90,8 @@ class RaceChecker final : public Observer {
     judges_uses_ = true;
     tmem_.judge_uses();
   }
+  // For one that knows what a program does with what it loads.
+  void follow_loads(std::function<LoadUses(CallSite load)> uses) { spare_loads_.follow(std::move(uses)); }
   // Bytes of a CTA's shared memory that hold nothing: bit b for the byte at offset + b.
   std::uint32_t unwritten(std::uint32_t cta, std::uint32_t offset, std::uint32_t bytes);
   // These were written with what is not defined: they hold nothing again.
@@ -234,7 +237,11 @@ class RaceChecker final : public Observer {
   bool are_both_reductions(const Access& one, const Access& other) const;
   static bool is_own_read(const Access& before, const Access& now);
   static bool is_heard(const Access& before, const ThreadOrder& thread, std::uint16_t bytes);
-  static bool is_spare_load(const Access& before, const Access& now);
+  static bool is_own_load(const Access& before, const Access& now);
+  bool is_spare_load(const Side& before, const Side& now, const View& view, const WarpOrder& warp,
+                     std::uint64_t global);
+  // Notes that a thread stores: true if the run stops, since what it has loaded comes to something.
+  bool stops_for_use(const ThreadOrder& thread, std::uint16_t site);
   static bool is_same_value(const Access& before, const Access& now);
   // A generic access that reached the view, but with no fence between the proxies on the way, in whatever thread:
   // `lane` made it.
@@ -253,6 +260,7 @@ class RaceChecker final : public Observer {
   bool judges_uses_ = false;
   bool has_polls_ = false;  // threads that load with a memory order: another access of theirs ends a poll
   GlobalShadow global_;
+  SpareLoads spare_loads_;
   LaneBatch batch_;  // of the last instruction, if it was a weak access to global memory
 };
 

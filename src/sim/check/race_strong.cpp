@@ -82,6 +82,7 @@ void RaceChecker::on(const event::GlobalWrite& event) {
   if (has_polls_) order_.thread(event).is_polling = false;
   const std::uint16_t site = sites_.number(event.site);
   if (!batch_.is_empty() && !batch_.takes(thread, site, true)) flush();
+  if (stops_for_use(thread, site)) return;
   batch_.add(thread, event.global, event.bytes, site, true, event.keeps_value);
 }
 
@@ -130,7 +131,7 @@ bool RaceChecker::is_own_read(const Access& before, const Access& now) {
 // Compilers let all lanes of a warp load what is the same for them, and one store it: of the loads of one
 // instruction that one counts, and a warp that is together has made all of them. Another warp may still be about
 // to.
-bool RaceChecker::is_spare_load(const Access& before, const Access& now) {
+bool RaceChecker::is_own_load(const Access& before, const Access& now) {
   const Access& read = now.is_write ? before : now;
   const Access& write = now.is_write ? now : before;
   if (read.is_write || read.is_strong || write.is_strong || before.is_async() || now.is_async()) return false;
@@ -146,6 +147,37 @@ bool RaceChecker::is_heard(const Access& before, const ThreadOrder& thread, std:
   View together = View::of(thread);
   together.known = &thread.warp->exchanged_known;
   return !before.unknown_to(together, bytes);
+}
+
+// A load of another warp of the CTA, whose value comes to nothing: it does not matter which value that is.
+bool RaceChecker::is_spare_load(const Side& before, const Side& now, const View& view, const WarpOrder& warp,
+                                std::uint64_t global) {
+  const bool reads_now = !now.access.is_write;
+  const Access& read = reads_now ? now.access : before.access;
+  const Access& write = reads_now ? before.access : now.access;
+  if (!spare_loads_.is_on() || read.is_write || !write.is_write || read.is_strong || write.is_strong)
+    return false;
+  if (read.is_async() || write.is_async() || read.cluster != write.cluster || read.who == write.who) return false;
+  const CtaOrder& cta = *warp.cta;
+  if (cta.cluster->warps[before.access.who]->cta != &cta) return false;
+  const CallSite load = report_.site_of(reads_now ? now : before);
+  const auto words = [&] {
+    Finding finding = report_.global_conflict(before, now, view, global);
+    finding.places = {report_.site_of(before), report_.site_of(now)};
+    return finding;
+  };
+  const auto number = [&](CallSite site) { return sites_.number(site); };
+  return spare_loads_.is_spare(cta.linear, read.who, read.site, load, number, words);
+}
+
+bool RaceChecker::stops_for_use(const ThreadOrder& thread, std::uint16_t site) {
+  if (!spare_loads_.is_on()) return false;
+  const Finding* load = spare_loads_.store(thread.warp->cta->linear, thread.warp->index, site);
+  return load != nullptr && sink_.stops(FaultCode::kGlobalRace, Verdict::kWrong, load->places, [&] {
+    Finding finding = *load;
+    finding.details.push_back(report_.line(thread, "stores what it has loaded", sites_.of(site)));
+    return finding;
+  });
 }
 
 void RaceChecker::judge_alone(const LaneAccess& one) {
@@ -171,8 +203,11 @@ void RaceChecker::judge_alone(const LaneAccess& one) {
   bool is_beside = false;
   const bool stops = spot.shadow.find(spot.granule, access.bytes, !one.is_write, [&](const Access& before) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);
-    return lane && stops_for(spot, {before, *lane}, now, view, is_beside,
-                             is_spare_load(before, access) || is_heard(before, thread, access.bytes));
+    if (!lane) return false;
+    const Side side{before, *lane};
+    const bool is_formal = is_own_load(before, access) || is_heard(before, thread, access.bytes) ||
+                           is_spare_load(side, now, view, *thread.warp, spot.global);
+    return stops_for(spot, side, now, view, is_beside, is_formal);
   });
   if (stops || stops_for_strong(spot, now, view) || stops_for_copies(spot, now, view)) return;
   if (!one.is_write) {
@@ -266,6 +301,7 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
   access.is_hint = how.is_hint;
   const View view = View::of(thread);
   const Side now{access, thread.lane};
+  if (how.writes && stops_for_use(thread, access.site)) return;
   bool is_beside = false;
   const bool stops = spot.shadow.find(granule, access.bytes, !how.writes, [&](const Access& before) {
     const std::optional<std::uint32_t> lane = before.unknown_to(view, access.bytes);

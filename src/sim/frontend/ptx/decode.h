@@ -164,5 +164,7 @@ void mark_wgmma_operands(Function& function);
 void mark_compared_loads(Function& function);
 // Loads with a memory order that no loop repeats. In memory.cpp.
 void mark_final_loads(Function& function);
+// Whether it is a store to memory of others, and to no other: the machine tells of it. In memory.cpp.
+bool stores_for_others(const Instruction& instruction);
 
 }  // namespace heddle::sim::ptx

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/frontend/ptx/interpreter.h"
 
+#include "sim/frontend/ptx/uses.h"
+
 #include <heddle/isa/registers.h>
 
 #include <fmt/format.h>
@@ -64,9 +66,20 @@ Interpreter::Interpreter(const LaunchOptions& options, const PtxLaunch& launch, 
       threads_(threads),
       shared_bytes_(shared_bytes),
       warps_per_cta_((threads + 31) / 32) {
-  if (races_) races_->judge_uses();
   const auto scratch = program.text->variable_ids.find(kSystemScratch);
   if (scratch != program.text->variable_ids.end()) system_scratch_ = program.addresses[scratch->second];
+  if (!races_) return;
+  races_->judge_uses();
+  races_->follow_loads([this](CallSite load) {
+    check::LoadUses uses{.is_known = true, .stores = {}};
+    for (const std::unique_ptr<Function>& function : *program_.functions) {
+      if (function == nullptr || !uses.is_known) continue;
+      const check::LoadUses here = uses_of_loads(*function, load);
+      uses.is_known = here.is_known;
+      uses.stores.insert(uses.stores.end(), here.stores.begin(), here.stores.end());
+    }
+    return uses;
+  });
 }
 
 void Interpreter::print(const std::string& text) const {

@@ -461,6 +461,12 @@ void mark_final_loads(Function& function) {
   }
 }
 
+bool stores_for_others(const Instruction& i) {
+  const auto space = static_cast<Space>(i.flags & kSpaceMask);
+  const bool is_store = i.control == Control::kScalar ? i.run == store : i.machine == store_strong;
+  return is_store && (space == Space::kGlobal || space == Space::kShared);
+}
+
 void add_memory_forms(FormTable& table) {
   table.add(std::string("ld[.weak,.volatile,.relaxed,.acquire,.mmio]") + kScope +
                 "[.const,.global,.local,.param,.param::entry,.param::func,.shared,.shared::cta,.shared::cluster]"
