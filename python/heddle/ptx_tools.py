@@ -4,6 +4,7 @@
 import functools
 import glob
 import os
+import re
 import tempfile
 
 from . import card
@@ -12,6 +13,22 @@ from . import card
 def install_warp(config):
     """NVIDIA Warp (the module warp.config): PTX in place of machine code."""
     config.cuda_output = "ptx"
+
+
+def install_tilelang(nvcc):
+    """TileLang (the module tilelang.contrib.nvcc): its compiler is asked for PTX in place of machine code, and it keeps
+    neither between runs."""
+    os.environ["TILELANG_DISABLE_CACHE"] = "1"
+    compile = nvcc.compile_cuda
+
+    @functools.wraps(compile)
+    def compile_to_ptx(code, target_format="ptx", arch=None, *arguments, **options):
+        named = re.search(r"(?:arch=compute|arch[= ]sm)_(\w+)", " ".join(arch) if isinstance(arch, list) else arch or "")
+        if named and target_format != "ptx":
+            arch = [f"-arch=compute_{named[1]}"]
+        return compile(code, "ptx", arch, *arguments, **options)
+
+    nvcc.compile_cuda = compile_to_ptx
 
 
 _SHOW = "dump-ptx-path="

@@ -17,6 +17,7 @@ _ADDED = {
     "triton.runtime.autotuner": ("triton_timing", "install_tuning"),
     "warp.config": ("ptx_tools", "install_warp"),
     "cutlass.base_dsl.compiler": ("ptx_tools", "install_cute"),
+    "tilelang.contrib.nvcc": ("ptx_tools", "install_tilelang"),
 }
 
 

@@ -167,6 +167,47 @@ def cutlass():
     assert (found == 2 * VALUES).all()
 
 
+
+def tilelang():
+    import tilelang as tl
+    import tilelang.language as T
+    import torch
+
+    @tl.jit(out_idx=[-1])
+    def add(n: int):
+        @T.prim_func
+        def main(a: T.Tensor((n,), "float32"), b: T.Tensor((n,), "float32"), sums: T.Tensor((n,), "float32")):
+            with T.Kernel(T.ceildiv(n, 128), threads=128) as block:
+                for i in T.Parallel(128):
+                    if block * 128 + i < n:
+                        sums[block * 128 + i] = a[block * 128 + i] + b[block * 128 + i]
+
+        return main
+
+    @tl.jit(out_idx=[-1])
+    def softmax(rows: int, columns: int):
+        @T.prim_func
+        def main(x: T.Tensor((rows, columns), "float32"), out: T.Tensor((rows, columns), "float32")):
+            with T.Kernel(rows, threads=128) as row:
+                values = T.alloc_fragment((1, columns), "float32")
+                number = T.alloc_fragment((1,), "float32")
+                T.copy(x[row, 0], values)
+                T.reduce_max(values, number, dim=1)
+                for i, j in T.Parallel(1, columns):
+                    values[i, j] = T.exp(values[i, j] - number[i])
+                T.reduce_sum(values, number, dim=1)
+                for i, j in T.Parallel(1, columns):
+                    values[i, j] = values[i, j] / number[i]
+                T.copy(values, out[row, 0])
+
+        return main
+
+    values = torch.from_numpy(VALUES).cuda()
+    assert torch.equal(add(N)(values, values), 2 * values)
+    x = torch.randn(4, 256, device="cuda")
+    torch.testing.assert_close(softmax(4, 256)(x), torch.softmax(x, 1))
+
+
 if __name__ == "__main__":
-    {"numba": numba, "cupy": cupy, "cuda.core": cuda_core, "warp": warp, "cutlass": cutlass}[sys.argv[1]]()
+    {"numba": numba, "cupy": cupy, "cuda.core": cuda_core, "warp": warp, "cutlass": cutlass, "tilelang": tilelang}[sys.argv[1]]()
     print(f"{sys.argv[1]} agrees with numpy")
