@@ -288,6 +288,42 @@ TEST(Lifetime, AWaitForAParityMustNotComeBeforeThePhaseBeforeIsOver) {
             "before phase 0 has ended");
 }
 
+// Warp 1 waits for the second phase alone, and has met those who arrived in the first, or one of them.
+struct MeetThoseWhoArrive {
+  struct Params {
+    bool meets_all;
+  };
+  struct Shared {
+    SharedMemBarrier bar;
+  };
+  static constexpr std::uint32_t kThreads = 96;
+
+  static void run(const Params& p, Shared& s) {
+    const bool arrives = isa::tid_x() == 0 || isa::tid_x() == 64;
+    if (isa::tid_x() == 0) isa::mbarrier_init(&s.bar, 2);
+    isa::syncthreads();
+    if (arrives) isa::mbarrier_arrive(&s.bar);
+    if (p.meets_all) {
+      isa::bar_sync(1, 96);
+    } else if (isa::tid_x() < 64) {
+      isa::bar_sync(1, 64);
+    }
+    if (arrives) {
+      wait(&s.bar, 0);
+      isa::mbarrier_arrive(&s.bar);
+    }
+    if (isa::tid_x() == 32) wait(&s.bar, 1);
+  }
+};
+
+TEST(Lifetime, WhoKnowsOfAllArrivalsKnowsThatThePhaseIsOver) {
+  Host host;
+  expect_silent<MeetThoseWhoArrive>(host, {.grid = {1}}, {true});
+  EXPECT_EQ(first_line<MeetThoseWhoArrive>(host, {.grid = {1}}, {false}),
+            "[lost_phase] warp 1 can pass its wait for phase 1 of the barrier at shared address 0x400 "
+            "before phase 0 has ended");
+}
+
 TEST(Lifetime, ACopyTellsHowFarItsThreadHasCome) {
   Host host;
   expect_silent<LoaderThatOnlyCopies>(host, {.grid = {1}}, {host.source.data(), false});

@@ -90,8 +90,25 @@ void Lifetime::use_and_reach(const ThreadOrder& by, std::uint32_t barrier, CallS
         .site = site});
 }
 
+Lifetime::Phase& Lifetime::phase_of(const BarrierOrder& barrier) {
+  const Epoch number = barrier.time->reached + 1;
+  std::array<Phase, 3>& phases = barrier_of(barrier.id).phases;
+  Phase& phase = phases[number % phases.size()];
+  if (phase.number != number) phase = {.number = number, .is_of_threads = true, .arrivals = {}};
+  return phase;
+}
+
+bool Lifetime::knows_arrivals(const Phase& phase, const ThreadOrder& thread) {
+  const Component self = thread.warp->component(thread.lane);
+  return phase.is_of_threads && !phase.arrivals.empty() &&
+         std::all_of(phase.arrivals.begin(), phase.arrivals.end(), [&](const auto& arrival) {
+           return arrival.first == self || thread.known[arrival.first] >= arrival.second;
+         });
+}
+
 void Lifetime::on(const event::BarrierExpect& event) {
   const ThreadOrder& by = order_.thread(event);
+  phase_of(order_.barrier(event.barrier)).is_of_threads = false;
   barrier_of(event.barrier).counted_by = &by;
   use_and_reach(by, event.barrier, event.site);
 }
@@ -101,6 +118,7 @@ void Lifetime::on(const event::BarrierBlock& event) {
 }
 
 void Lifetime::on(const event::AsyncArrive& event) {
+  phase_of(order_.barrier(event.barrier)).is_of_threads = false;
   use_and_reach(order_.thread(event), event.barrier, event.site);
 }
 
@@ -122,6 +140,9 @@ void Lifetime::on(const event::BarrierArrive& event) {
   barrier.last_arrival = &by;
   barrier.last_arrival_phase = order.time->reached;
   barrier.last_arrival_site = event.site;
+  Phase& phase = phase_of(order);
+  if (event.commit != 0) phase.is_of_threads = false;
+  else if (phase.is_of_threads) phase.arrivals.emplace_back(by.warp->component(by.lane), by.warp->now);
   if (event.commit == 0) return use_and_reach(by, event.barrier, event.site);
   // A commit comes on its own, long after its thread has gone on; who knows the phase knows it.
   use_of(barrier, *by.warp);
@@ -148,12 +169,14 @@ bool Lifetime::has_arrived(const BarrierOrder& barrier, const ThreadOrder& threa
 
 void Lifetime::complete_by_hand(const event::BarrierComplete& event) {
   barrier_of(event.barrier).counted_by = &order_.thread(event);
+  phase_of(order_.barrier(event.barrier)).is_of_threads = false;
 }
 
 void Lifetime::complete_on_barrier(const event::BarrierComplete& event) {
   const BarrierOrder& order = order_.barrier(event.barrier);
   Barrier& barrier = barrier_of(event.barrier);
   const IssuedCopy& copy = order_.copy(event.copy);
+  phase_of(order).is_of_threads = false;
   barrier.counted_by = nullptr;
   barrier.copies_until = order.time->reached + 1;
   barrier.last_copy = event.copy;
@@ -246,14 +269,19 @@ bool Lifetime::stops_for_phase(const event::BarrierPhase& event) {
 }
 
 // A wait for a parity passes at once as long as the phase before the awaited one is not over: it then takes the
-// one before that for its own. So whoever waits must know that the phase before is over.
+// one before that for its own. So whoever waits must know that the phase before is over: by a wait, its own or of
+// somebody it has met, or by all of the arrivals that ended it.
 bool Lifetime::stops_for_parity(const event::BarrierPass& event) {
   if (!event.is_by_parity || event.phase == 0 || event.phase + 1 == 0) return false;
   const BarrierOrder& order = order_.barrier(event.barrier);
   const ThreadOrder& by = order_.thread(event);
   const Component phases = order.time->component;
   const Epoch before = order.time->reached - 1;
-  const auto knows = [&](const ThreadOrder& thread) { return thread.known.met(phases) >= before; };
+  const std::array<Phase, 3>& ended = barrier_of(event.barrier).phases;
+  const Phase& previous = ended[before % ended.size()];
+  const auto knows = [&](const ThreadOrder& thread) {
+    return thread.known.met(phases) >= before || (previous.number == before && knows_arrivals(previous, thread));
+  };
   if (knows(by)) return false;
   // Model: as in has_come(), one lane stands for its warp.
   const auto first = by.warp->cta->threads.begin() + by.warp->first_thread;

@@ -15,9 +15,11 @@
 
 #include <heddle/sim/event.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim::check {
@@ -74,9 +76,16 @@ class Lifetime {
     std::uint32_t lane = 0;
     CallSite pass_site = {};
   };
+  // Who has arrived in a phase, which is over for all who know of all of them, unless engines take part.
+  struct Phase {
+    Epoch number = 0;  // plus 1
+    bool is_of_threads = true;
+    std::vector<std::pair<Component, Epoch>> arrivals;
+  };
   struct Barrier {
     std::vector<Use> uses;
-    Epoch copies_until = 0;  // the phase, counted from 1, that the last copy belongs to
+    std::array<Phase, 3> phases;  // the running one, and those before it
+    Epoch copies_until = 0;       // the phase, counted from 1, that the last copy belongs to
     std::uint64_t last_copy = 0;
     Epoch commits_until = 0;  // likewise the last tcgen05.commit
     const ThreadOrder* commit_by = nullptr;
@@ -96,6 +105,9 @@ class Lifetime {
   void use_and_reach(const ThreadOrder& by, std::uint32_t barrier, CallSite site);
   Use& use_of(Barrier& barrier, const WarpOrder& warp);
   void note(const CtaOrder& cta, std::uint32_t key, const Reach& reach);
+  // The phase that runs.
+  Phase& phase_of(const BarrierOrder& barrier);
+  static bool knows_arrivals(const Phase& phase, const ThreadOrder& thread);
   bool stops_for_stores(const CtaOrder& cta);
 
   Order& order_;
