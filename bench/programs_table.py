@@ -158,7 +158,12 @@ PROGRAMS = [
        name.split(",")[0] + ".py")
       for name, architectures, call in TRITON_CALLS),
     *((f"{name}: vector add and another", "sm90 sm100", f"{TOOLS} {tool}") for name, tool in [
-        ("numba-cuda", "numba"), ("CuPy", "cupy"), ("cuda.core", "cuda.core"), ("Warp", "warp"), ("CuTe DSL", "cutlass")]),
+        ("numba-cuda", "numba"), ("CuPy", "cupy"), ("cuda.core", "cuda.core"), ("Warp", "warp"), ("CuTe DSL", "cutlass"), ("TileLang", "tilelang")]),
+    *((what, "sm90 sm100", f"{{triton_python}} {{here}}/libraries.py {name}") for what, name in [
+        ("Liger-Kernel: norms, with gradients", "liger_norms"), ("Liger-Kernel: losses, with gradients", "liger_losses"),
+        ("Liger-Kernel: activations, softmax, rope", "liger_rest"),
+        ("flash-linear-attention: linear attention, retention, attention", "fla"),
+        ("torch.compile: a perceptron and an encoder layer, with gradients", "compile")]),
     ("CuTe DSL elementwise_add", "sm90 sm100", "{tools} {cute}/ampere/kernel/elementwise/elementwise_add.py --M 128 --N 128"),
     ("CuTe DSL Hopper dense_gemm", "sm90",
      f"{{tools}} {{cute}}/hopper/kernel/dense_gemm/dense_gemm.py --mnkl 128,128,64,1 --tile_shape_mn 128,128 {CUTE_ONCE}"),
@@ -236,7 +241,8 @@ def run(command, folder):
 
 
 def versions(python):
-    names = ["torch", "triton", "numba-cuda", "cupy-cuda13x", "cuda-core", "warp-lang", "nvidia-cutlass-dsl"]
+    names = ["torch", "triton", "numba-cuda", "cupy-cuda13x", "cuda-core", "warp-lang", "nvidia-cutlass-dsl", "tilelang",
+             "liger-kernel", "flash-linear-attention"]
     code = (
         "import importlib.metadata as m\n"
         f"for n in {names!r}:\n"
