@@ -136,7 +136,7 @@ CUTE_TUTORIALS = [
 
 # (sample of NVIDIA, arguments)
 SAMPLES = [
-    ("asyncAPI", ""), ("clock", ""), ("clock_nvrtc", ""), ("cudaOpenMP", ""), ("fp16ScalarProduct", ""),
+    ("asyncAPI", ""), ("binaryPartitionCG", ""), ("globalToShmemAsyncCopy", ""), ("clock", ""), ("clock_nvrtc", ""), ("cudaOpenMP", ""), ("fp16ScalarProduct", ""),
     ("inlinePTX", ""), ("matrixMulDrv", ""), ("matrixMulDynlinkJIT", ""), ("MC_EstimatePiInlineP", ""),
     ("MC_EstimatePiInlineQ", ""), ("reduction", "--n=65536"), ("scalarProd", ""), ("simpleAssert", ""),
     ("simpleAtomicIntrinsics", ""), ("simpleAttributes", ""), ("simpleAWBarrier", ""), ("simpleCallback", ""),
@@ -206,6 +206,8 @@ NOTES = """\
   (`global_out_of_bounds`); with 256 it passes.
 - **CUDA sample simpleAttributes**: its loop reads a counter in shared memory that other threads add to by `atomicAdd`, as
   ordinary memory: a compiler may keep it in a register, and the loop then does not end.
+- **CUDA sample globalToShmemAsyncCopy**: its first turn loads one stage more than its ring has (`aStage <= a + aStep *
+  maxPipelineStages`), over the first, which nobody has read. All its elements are equal, so that its comparison passes.
 - **CUDA sample threadFenceReduction**: the last block loads what the others have left after a ticket that acquires nothing:
   `__threadfence` stands before the `atomicInc` alone, and the loads are plain ones. CUDA's guide makes them `volatile`.
 - **CUDA sample simpleTexture**: arrays and textures are not there, which six more of the samples in `0_Introduction` need.
