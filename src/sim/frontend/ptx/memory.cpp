@@ -9,6 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim::ptx {
@@ -427,37 +431,69 @@ void mark_compared_loads(Function& function) {
   }
 }
 
+namespace {
+
+// For each instruction the shortest loop around it, as its first and last one; none where first is behind last.
+struct Loop {
+  std::size_t first = 1, last = 0;
+};
+
+std::vector<Loop> innermost_loops(const Function& function) {
+  std::vector<Loop> loops;
+  for (std::size_t at = 0; at < function.code.size(); ++at) {
+    const Instruction& i = function.code[at];
+    if (i.control == Control::kBranch && i.target <= at) loops.push_back({i.target, at});
+  }
+  std::sort(loops.begin(), loops.end(),
+            [](const Loop& a, const Loop& b) { return a.last - a.first < b.last - b.first; });
+  std::vector<Loop> around(function.code.size());
+  std::vector<std::size_t> next_free(function.code.size() + 1);  // at or after each: without a loop so far
+  std::iota(next_free.begin(), next_free.end(), std::size_t{0});
+  const auto find_free = [&](std::size_t at) {
+    while (next_free[at] != at) at = next_free[at] = next_free[next_free[at]];
+    return at;
+  };
+  for (const Loop& loop : loops) {
+    for (std::size_t at = find_free(loop.first); at <= loop.last; at = find_free(at)) {
+      around[at] = loop;
+      next_free[at] = at + 1;
+    }
+  }
+  return around;
+}
+
+}  // namespace
+
 // A loop that waits loads the same place again and again: an old value makes it wait, and no more. The compiler
 // may have taken the first turn out of the loop. What a function is called for is not known, nor where an indexed
 // branch goes.
 void mark_final_loads(Function& function) {
   const auto is_load = [](const Instruction& i) { return i.machine == load_strong && (i.flags & kHint) == 0; };
+  const auto is_indexed = [](const Instruction& i) { return i.control == Control::kBranchIndexed; };
   if (!function.text->is_entry || std::none_of(function.code.begin(), function.code.end(), is_load)) return;
-  std::vector<std::pair<std::size_t, std::size_t>> loops;  // first and last instruction
+  if (std::any_of(function.code.begin(), function.code.end(), is_indexed)) return;
+
+  std::unordered_map<std::uint32_t, std::vector<std::size_t>> writers;  // of a register, in order
   for (std::size_t at = 0; at < function.code.size(); ++at) {
-    const Instruction& i = function.code[at];
-    if (i.control == Control::kBranchIndexed) return;
-    if (i.control == Control::kBranch && i.target <= at) loops.push_back({i.target, at});
+    for (const std::uint32_t row : function.flows[at].writes) writers[row].push_back(at);
   }
+  // A longer loop writes what a shorter one in it writes.
+  const std::vector<Loop> loops = innermost_loops(function);
   const auto is_repeated = [&](std::size_t at) {
-    return std::any_of(loops.begin(), loops.end(), [&](const auto& loop) {
-      if (at < loop.first || at > loop.second) return false;
-      for (std::size_t other = loop.first; other <= loop.second; ++other) {
-        const std::vector<std::uint32_t>& writes = function.flows[other].writes;
-        if (std::find(writes.begin(), writes.end(), function.code[at].a) != writes.end()) return false;
-      }
-      return true;
-    });
+    if (loops[at].first > loops[at].last) return false;
+    const auto found = writers.find(function.code[at].a);
+    if (found == writers.end()) return true;
+    const auto write = std::lower_bound(found->second.begin(), found->second.end(), loops[at].first);
+    return write == found->second.end() || *write > loops[at].last;
   };
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> polled;  // register and offset
+  std::set<std::pair<std::uint32_t, std::uint64_t>> polled;  // register and offset
   for (std::size_t at = 0; at < function.code.size(); ++at) {
     const Instruction& i = function.code[at];
-    if (is_load(i) && is_repeated(at)) polled.push_back({i.a, i.value});
+    if (is_load(i) && is_repeated(at)) polled.insert({i.a, i.value});
   }
   for (std::size_t at = 0; at < function.code.size(); ++at) {
     Instruction& i = function.code[at];
-    if (!is_load(i) || is_compared(function, at)) continue;
-    if (std::find(polled.begin(), polled.end(), std::pair{i.a, i.value}) == polled.end()) i.flags |= kFinal;
+    if (is_load(i) && !is_compared(function, at) && !polled.contains({i.a, i.value})) i.flags |= kFinal;
   }
 }
 
