@@ -111,8 +111,8 @@ TEST(AttentionDecodeSm90, WindowsCapsAndSinks) {
       {{.attention = {.batches = 2, .heads = 2, .queries = 2, .keys = 400, .is_causal = true, .window = 70}},
        {400, 50}});
   run_and_check({{.attention = {.heads = 2, .queries = 1, .keys = 200, .soft_cap = 2, .scale = 0.3f}}, {}});
-  Case c({.attention = {.batches = 3, .heads = 3, .queries = 1, .keys = 150}}, {150, 0, 20});
-  c.sinks = {0.0f, 3.5f, -40.0f};
+  Case c({.attention = {.batches = 3, .heads = 4, .queries = 1, .keys = 150}}, {150, 0, 20});
+  c.sinks = {0.0f, 3.5f, -40.0f, 100.0f};
   run_and_check(c);
 }
 

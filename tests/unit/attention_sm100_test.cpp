@@ -52,8 +52,8 @@ TEST(AttentionSm100, HeadsThatShareKeysAndOfOtherSizes) {
 TEST(AttentionSm100, WindowsCapsAndSinks) {
   run_and_check(Case({.heads = 1, .queries = 400, .keys = 400, .is_causal = true, .window = 70}));
   run_and_check(Case({.heads = 1, .queries = 130, .keys = 200, .soft_cap = 2, .scale = 0.3f}));
-  Case c({.heads = 3, .queries = 150, .keys = 100, .head_dim = 64, .is_causal = true});
-  c.sinks = {0.0f, 3.5f, -40.0f};
+  Case c({.heads = 4, .queries = 150, .keys = 100, .head_dim = 64, .is_causal = true});
+  c.sinks = {0.0f, 3.5f, -40.0f, 100.0f};
   run_and_check(c);
 }
 

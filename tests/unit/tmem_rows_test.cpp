@@ -165,6 +165,7 @@ TEST(RowSoftmax, PiecesGiveTheSoftmaxOfTheWholeRow) {
 TEST(RowSoftmax, WithAScoreThatHasNoValue) {
   expect_softmax({{1.0f, 4.0f}, {2.0f, 3.0f}}, 1.5);
   expect_softmax({{-40.0f, -41.0f}}, -19.0);
+  expect_softmax({{-40.0f, -41.0f}}, 150.0);  // so far above that 2^distance is infinite
 }
 
 TEST(RowSoftmax, RowWithoutAScoreHasNoWeights) {

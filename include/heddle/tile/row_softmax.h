@@ -43,8 +43,12 @@ class RowSoftmax {
     if (sum_ != sum_) return {sum_, sum_};  // a score is NaN
     const float reference = sum_ > 0.0f ? reference_ * factor : also;
     if (reference == -__builtin_huge_valf()) return {0.0f, reference};
-    const float sum = sum_ + isa::ex2_approx_ftz_f32(also - reference);
-    return {sum, reference + isa::lg2_approx_ftz_f32(sum)};
+    // Such a score may be so far above the others that their sum is infinite, and its logarithm is not.
+    const float log = sum_ > 0.0f ? reference + isa::lg2_approx_ftz_f32(sum_) : -__builtin_huge_valf();
+    const float larger = __builtin_fmaxf(log, also);
+    const float smaller = log < also ? log : also;
+    return {sum_ + isa::ex2_approx_ftz_f32(also - reference),
+            larger + isa::lg2_approx_ftz_f32(1.0f + isa::ex2_approx_ftz_f32(smaller - larger))};
   }
 
  private:
