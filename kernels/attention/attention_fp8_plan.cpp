@@ -69,16 +69,24 @@ void check_attention_fp8_tensors(const AttentionPlan& plan, const AttentionFp8Te
   check("k", tensors.k, 16);
   check("v", tensors.v, 16);
   check("o", tensors.o, 16);
-  const auto apart = [&](const char* name, const void* in, std::size_t bytes) {
-    const auto from = reinterpret_cast<std::uintptr_t>(in);
-    const auto to = reinterpret_cast<std::uintptr_t>(tensors.o);
-    require(from + bytes <= to || to + plan.o.bytes <= from,
-            fmt::format("o overlaps {}: o is 0x{:x} to 0x{:x}, {} is 0x{:x} to 0x{:x}; they must be apart", name,
-                        to, to + plan.o.bytes, name, from, from + bytes));
+  const auto apart = [&](const char* out, const void* written, std::size_t out_bytes, const char* in,
+                         const void* read, std::size_t in_bytes) {
+    const auto from = reinterpret_cast<std::uintptr_t>(read);
+    const auto to = reinterpret_cast<std::uintptr_t>(written);
+    require(from + in_bytes <= to || to + out_bytes <= from,
+            fmt::format("{} overlaps {}: {} is 0x{:x} to 0x{:x}, {} is 0x{:x} to 0x{:x}; they must be apart", out,
+                        in, out, to, to + out_bytes, in, from, from + in_bytes));
   };
-  apart("q", tensors.q, plan.q.bytes);
-  apart("k", tensors.k, plan.k.bytes);
-  apart("v", tensors.v, plan.v.bytes);
+  const auto apart_from_inputs = [&](const char* out, const void* written, std::size_t bytes) {
+    apart(out, written, bytes, "q", tensors.q, plan.q.bytes);
+    apart(out, written, bytes, "k", tensors.k, plan.k.bytes);
+    apart(out, written, bytes, "v", tensors.v, plan.v.bytes);
+  };
+  apart_from_inputs("o", tensors.o, plan.o.bytes);
+  if (tensors.lse != nullptr) {
+    apart_from_inputs("lse", tensors.lse, plan.lse_bytes);
+    apart("lse", tensors.lse, plan.lse_bytes, "o", tensors.o, plan.o.bytes);
+  }
   for (const float* numbers :
        {static_cast<const float*>(tensors.lse), tensors.q_scales, tensors.k_scales, tensors.v_scales}) {
     require(reinterpret_cast<std::uintptr_t>(numbers) % sizeof(float) == 0,

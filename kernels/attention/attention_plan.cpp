@@ -12,9 +12,11 @@ namespace heddle {
 
 namespace {
 
-constexpr std::int64_t kMaxLength = std::int64_t{1} << 30;       // what positions as 32-bit numbers allow
-constexpr std::int64_t kMaxTiles = (std::int64_t{1} << 31) - 1;  // of 64 queries, of all heads
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;      // strides of the copy engine end there
+constexpr std::int64_t kMaxLength = std::int64_t{1} << 30;  // what positions as 32-bit numbers allow
+// Of 64 queries, of all heads: CTAs look one round of tiles past the last in 32-bit numbers.
+constexpr std::int64_t kMaxTiles = (std::int64_t{1} << 31) - (std::int64_t{1} << 16);
+constexpr float kMaxCap = 1000;  // scores are wrong by 2^-22 of their cap, and weights by that share of them
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;  // strides of the copy engine end there
 constexpr std::int64_t kElementBytes = 2;
 constexpr std::int64_t kAlignedElements = 16 / kElementBytes;  // of the copy engine
 
@@ -31,18 +33,43 @@ void check_head(const char* what, std::int64_t value) {
           fmt::format("{} is {}; there are kernels for multiples of 8 from 8 to 256", what, value));
 }
 
+// Of one row, head or batch the stride leads nowhere, and may be anything that the copy engine does not take.
 std::int64_t checked_stride(const std::string& what, std::int64_t stride, std::int64_t least,
                             std::int64_t count) {
-  if (stride == 0 || count == 1) return stride == 0 ? least : std::max(stride, least);
+  constexpr auto kMost = static_cast<std::int64_t>(kMaxBytes / kElementBytes);
+  const bool is_taken = stride >= least && stride < kMost && stride % kAlignedElements == 0;
+  if (stride == 0 || (count == 1 && !is_taken)) return least;
   require(stride >= least,
           fmt::format("{} is {} elements; {} or more, and they would not overlap", what, stride, least));
   require(stride % kAlignedElements == 0,
           fmt::format("{} is {} elements, {} bytes; the copy engine takes multiples of 16 bytes: {} would pass",
                       what, stride, stride * kElementBytes,
                       (stride + kAlignedElements - 1) / kAlignedElements * kAlignedElements));
-  require(static_cast<std::uint64_t>(stride) < kMaxBytes / kElementBytes,
-          fmt::format("{} is {} elements; less than {}", what, stride, kMaxBytes / kElementBytes));
+  require(stride < kMost, fmt::format("{} is {} elements; less than {}", what, stride, kMost));
   return stride;
+}
+
+// Rows, heads and batches of an output lie apart: each stride is at least what the shorter ones lead through.
+void check_no_overlap(const char* name, const AttentionTensorPlan& tensor) {
+  struct Way {
+    const char* what;
+    std::uint64_t stride;
+    std::uint64_t count;
+  };
+  Way ways[] = {{"row", tensor.row_stride, tensor.rows},
+                {"head", tensor.head_stride, tensor.heads},
+                {"batch", tensor.batch_stride, tensor.batches}};
+  std::stable_sort(std::begin(ways), std::end(ways),
+                   [](const Way& a, const Way& b) { return a.stride < b.stride; });
+  std::uint64_t taken = tensor.dim;
+  for (const Way& way : ways) {
+    if (way.count == 1) continue;
+    require(way.stride >= taken,
+            fmt::format("{}_strides.{} is {} elements, and what lies between takes {}: outputs would overlap; {} "
+                        "would pass",
+                        name, way.what, way.stride, taken, taken));
+    taken += (way.count - 1) * way.stride;
+  }
 }
 
 // Rows, heads and batches may be nested in any order, such as [batch, row, head, dim]: each stride is at least a
@@ -136,8 +163,8 @@ AttentionPlan plan_attention(const AttentionProblem& p) {
           fmt::format("window is {}; 1 to {}, or 0 for all keys", p.window, kMaxLength));
   require(p.window == 0 || p.is_causal,
           fmt::format("window is {} without a causal mask; is_causal would pass", p.window));
-  require(p.soft_cap == 0 || (p.soft_cap >= 1e-3f && p.soft_cap <= 1e6f),
-          fmt::format("soft_cap is {}; 1e-3 to 1e6, or 0 for none", p.soft_cap));
+  require(p.soft_cap == 0 || (p.soft_cap >= 1e-3f && p.soft_cap <= kMaxCap),
+          fmt::format("soft_cap is {}; 1e-3 to {}, or 0 for none", p.soft_cap, kMaxCap));
   const bool has_rows = p.query_rows != 0 || p.key_rows != 0;
   if (has_rows) {
     check_rows("query_rows", p.query_rows, "queries", p.queries);
@@ -151,6 +178,7 @@ AttentionPlan plan_attention(const AttentionProblem& p) {
   plan.k = plan_tensor("k", p.head_dim, key_rows, key_heads, batches, p.k_strides);
   plan.v = plan_tensor("v", value_dim, key_rows, key_heads, batches, p.v_strides);
   plan.o = plan_tensor("o", value_dim, query_rows, p.heads, batches, p.o_strides);
+  check_no_overlap("o", plan.o);
   plan.offsets_bytes = has_rows ? static_cast<std::size_t>(p.batches + 1) * sizeof(std::int32_t) : 0;
   plan.lse_bytes = static_cast<std::size_t>(batches * p.heads * query_rows) * sizeof(float);
   plan.sinks_bytes = static_cast<std::size_t>(p.heads) * sizeof(float);

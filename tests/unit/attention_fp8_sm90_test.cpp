@@ -272,5 +272,38 @@ TEST(AttentionFp8Refusals, NameTheRule) {
   EXPECT_EQ(message(wrong), "attention_fp8: strides are not 0; tensors of e4m3 lie without gaps");
 }
 
+TEST(AttentionFp8Refusals, AddressesAreThereAlignedAndApart) {
+  const AttentionPlan plan = plan_attention_fp8({.queries = 8, .keys = 8});  // outputs of 2048 bytes
+  const auto at = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
+  const auto number_at = [&](std::uintptr_t address) { return static_cast<float*>(at(address)); };
+  const AttentionFp8Tensors right{.q = at(0x10000),
+                                  .k = at(0x20000),
+                                  .v = at(0x30000),
+                                  .o = at(0x40000),
+                                  .lse = number_at(0x40800),
+                                  .q_scales = number_at(0x50004)};
+  const auto message = [&](const auto& spoil) {
+    AttentionFp8Tensors tensors = right;
+    spoil(tensors);
+    try {
+      check_attention_fp8_tensors(plan, tensors, false);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("it passed");
+  };
+  EXPECT_EQ(message([](auto&) {}), "it passed");
+  EXPECT_EQ(message([](auto& t) { t.v = nullptr; }), "attention_fp8: v is null");
+  EXPECT_EQ(message([&](auto& t) { t.k = at(0x20008); }),
+            "attention_fp8: k is at 0x20008; a multiple of 16 would pass");
+  EXPECT_EQ(message([&](auto& t) { t.v_scales = number_at(0x50002); }),
+            "attention_fp8: lse or scales are not at a multiple of 4 bytes");
+  EXPECT_EQ(message([&](auto& t) { t.o = at(0x10000 - 16); }).rfind("attention_fp8: o overlaps q: ", 0), 0u);
+  EXPECT_EQ(message([&](auto& t) { t.lse = number_at(0x40800 - 4); }).rfind("attention_fp8: lse overlaps o: ", 0),
+            0u);
+  EXPECT_EQ(message([&](auto& t) { t.lse = number_at(0x30000); }).rfind("attention_fp8: lse overlaps v: ", 0),
+            0u);
+}
+
 }  // namespace
 }  // namespace heddle

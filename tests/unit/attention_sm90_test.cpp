@@ -86,14 +86,17 @@ TEST(AttentionSm90, WindowsEndBeforeAndAtTheQuery) {
 
 TEST(AttentionSm90, CapsOfScores) {
   run_and_check({.heads = 1, .queries = 130, .keys = 200, .soft_cap = 2, .scale = 0.3f});
+  // Rounding errors of the largest cap are below those of the type.
+  run_and_check(
+      {.heads = 1, .queries = 20, .keys = 40, .head_dim = 64, .type = AttentionElement::kFp16, .soft_cap = 1000});
   run_and_check(
       {.heads = 2, .queries = 140, .keys = 140, .head_dim = 64, .is_causal = true, .window = 50, .soft_cap = 5});
 }
 
 TEST(AttentionSm90, SinksTakeAPartOfTheWeight) {
   for (const bool is_causal : {false, true}) {
-    Case c({.heads = 3, .queries = 150, .keys = 100, .head_dim = 64, .is_causal = is_causal});
-    c.sinks = {0.0f, 3.5f, -40.0f};
+    Case c({.heads = 4, .queries = 150, .keys = 100, .head_dim = 64, .is_causal = is_causal});
+    c.sinks = {0.0f, 3.5f, -40.0f, 100.0f};
     const RunOutcome outcome = c.run();
     ASSERT_TRUE(outcome.ok()) << outcome.report;
     test::expect_right(c);
@@ -182,6 +185,15 @@ TEST(AttentionSm90, StridesOfAnyOrder) {
   }
 }
 
+// Of one query, one head and one batch, as PyTorch has them: strides that no copy engine takes.
+TEST(AttentionSm90, StridesThatLeadNowhere) {
+  AttentionProblem problem{.heads = 1, .queries = 1, .keys = 70, .head_dim = 64};
+  problem.q_strides = {.row = 65, .head = 3, .batch = std::int64_t{1} << 62};
+  problem.k_strides = {.row = 64, .head = 64 * 70 + 1, .batch = 1};
+  problem.o_strides = {.row = 1, .head = 77, .batch = -5};
+  run_and_check(problem);
+}
+
 // Scores grow along the keys, so that what was summed has to be scaled again and again.
 TEST(AttentionSm90, LargerScoresComeLater) {
   Case c({.heads = 1, .queries = 64, .keys = 512, .head_dim = 64, .scale = 1});
@@ -249,7 +261,9 @@ TEST(AttentionRefusals, NameTheRuleAndWriteNothing) {
        "window is -1; 1 to 1073741824, or 0 for all keys"},
       {"WindowWithoutAMask", [](auto& p, auto&) { p.window = 5; },
        "window is 5 without a causal mask; is_causal would pass"},
-      {"NegativeCap", [](auto& p, auto&) { p.soft_cap = -2; }, "soft_cap is -2; 1e-3 to 1e6, or 0 for none"},
+      {"NegativeCap", [](auto& p, auto&) { p.soft_cap = -2; }, "soft_cap is -2; 1e-3 to 1000, or 0 for none"},
+      {"CapTooFarFromScores", [](auto& p, auto&) { p.soft_cap = 1001; },
+       "soft_cap is 1001; 1e-3 to 1000, or 0 for none"},
       {"NotAType", [](auto& p, auto&) { p.type = static_cast<AttentionElement>(7); },
        "type is 7; its enumerators are 0 to 1"},
       {"RowsOfQueriesAlone", [](auto& p, auto&) { p.query_rows = 40; }, "key_rows is 0; 1 to 1073741824"},
@@ -283,13 +297,18 @@ TEST(AttentionRefusals, NameTheRuleAndWriteNothing) {
       {"ScaleIsNoNumber", [](auto& p, auto&) { p.scale = std::nanf(""); },
        "scale is nan; 1e-6 to 1e6, or 0 for 1 / sqrt(head_dim)"},
       {"TooManyTiles", [](auto& p, auto&) { p.batches = p.queries = 1 << 20; },
-       "1048576 queries of 4 heads of 1048576 batches make 6.87e+10 tiles of 64; at most 2147483647"},
+       "1048576 queries of 4 heads of 1048576 batches make 6.87e+10 tiles of 64; at most 2147418112"},
       {"RowsOverlap", [](auto& p, auto&) { p.q_strides.row = 40; },
        "q_strides.row is 40 elements; 64 or more, and they would not overlap"},
       {"RowsAreMisaligned", [](auto& p, auto&) { p.k_strides.row = 65; },
        "k_strides.row is 65 elements, 130 bytes; the copy engine takes multiples of 16 bytes: 72 would pass"},
       {"HeadsAreMisaligned", [](auto& p, auto&) { p.v_strides.head = 4001; },
        "v_strides.head is 4001 elements, 8002 bytes; the copy engine takes multiples of 16 bytes: 4008 would "
+       "pass"},
+      {"HeadsOfOOverlap", [](auto& p, auto&) { p.o_strides = {.row = 64, .head = 64, .batch = 64 * 80}; },
+       "o_strides.head is 64 elements, and what lies between takes 1280: outputs would overlap; 1280 would pass"},
+      {"BatchesOfOOverlap", [](auto& p, auto&) { p.o_strides = {.row = 256, .head = 64, .batch = 4096}; },
+       "o_strides.batch is 4096 elements, and what lies between takes 5120: outputs would overlap; 5120 would "
        "pass"},
       {"BatchesAreFarApart", [](auto& p, auto&) { p.o_strides.batch = std::int64_t{1} << 39; },
        "o_strides.batch is 549755813888 elements; less than 549755813888"},
