@@ -2,12 +2,14 @@
 //
 // wgmma's sums to a matrix in global memory, a panel of at most 128 bytes of columns at a time: the epilogue,
 // then a small tile of a store ring, then the copy engine. An epilogue that stores elements itself, where rows of
-// the matrix end inside 16 bytes, says so by is_ragged.
+// the matrix end inside 16 bytes, says so by is_ragged, and one that reads what the tile overwrites by
+// reads_output.
 //
 //   const PanelPlace at{.row = row, .col = col, .m = m, .n = n};
 //   store_panel<Out, from, cols, Epilogue>(stores, sums, params.epilogue, &params.c, at);
 #pragma once
 
+#include <heddle/isa/fence.h>
 #include <heddle/isa/target.h>
 #include <heddle/isa/tensor_map.h>
 #include <heddle/isa/warp.h>
@@ -35,6 +37,11 @@ inline constexpr bool kStoresRaggedRows = requires(typename Epilogue::Params p) 
   Epilogue::is_ragged(p, 0u, 0u);
 };
 
+template <class Epilogue>
+inline constexpr bool kMayReadOutput = requires(typename Epilogue::Params p) {
+  Epilogue::reads_output(p);
+};
+
 // By a warp: 16 rows, columns `from` to `from + cols` of the block's sums. The map has boxes of as many.
 template <class Out, std::uint32_t from, std::uint32_t cols, class Epilogue, class Stores, class Sums>
 HEDDLE_DEVICE void store_panel(Stores& stores, Sums& sums, const typename Epilogue::Params& epilogue,
@@ -47,6 +54,10 @@ HEDDLE_DEVICE void store_panel(Stores& stores, Sums& sums, const typename Epilog
     const std::uint32_t lane = isa::laneid();
     WgmmaPanel<from / 2, cols / 2, Sums> panel(sums, at.row + lane / 4, at.col + lane % 4 * 2, at.m, at.n);
     Epilogue::template apply<Out>(epilogue, panel);
+    if constexpr (kMayReadOutput<Epilogue>) {
+      // Orders: those reads, ahead of the copy.
+      if (Epilogue::reads_output(epilogue)) isa::fence_proxy_async_global();
+    }
     bool is_ragged = false;
     if constexpr (kStoresRaggedRows<Epilogue>) is_ragged = Epilogue::is_ragged(epilogue, at.col + cols, at.n);
     if (is_ragged) {

@@ -15,7 +15,6 @@
 #include "matmul/api/activation.h"
 #include "matmul/api/matmul_element.h"
 
-#include <heddle/isa/fence.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/target.h>
 #include <heddle/tile/convert.h>
@@ -77,6 +76,9 @@ struct FusedEpilogue {
     return params.ragged_out != nullptr && end > n;
   }
 
+  // Whether it reads what the tile then overwrites.
+  HEDDLE_DEVICE static bool reads_output(const Params& params) { return params.c != nullptr; }
+
   // Stores a fragment element by element.
   template <class Out, class Fragment>
   HEDDLE_DEVICE static void store(const Params& params, const Fragment& f) {
@@ -101,8 +103,6 @@ struct FusedEpilogue {
       const std::uint64_t pitch = term == 0 ? params.c_pitch : term == 1 ? 0 : params.residual_pitch;
       if (from != nullptr) add_matrix<Out>(from, pitch, term == 0 ? params.beta : 1.0f, f);
     }
-    // Orders: what was read of the output before, ahead of the copy that overwrites it.
-    if (params.c != nullptr) isa::fence_proxy_async_global();
   }
 };
 
