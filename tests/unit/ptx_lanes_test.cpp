@@ -60,14 +60,14 @@ TEST(PtxLanes, BlocksThatStoreToNeighbouringWords) {
   EXPECT_TRUE(run(at("31"), "", 3).has("global_race"));
 }
 
-// Who reads the words again in a later turn stands for the reads before.
+// Who reads the words again in a later turn stands for the reads before, and goes by what it reads.
 TEST(PtxLanes, AReaderOfALaterTurnIsNotForgotten) {
   const auto run_turns = [](const std::string& before_write) {
     std::vector<std::uint32_t> out(64, 0);
     return run_ptx(ptx_module("ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 31;\n"
                               "mul.wide.u32 %rd2, %r2, 4; add.u64 %rd2, %rd1, %rd2; setp.ge.u32 %p1, %r1, 32;\n"
                               "ld.global.u32 %r3, [%rd2];\nbar.sync 0;\n@%p1 bra SECOND;\n"
-                              "ld.global.u32 %r3, [%rd2];\n" +
+                              "ld.global.u32 %r3, [%rd2];\nst.global.u32 [%rd2+128], %r3;\n" +
                               before_write + "\nbra END;\nSECOND:\n" + before_write +
                               "\nst.global.u32 [%rd2], %r1;\nEND: ret;"),
                    out, {0}, {.threads = 64});
