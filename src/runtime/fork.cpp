@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <mutex>
 #include <new>
 
@@ -12,14 +13,17 @@ namespace heddle::runtime {
 
 namespace {
 
-State* forked_card = nullptr;
+std::atomic<State*> forked_card = nullptr;
 thread_local bool is_ours = false;  // the lock, while this thread forks
 
 // Nobody is waited for: what holds the lock may itself wait for this thread, as a kernel that polls does.
-void before() { is_ours = forked_card->mutex.try_lock(); }
+void before() {
+  State* const card = forked_card;
+  is_ours = card != nullptr && card->mutex.try_lock();
+}
 
 void in_parent() {
-  if (is_ours) forked_card->mutex.unlock();
+  if (is_ours) forked_card.load()->mutex.unlock();
 }
 
 // What its parent has done is not told by a child.
@@ -34,19 +38,22 @@ void forget_work(State& card) {
 
 // A lock knows its thread by a number that the child's thread does not have, so that it is made anew.
 void in_child() {
-  new (&forked_card->mutex) std::recursive_mutex;
+  make_state_anew();
+  State* const card = forked_card;
+  if (card == nullptr) return;
+  new (&card->mutex) std::recursive_mutex;
   if (is_ours) {
-    forget_work(*forked_card);
+    forget_work(*card);
   } else {
-    forked_card->is_lost = true;
+    card->is_lost = true;
   }
 }
 
+// From the start on: a program may fork while another thread makes the card.
+[[maybe_unused]] const int is_registered = pthread_atfork(before, in_parent, in_child);
+
 }  // namespace
 
-void survive_forks(State& card) {
-  forked_card = &card;
-  pthread_atfork(before, in_parent, in_child);
-}
+void survive_forks(State& card) { forked_card = &card; }
 
 }  // namespace heddle::runtime

@@ -10,5 +10,7 @@ namespace heddle::runtime {
 struct State;
 
 void survive_forks(State& card);
+// In a child: the thread that was making the card, if one was, is not there.
+void make_state_anew();
 
 }  // namespace heddle::runtime

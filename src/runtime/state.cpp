@@ -13,9 +13,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <new>
 
 namespace heddle::runtime {
@@ -190,15 +192,26 @@ void Searches::add(const sim::explore::SearchedLaunch& searched, std::uint64_t l
   depth = std::max(depth, counts.depth);
 }
 
+namespace {
+
+std::atomic<State*> the_card = nullptr;
+std::mutex being_made;
+
+}  // namespace
+
+// No static of the function: the child of a program that forks while another thread makes it would wait for ever.
 State& state() {
-  static State& card = *[] {
-    auto* made = new State;
-    on_exit(at_exit, nullptr);
-    survive_forks(*made);
-    return made;
-  }();
-  return card;
+  if (State* const found = the_card.load(std::memory_order_acquire)) return *found;
+  const std::lock_guard lock(being_made);
+  if (State* const found = the_card.load(std::memory_order_relaxed)) return *found;
+  auto* const made = new State;
+  survive_forks(*made);
+  the_card.store(made, std::memory_order_release);
+  on_exit(at_exit, nullptr);
+  return *made;
 }
+
+void make_state_anew() { new (&being_made) std::mutex; }
 
 void show_printed(State& card) {
   if (card.printed.empty()) return;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -202,6 +203,44 @@ TEST(RuntimeThreads, ChildrenOfABusyProgramGetACode) {
   is_over = true;
   busy.join();
   EXPECT_GT(refused, 0);
+}
+
+// The first call of all makes the card. Each turn is a program of its own, which forks a little later in that
+// call.
+TEST(RuntimeThreads, ChildrenMayBeForkedWhileTheCardIsMade) {
+#ifdef HEDDLE_TSAN
+  GTEST_SKIP() << "skipped: the thread sanitizer does not follow forks of programs with threads";
+#endif
+  const auto call = [] {
+    void* data = nullptr;
+    return cudaMalloc(&data, 64);
+  };
+  for (int turn = 0; turn < 60; ++turn) {
+    const pid_t program = fork();
+    if (program == 0) {
+      std::atomic<bool> has_begun = false;
+      std::thread first([&] {
+        has_begun = true;
+        call();
+      });
+      while (!has_begun) std::this_thread::yield();
+      const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(5 * turn);
+      while (std::chrono::steady_clock::now() < until) continue;
+      const pid_t child = fork();
+      if (child == 0) {
+        alarm(10);
+        call();
+        _exit(0);
+      }
+      int status = 0;
+      waitpid(child, &status, 0);
+      first.join();
+      _exit(WIFEXITED(status) ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(program, &status, 0), program);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "in turn " << turn;
+  }
 }
 
 // A callback may wait for another thread that calls CUDA: no lock is held meanwhile.
