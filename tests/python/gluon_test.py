@@ -4,6 +4,7 @@
 Run by `heddle exec python gluon_test.py`.
 """
 
+import pathlib
 import unittest
 
 import torch
@@ -43,13 +44,14 @@ def negate_kernel(source, target, count, MISTAKE: gl.constexpr):
         gl.store(count + gl.program_id(0), 1)
 
 
+# The code of each, and what the line that it names begins with.
 EXPECTED = {
-    "no init": "uninitialised_barrier",
-    "long expect": "deadlock",
-    "second arrival": "over_arrival",
-    "no wait": "race",
-    "no store wait": "exit_in_flight",  # formal: Triton's own kernels do it
-    "bad address": "global_out_of_bounds",
+    "no init": ("uninitialised_barrier", "mbarrier.expect("),
+    "long expect": ("deadlock", "mbarrier.wait("),
+    "second arrival": ("over_arrival", "mbarrier.arrive("),
+    "no wait": ("race", "tile.store("),
+    "no store wait": ("exit_in_flight", "tma.async_store("),  # formal: Triton's own kernels do it
+    "bad address": ("global_out_of_bounds", "gl.store(count + gl.num_programs(0)"),
 }
 
 
@@ -71,18 +73,22 @@ class Gluon(unittest.TestCase):
         card.keep_reports()
 
     def test_each_mistake_is_reported_with_its_line(self):
-        for mistake, code in EXPECTED.items():
+        source = pathlib.Path(__file__).read_text(encoding="utf-8").splitlines()
+        for mistake, (code, line) in EXPECTED.items():
             with self.subTest(mistake=mistake):
                 reports, _ = launch(mistake)
                 self.assertEqual(len(reports), 1)
                 found = [one for one in reports[0].findings if one.code == code]
                 self.assertEqual([one.file for one in found], ["gluon_test.py"], str(reports[0]))
+                named = source[found[0].line - 1].strip()
+                self.assertTrue(named.startswith(line), f"{named}\n{reports[0]}")
                 self.assertEqual(found[0].has_stopped, code != "exit_in_flight")
 
     def test_without_a_mistake_nothing_stops_it(self):
         reports, is_right = launch("none")
         self.assertTrue(is_right)
-        told = [one for report in reports for one in report.findings if one.code in EXPECTED.values()]
+        codes = {code for code, _ in EXPECTED.values()}
+        told = [one for report in reports for one in report.findings if one.code in codes]
         self.assertEqual(told, [])
 
 
