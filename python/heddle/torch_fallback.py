@@ -5,17 +5,19 @@ They are machine code, which cannot be run, so each is run on the CPU instead, o
 CPU tensors that lie where the card's memory does. It is registered with PyTorch's dispatcher for the key CUDA,
 operator by operator, so it holds in all threads, below autograd, and whatever calls the operator.
 
-Random numbers are those of the CPU's generator: torch.manual_seed() decides them, and they are not a GPU's.
+Random numbers are drawn by the CPU as the card's generator says (torch_random).
 """
 
+import contextlib
 import ctypes
 import math
 import sys
 
 import torch
 
-from . import card
+from . import card, torch_random
 from .torch_cells import CELLS
+from .torch_sdpa import FUSED
 
 # What needs no kernel: it takes memory, or only looks at it from elsewhere.
 _KEEP = {
@@ -53,6 +55,7 @@ _IN_FLOAT = {
 # Operators that have a kernel for CUDA alone, made of others.
 _MADE_OF_OTHERS = {
     **CELLS,
+    **FUSED,
     "mm.dtype": lambda one, other, dtype: torch.mm(one.to(dtype), other.to(dtype)),
     "bmm.dtype": lambda one, other, dtype: torch.bmm(one.to(dtype), other.to(dtype)),
     "addmm.dtype": lambda to, one, other, dtype, **scales: torch.addmm(
@@ -68,7 +71,6 @@ _HALVES = (torch.float16, torch.bfloat16)
 _MOST_RUNS = 1024
 
 _library = None
-_generators = {}
 
 
 def install(_module=None):
@@ -120,6 +122,7 @@ class _Aliases:
 
     def __init__(self, name):
         self.name = name  # of the operator
+        self.generator = None  # of the card, that was given
         self.originals = {}  # by the address of the storage here: a tensor of the card
         self.device = None
 
@@ -131,8 +134,9 @@ class _Aliases:
                 self.device = value
                 return torch.device("cpu")
             return value
-        if isinstance(value, torch.Generator):
-            return _generator(value)
+        if isinstance(value, torch.Generator) and value.device.type == "cuda":
+            self.generator = value
+            return torch.default_generator  # it stands for that one while the operator runs
         if isinstance(value, (list, tuple)):
             return type(value)(self.to_host(one, writes) for one in value)
         return value
@@ -211,20 +215,6 @@ def _note_written(tensor):
         card.host_address(begin, length, True)
 
 
-def _generator(generator):
-    """The CPU's generator that stands for one of the card."""
-    if generator.device.type != "cuda":
-        return generator
-    key = id(generator)
-    if key not in _generators or _generators[key][0] != generator.initial_seed():
-        _generators[key] = (
-            generator.initial_seed(),
-            torch.Generator().manual_seed(generator.initial_seed()),
-            generator,
-        )
-    return _generators[key][1]
-
-
 def _fallback(operator):
     arguments = operator._schema.arguments
     writes = [one.alias_info is not None and one.alias_info.is_write for one in arguments]
@@ -233,6 +223,7 @@ def _fallback(operator):
     is_copy = operator._schema.name == "aten::copy_"
     compute = _with_numbers(operator) if rounded is None else _in_float(operator, rounded)
 
+    draws = torch_random.draws(operator)
     name = f"{operator} of PyTorch"
 
     def run(*args, **kwargs):
@@ -247,16 +238,8 @@ def _fallback(operator):
             )
             if write and isinstance(one, torch.Tensor) and one.device.type == "cuda"
         ]
-        try:
-            result = compute(*host_args, **host_kwargs)
-        except NotImplementedError as error:
-            others = _made_of_others(operator)
-            result = NotImplemented if others is None else others(*host_args, **host_kwargs)
-            if result is NotImplemented:
-                raise NotImplementedError(
-                    f"{operator} has a kernel for CUDA alone, which is machine code, so it cannot run on the "
-                    "simulated card; heddle runs PyTorch's operators on the CPU"
-                ) from error
+        with torch_random.drawn_for(aliases.generator) if draws else contextlib.nullcontext():
+            result = _compute(operator, compute, host_args, host_kwargs)
         for one, host in outputs:
             _bring_back(one, host, aliases)
         if is_copy and _waits(*args, **kwargs):
@@ -269,6 +252,20 @@ def _fallback(operator):
         return aliases.to_card(result)
 
     return run
+
+
+def _compute(operator, compute, args, kwargs):
+    try:
+        return compute(*args, **kwargs)
+    except NotImplementedError as error:
+        others = _made_of_others(operator)
+        result = NotImplemented if others is None else others(*args, **kwargs)
+        if result is NotImplemented:
+            raise NotImplementedError(
+                f"{operator} has a kernel for CUDA alone, which is machine code, so it cannot run on the "
+                "simulated card; heddle runs PyTorch's operators on the CPU"
+            ) from error
+        return result
 
 
 def _made_of_others(operator):

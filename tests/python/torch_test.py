@@ -149,6 +149,56 @@ class Operators(unittest.TestCase):
 
         self.assertTrue(torch.equal(draw(), draw()))
 
+    def test_seeds_and_states_of_the_card(self):
+        def draw():
+            return torch.rand(8, device=CARD)
+
+        torch.cuda.manual_seed(5)
+        first, second = draw(), draw()
+        torch.rand(3)  # of the host, which has a generator of its own
+        torch.cuda.manual_seed(5)
+        self.same(draw(), first.cpu())
+        state = torch.cuda.get_rng_state()
+        draw()
+        torch.cuda.set_rng_state(state)
+        self.same(draw(), second.cpu())
+        self.assertFalse(torch.equal(first, second))
+        generator = torch.Generator(CARD).manual_seed(5)
+        one, other = (torch.rand(8, device=CARD, generator=generator) for _ in range(2))
+        self.assertFalse(torch.equal(one, other))
+        torch.manual_seed(7)
+        expected = torch.rand(4)
+        torch.manual_seed(7)
+        draw()
+        self.assertTrue(torch.equal(torch.rand(4), expected))
+
+    def test_fused_attention_by_name(self):
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        attention = torch.nn.functional.scaled_dot_product_attention
+
+        def run(backend, q, k, v, **options):
+            leaves = [one.detach().clone().requires_grad_() for one in (q, k, v)]
+            with sdpa_kernel(backend):
+                out = attention(*leaves, **options)
+            (out.float() * torch.arange(out.shape[-1], device=CARD)).sum().backward()
+            return [out, *(leaf.grad for leaf in leaves)]
+
+        torch.manual_seed(0)
+        q = torch.randn(2, 4, 16, 32, device=CARD, dtype=torch.float16)
+        k, v = torch.randn(2, 2, 4, 16, 32, device=CARD, dtype=torch.float16)
+        for options in ({}, {"is_causal": True}, {"scale": 0.3}):
+            wanted = run(SDPBackend.MATH, q, k, v, **options)
+            for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.CUDNN_ATTENTION):
+                with self.subTest(backend=backend, options=options):
+                    for mine, its in zip(run(backend, q, k, v, **options), wanted):
+                        torch.testing.assert_close(mine, its, rtol=5e-3, atol=2e-2)
+        few = (k[:, :2], v[:, :2], {"enable_gqa": True})
+        for mine, its in zip(run(SDPBackend.FLASH_ATTENTION, q, *few[:2], **few[2]), run(SDPBackend.MATH, q, *few[:2], **few[2])):
+            torch.testing.assert_close(mine, its, rtol=5e-3, atol=4e-2)
+        with self.assertRaisesRegex(NotImplementedError, "flash_attention.*CUDA alone"):
+            run(SDPBackend.FLASH_ATTENTION, q, k, v, dropout_p=0.5)
+
     def test_other_threads(self):
         made = []
         thread = threading.Thread(target=lambda: made.append((torch.ones(3, device=CARD) * 2).cpu()))
