@@ -7,6 +7,8 @@ from ctypes import POINTER, c_char_p, c_int, c_size_t, c_void_p
 
 from . import _library
 
+_HOST_FUNCTION = ctypes.CFUNCTYPE(None, c_void_p)
+
 _CALLS = {
     "heddle_exec_host_bytes": (c_int, [c_void_p, c_size_t, c_int, POINTER(c_void_p)]),
     "heddle_exec_order": (c_int, [c_char_p, c_void_p, c_void_p, c_size_t, c_int]),
@@ -15,6 +17,7 @@ _CALLS = {
     "heddle_exec_take_report": (c_void_p, []),
     "heddle_exec_mend": (None, []),
     "heddle_exec_keep_ptx": (None, [c_char_p]),
+    "cudaLaunchHostFunc": (c_int, [c_void_p, _HOST_FUNCTION, c_void_p]),
     **_library.REPORT_CALLS,
 }
 
@@ -45,8 +48,18 @@ def order(name, stream, address, size, writes):
     return _runtime().heddle_exec_order(name.encode(), stream, address, size, writes)
 
 
+def launch_host_function(stream, function):
+    """A function of the host as work of a stream. What is returned must live as long as it can be called."""
+    kept = _HOST_FUNCTION(function)
+    code = _runtime().cudaLaunchHostFunc(stream, kept, None)
+    if code != 0:
+        raise RuntimeError(f"a function of the host cannot be work of this stream (code {code} of CUDA)")
+    return kept
+
+
 def free_quietly():
-    """From now on freeing memory does not wait for the card, and does not fail on one that a kernel broke."""
+    """From now on memory is taken and given back as from a cache: freeing does not wait for the card, and does not fail on
+    one that a kernel broke; both are allowed while a stream captures."""
     _runtime().heddle_exec_free_quietly()
 
 

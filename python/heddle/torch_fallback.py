@@ -15,7 +15,7 @@ import sys
 
 import torch
 
-from . import card, torch_random
+from . import card, torch_capture, torch_random
 from .torch_cells import CELLS
 from .torch_sdpa import FUSED
 
@@ -120,8 +120,9 @@ def _find(name):
 class _Aliases:
     """The CPU's view of the card's tensors in one call, and the way back."""
 
-    def __init__(self, name):
+    def __init__(self, name, is_captured):
         self.name = name  # of the operator
+        self.is_captured = is_captured  # it becomes a node of a graph: nothing is ordered now
         self.generator = None  # of the card, that was given
         self.originals = {}  # by the address of the storage here: a tensor of the card
         self.device = None
@@ -148,7 +149,7 @@ class _Aliases:
         if size == 0:
             return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
         stream = torch.cuda.current_stream(tensor.device).cuda_stream
-        runs = _runs(tensor, most=_MOST_RUNS)
+        runs = [] if self.is_captured else _runs(tensor, most=_MOST_RUNS)
         codes = [card.order(self.name, stream, begin, length, writes) for begin, length in runs]
         code, address = card.host_address(storage.data_ptr(), size, writes and _is_all(tensor, size))
         if code != 0 or any(codes):
@@ -164,6 +165,13 @@ class _Aliases:
         if tensor.is_conj():
             host = torch._conj(host)
         return torch._neg_view(host) if tensor.is_neg() else host
+
+    def is_new(self, host):
+        """Whether an operator has made it, and not a view of what it was given."""
+        if not isinstance(host, torch.Tensor) or host.device.type != "cpu" or host.layout != torch.strided:
+            return False
+        storage = host.untyped_storage()
+        return storage.nbytes() != 0 and storage.data_ptr() not in self.originals
 
     def to_card(self, value):
         if isinstance(value, torch.Tensor):
@@ -227,36 +235,57 @@ def _fallback(operator):
     name = f"{operator} of PyTorch"
 
     def run(*args, **kwargs):
-        aliases = _Aliases(name)
+        is_captured = torch_capture.is_on()
+        if is_captured:
+            torch_capture.refuse_shapes(operator)
+        aliases = _Aliases(name, is_captured)
         host_args = [aliases.to_host(one, write) for one, write in zip(args, writes)]
         host_kwargs = {name: aliases.to_host(one, writes_by_name[name]) for name, one in kwargs.items()}
-        outputs = [
+        given_to_write = [
             (one, host)
             for one, host, write in (
                 *zip(args, host_args, writes),
                 *((kwargs[name], host_kwargs[name], writes_by_name[name]) for name in kwargs),
             )
-            if write and isinstance(one, torch.Tensor) and one.device.type == "cuda"
+            if write
         ]
-        with torch_random.drawn_for(aliases.generator) if draws else contextlib.nullcontext():
-            result = _compute(operator, compute, host_args, host_kwargs)
-        for one, host in outputs:
-            _bring_back(one, host, aliases)
+        outputs = [
+            (one, host) for one, host in given_to_write if isinstance(one, torch.Tensor) and one.device.type == "cuda"
+        ]
+        written = torch_capture.Written([host for _, host in given_to_write]) if is_captured else None
+        # A generator cannot be asked while a stream captures; a graph draws from the CPU's own.
+        random = draws and not is_captured
+        with torch_random.drawn_for(aliases.generator) if random else contextlib.nullcontext():
+            done, result = _compute(operator, compute, host_args, host_kwargs)
+        if is_captured:
+            written.put_back()
+        moved = [(one, host) for one, host in outputs if _bring_back(one, host, aliases)]
         if is_copy and _waits(*args, **kwargs):
             torch.cuda.current_stream().synchronize()
         given = {id(host): one for one, host in outputs}
-        if isinstance(result, torch.Tensor) and id(result) in given:
-            return given[id(result)]
-        if isinstance(result, (list, tuple)):
-            return type(result)(given[id(one)] if id(one) in given else aliases.to_card(one) for one in result)
-        return aliases.to_card(result)
+        is_many = isinstance(result, (list, tuple))
+        if is_many:
+            made = type(result)(given[id(one)] if id(one) in given else aliases.to_card(one) for one in result)
+        else:
+            made = given[id(result)] if id(result) in given else aliases.to_card(result)
+        if is_captured:
+            pairs = [*enumerate(zip(result, made))] if is_many else [(None, (result, made))]
+            results = [
+                (place, aliases.to_host(there, True))
+                for place, (here, there) in pairs
+                if id(here) not in given and aliases.is_new(here)
+            ]
+            moves = [(host, aliases.to_host(one, True)) for one, host in moved]
+            torch_capture.add(done, host_args, host_kwargs, results, moves)
+        return made
 
     return run
 
 
 def _compute(operator, compute, args, kwargs):
+    """What did it, and what it made."""
     try:
-        return compute(*args, **kwargs)
+        return compute, compute(*args, **kwargs)
     except NotImplementedError as error:
         others = _made_of_others(operator)
         result = NotImplemented if others is None else others(*args, **kwargs)
@@ -265,7 +294,7 @@ def _compute(operator, compute, args, kwargs):
                 f"{operator} has a kernel for CUDA alone, which is machine code, so it cannot run on the "
                 "simulated card; heddle runs PyTorch's operators on the CPU"
             ) from error
-        return result
+        return others, result
 
 
 def _made_of_others(operator):
@@ -314,10 +343,11 @@ def _in_float(operator, rounded):
 
 
 def _bring_back(tensor, host, aliases):
-    """An output that the operator has given another shape, or other memory, has it on the card, too."""
+    """An output that the operator has given another shape, or other memory, has it on the card, too: then true."""
     if host.untyped_storage().data_ptr() in aliases.originals and host.shape == tensor.shape:
-        return
+        return False
     if host.numel() == 0 and tensor.numel() == 0 and host.shape == tensor.shape:
-        return
+        return False
     made = aliases.tensor_to_card(host)
     tensor.set_(made.untyped_storage(), made.storage_offset(), made.shape, made.stride())
+    return True

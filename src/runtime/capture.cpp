@@ -207,6 +207,13 @@ Error Captures::admit_memory(std::optional<const void*> stream) {
   return Error::kNotSupported;
 }
 
+Graph* Captures::graph_of_thread() {
+  const auto is_own = [](const auto& one) { return one->thread == std::this_thread::get_id(); };
+  auto found = std::find_if(sequences_.begin(), sequences_.end(), is_own);
+  if (found == sequences_.end()) found = sequences_.begin();
+  return found == sequences_.end() ? nullptr : (*found)->graph.get();
+}
+
 int Captures::exchange_mode(int mode) { return std::exchange(thread_mode, mode); }
 
 void Captures::drop_stream(Graphs& graphs, const void* stream) {

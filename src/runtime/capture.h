@@ -71,6 +71,8 @@ class Captures {
   // Taking and giving back memory, in a stream or, without one, at once. In a stream that captures it is not
   // there.
   Error admit_memory(std::optional<const void*> stream);
+  // The graph of a capture that this thread began, or any; null: nothing captures.
+  Graph* graph_of_thread();
   // Of this thread.
   static int exchange_mode(int mode);
 

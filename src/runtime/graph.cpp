@@ -61,6 +61,7 @@ std::optional<std::vector<std::size_t>> append(const Graph& graph, const std::ve
     waits_for.push_back(node.dependencies.size());
     if (waits_for.back() == 0) ready.insert(n);
   }
+  if (graph.memory != nullptr) exec.memory.push_back(graph.memory);
   std::size_t done = 0;
   for (; !ready.empty(); ++done) {
     const GraphNode& node = *graph.nodes()[*ready.begin()];
@@ -173,6 +174,7 @@ Graph& Graphs::clone(const Graph& graph, std::size_t level) {
   if (level > kMostNested) throw InputError(fmt::format("graphs in graphs, more than {} deep", kMostNested));
   Graph& copy = create();
   copy.level = level;
+  copy.memory = graph.memory;
   try {
     copy_nodes(graph, copy);
   } catch (...) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/error_code.h"
+#include "runtime/graph_memory.h"
 #include "runtime/work.h"
 
 #include <array>
@@ -52,8 +53,9 @@ class Graph {
   explicit Graph(void* handle) : handle_(handle) {}
 
   void* handle() const { return handle_; }
-  bool is_child = false;  // of a node, to which it belongs
-  std::size_t level = 0;  // so many graphs around it
+  bool is_child = false;                     // of a node, to which it belongs
+  std::size_t level = 0;                     // so many graphs around it
+  std::shared_ptr<GraphMemory> memory = {};  // that was taken while it was captured
   const std::vector<std::unique_ptr<GraphNode>>& nodes() const { return nodes_; }
 
   GraphNode& add(void* handle, GraphWork work, std::vector<GraphEdge> dependencies);
@@ -82,6 +84,7 @@ struct GraphExec {
   std::vector<Node> nodes;
   std::size_t chains = 1;
   std::uint64_t flags = 0;
+  std::vector<std::shared_ptr<GraphMemory>> memory = {};  // of the graphs that it was made from
 };
 
 // Empty if dependencies go in a circle.

@@ -71,6 +71,7 @@ struct State {
   Streams streams;
   Graphs graphs;
   Captures captures;
+  GraphMemories graph_memories;
   Pools pools;
   std::uint64_t resets = 0;  // how often all of these were given back
   // Nothing can be asked of it any more: it is of a child that was forked in the middle of a call (fork.h), or

@@ -24,6 +24,19 @@ Error allocate(State& card, MemoryKind kind, void** pointer, std::size_t bytes) 
   return *pointer == nullptr ? Error::kMemoryAllocation : order_allocation(card, *pointer);
 }
 
+// For a program without its cache: memory that is taken while a stream captures is the graph's.
+Error allocate_as_a_cache(State& card, void** pointer, std::size_t bytes) {
+  Graph* graph = card.captures.graph_of_thread();
+  if (graph == nullptr) return allocate(card, MemoryKind::kDevice, pointer, bytes);
+  if (pointer == nullptr) return Error::kInvalidValue;
+  *pointer = bytes == 0 ? nullptr : card.memory.allocate(MemoryKind::kDevice, bytes);
+  if (bytes == 0) return Error::kSuccess;
+  if (*pointer == nullptr) return Error::kMemoryAllocation;
+  if (graph->memory == nullptr) graph->memory = std::make_shared<GraphMemory>(card.memory);
+  card.graph_memories.take(*pointer, graph->memory);
+  return Error::kSuccess;
+}
+
 Error release(State& card, MemoryKind kind, const void* pointer) {
   if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   show_printed(card);
@@ -95,7 +108,10 @@ Error allocate_rows(State& card, void** pointer, std::size_t* pitch, std::size_t
 }  // namespace
 
 HEDDLE_CUDA_CALL int cudaMalloc(void** pointer, std::size_t bytes) {
-  return call("cudaMalloc", [&](State& card) { return allocate(card, MemoryKind::kDevice, pointer, bytes); });
+  return call("cudaMalloc", [&](State& card) {
+    return frees_quietly ? allocate_as_a_cache(card, pointer, bytes)
+                         : allocate(card, MemoryKind::kDevice, pointer, bytes);
+  });
 }
 
 HEDDLE_CUDA_CALL int cudaMallocAsync(void** pointer, std::size_t bytes, void* stream) {
@@ -153,7 +169,9 @@ HEDDLE_CUDA_CALL int cudaMalloc3D(PitchedPointer* pointer, Extent extent) {
 HEDDLE_CUDA_CALL int cudaFree(void* pointer) {
   bool is_freed = false;
   if (frees_quietly) {
-    guard("cudaFree", [&](State& card) { is_freed = card.memory.free(pointer, MemoryKind::kDevice); });
+    guard("cudaFree", [&](State& card) {
+      is_freed = card.graph_memories.give_back(pointer) || card.memory.free(pointer, MemoryKind::kDevice);
+    });
   }
   if (is_freed) return 0;
   return call("cudaFree", [&](State& card) { return release(card, MemoryKind::kDevice, pointer); });
