@@ -41,6 +41,7 @@ inline constexpr Exhibit kExhibits[] = {
 #include "fifth.inc"
 #include "fourth.inc"
 #include "held_out.inc"
+#include "seventh.inc"
 #include "sixth.inc"
 #include "third.inc"
 #include "unseen.inc"
@@ -51,6 +52,7 @@ inline constexpr Legal kLegal[] = {
 #include "fourth_legal.inc"
 #include "held_out_legal.inc"
 #include "legal.inc"
+#include "seventh_legal.inc"
 #include "sixth_legal.inc"
 #include "third_legal.inc"
 #include "unseen_legal.inc"
@@ -59,7 +61,8 @@ inline constexpr Legal kLegal[] = {
 // Files whose instructions only Blackwell has.
 constexpr bool is_blackwell(std::string_view file) {
   return file == "tcgen05" || file == "clc" || file == "held_out_sm100" || file == "unseen_sm100" ||
-         file == "third_sm100" || file == "fourth_sm100" || file == "fifth_sm100" || file == "sixth_sm100";
+         file == "third_sm100" || file == "fourth_sm100" || file == "fifth_sm100" || file == "sixth_sm100" ||
+         file == "seventh_sm100";
 }
 
 }  // namespace heddle::museum
