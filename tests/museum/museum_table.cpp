@@ -32,7 +32,7 @@ std::string percent(const Count& count) {
 std::string contrast(const std::string& path) {
   std::ifstream file(path);
   std::map<std::string, std::map<std::string, std::size_t>> outcomes;  // by tool, then outcome, of wrong ones
-  std::set<std::string> ran, shown_by_tool;
+  std::set<std::string> ran, seen_by_tool, shown_by_tool;
   std::size_t twins = 0, right_twins = 0;
   for (std::string line; std::getline(file, line);) {
     std::istringstream cells(line);
@@ -49,6 +49,7 @@ std::string contrast(const std::string& path) {
     }
     ++outcomes[tool][outcome];
     ran.insert(name);
+    if (tool != "plain") seen_by_tool.insert(name);
     if (tool != "plain" && outcome == "found") shown_by_tool.insert(name);
   }
   if (ran.empty()) return "";
@@ -57,15 +58,20 @@ std::string contrast(const std::string& path) {
   std::string text = "\nThe same kernels on an H200, each in a process of its own (`museum_gpu`), " +
                      std::to_string(ran.size()) + " bugs; of the mended twins " + std::to_string(right_twins) +
                      " of " + std::to_string(twins) +
-                     " ran right:\n\n| who looked | what it showed |\n| --- | --- |\n";
+                     " ran right:\n\n| who looked | bugs | what it showed |\n| --- | --- | --- |\n";
   for (const auto& [tool, counts] : outcomes) {
-    text += "| " + (tool == "plain" ? std::string("a plain run, 50 times") : "compute-sanitizer, " + tool) + " |";
+    std::size_t all = 0;
+    for (const auto& [outcome, count] : counts) all += count;
+    text += "| " + (tool == "plain" ? std::string("a plain run, 50 times") : "compute-sanitizer, " + tool) +
+            " | " + std::to_string(all) + " |";
     for (const auto& [outcome, count] : counts) text += " " + std::to_string(count) + " " + outcome + ",";
     text.back() = ' ';
     text += "|\n";
   }
-  text += "| compute-sanitizer's tools together | " + std::to_string(shown_by_tool.size()) + " found |\n";
-  return text + "| heddle, without a card | " + std::to_string(reported) + " reported |\n";
+  text += "| compute-sanitizer's tools together | " + std::to_string(seen_by_tool.size()) + " | " +
+          std::to_string(shown_by_tool.size()) + " found |\n";
+  return text + "| heddle, without a card | " + std::to_string(ran.size()) + " | " + std::to_string(reported) +
+         " reported |\n";
 }
 
 std::string text() {
