@@ -4,6 +4,7 @@
 
     bench/matmul_shapes.py held-out > bench/held_out_shapes.txt
     bench/matmul_shapes.py held-out-again > bench/held_out_again_shapes.txt
+    bench/matmul_shapes.py held-out-third > bench/held_out_third_shapes.txt
     bench/matmul_shapes.py tuning 1000 > tuning.txt
     bench/matmul_shapes.py tuning-more 700 > more.txt
     bench/matmul_shapes.py timing > bench/timing_shapes.txt
@@ -22,6 +23,8 @@ The rule, which was written down before anything was tuned with it:
   round of tiles (M from 48 to 2048, N from 512 to 12288, K from 1024 to 16384, N and K multiples of 64), and odd ones.
 - The first 100 have been looked at while choices were made. Another 100, held-out-again, are drawn from the same models by
   the same rule and another seed: none is among the first, and no layer of theirs has a pair N,K of a tuning shape.
+- Those have been looked at once, too. A third 100, held-out-third, are drawn in the same way with another seed; none is among
+  the first two lists.
 - Twenty judge the timing model (docs/timing.md), and were drawn before any of them was measured: three of five are layers of
   any of the models, one is odd, one of about one round of tiles. None is among the shapes above, nor among the twenty that
   the model was made with (bench/predicted_shapes.txt).
@@ -145,13 +148,17 @@ def tuning_more(count):
                  lambda shape: shape[1:] not in kept_out and shape not in COMPARED and shape not in seen)
 
 
-def held_out_again():
-    rng = random.Random(20261118)
+def held_out_again(seed=20261118, seen=()):
+    rng = random.Random(seed)
     models = list(MODELS)[1::3]
-    first = set(held_out())
+    first = set(held_out()) | set(seen)
     tuned = {(n, k) for _, n, k in tuning(1000) + tuning_more(700)}
     kinds = [lambda: model_shape(rng, models)] * 4 + [lambda: odd_shape(rng)]
     return drawn(100, kinds, lambda shape: shape[1:] not in tuned and shape not in COMPARED and shape not in first)
+
+
+def held_out_third():
+    return held_out_again(20261119, held_out_again())
 
 
 def timing():
@@ -168,6 +175,8 @@ def main():
         shapes = held_out()
     elif sys.argv[1:] == ["held-out-again"]:
         shapes = held_out_again()
+    elif sys.argv[1:] == ["held-out-third"]:
+        shapes = held_out_third()
     elif len(sys.argv) == 3 and sys.argv[1] == "tuning" and sys.argv[2].isdigit():
         shapes = tuning(int(sys.argv[2]))
     elif len(sys.argv) == 3 and sys.argv[1] == "tuning-more" and sys.argv[2].isdigit():
@@ -175,7 +184,7 @@ def main():
     elif sys.argv[1:] == ["timing"]:
         shapes = timing()
     else:
-        sys.exit("usage: matmul_shapes.py held-out | held-out-again | tuning COUNT | tuning-more COUNT | timing")
+        sys.exit("usage: matmul_shapes.py held-out | held-out-again | held-out-third | tuning COUNT | tuning-more COUNT | timing")
     for shape in shapes:
         print(",".join(map(str, shape)))
 
