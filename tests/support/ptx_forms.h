@@ -412,6 +412,45 @@ inline std::vector<ScalarForm> packed_forms() {
             "  xor.b32 s5, s5, s6; xor.b32 d, s3, s5; }",
         32, {32, 32, 32, 32}, OperandRange::kSmall);
   }
+  for (const std::string op : {"vadd", "vsub", "vabsdiff", "vmin", "vmax"}) {
+    for (const std::string types : {".u32.u32.u32", ".s32.s32.s32", ".u32.s32.u32", ".s32.u32.s32"}) {
+      for (const std::string sat : {"", ".sat"}) {
+        add(op + types + sat + " d, a.b1, b.h1;", 32, {32, 32});
+        add(op + types + sat + ".add d, a.h1, b.h0, c;", 32, {32, 32, 32});
+      }
+      add(op + types + " d.b2, a, b.b3, c;", 32, {32, 32, 32});
+      add(op + types + " d.h0, a.h1, b, c;", 32, {32, 32, 32});
+    }
+    add(op + ".s32.s32.s32.sat d, a, b;", 32, {32, 32});
+  }
+  for (const std::string op : {"vshl", "vshr"}) {
+    for (const std::string types : {".u32.u32.u32", ".s32.s32.u32"}) {
+      for (const std::string mode : {".clamp", ".wrap"}) {
+        add(op + types + mode + " d, a, b;", 32, {32, 32}, OperandRange::kSmall);
+        add(op + types + mode + ".add d, a.h1, b.b0, c;", 32, {32, 32, 32});
+        add(op + types + mode + " d.b1, a, b.b2, c;", 32, {32, 32, 32});
+        if (op == "vshr") add(op + types + ".sat" + mode + " d, a, b;", 32, {32, 32});
+      }
+    }
+  }
+  for (const std::string types : {".u32.u32.u32", ".s32.s32.s32", ".s32.u32.s32"}) {
+    for (const std::string end : {"", ".po"}) add("vmad" + types + end + " d, a.h0, b.h1, c;", 32, {32, 32, 32});
+  }
+  for (const std::string end : {".sat", ".shr7", ".sat.shr15"}) {
+    add("vmad.s32.s32.s32" + end + " d, a.b3, b.h1, c;", 32, {32, 32, 32});
+    add("vmad.s32.s32.s32" + end + " d, a, b, c;", 32, {32, 32, 32});
+  }
+  for (const std::string op : {"eq", "ne", "lt", "le", "gt", "ge"}) {
+    add("vset.u32.s32." + op + " d, a.b0, b.b3;", 32, {32, 32}, OperandRange::kSmall);
+    add("vset.s32.s32." + op + ".add d, a, b.h1, c;", 32, {32, 32, 32});
+    add("vset.u32.u32." + op + " d.b2, a.b2, b.b2, c;", 32, {32, 32, 32});
+  }
+  for (const std::string op : {"vadd", "vmax", "vavrg"}) {
+    for (const std::string end : {"", ".sat", ".add"}) {
+      add(op + "2.s32.s32.s32" + end + " d.h0, a.h01, b.h33, c;", 32, {32, 32, 32});
+      add(op + "4.u32.u32.u32" + end + " d.b31, a.b7162, b.b4567, c;", 32, {32, 32, 32});
+    }
+  }
   return forms;
 }
 

@@ -61,6 +61,7 @@ struct Operand {
   std::uint32_t second = kNone;  // register p of d|p
   std::uint64_t value = 0;       // also the offset in an address
   std::string_view name;
+  std::string_view part;  // h1 of r.h1, of a video instruction
   std::vector<Operand> list;
 };
 

@@ -162,6 +162,7 @@ std::uint32_t Build::source(const Operand& operand, std::string_view type) {
   switch (operand.kind) {
     case OperandKind::kRegister:
       if (operand.negated) fail("'!' where no predicate can be negated");
+      if (!operand.part.empty()) fail(fmt::format("'{}' where no part of a register can be taken", operand.name));
       note(flow_.reads, operand.id);
       return operand.id;
     case OperandKind::kInteger: return immediate(operand.value);
@@ -199,7 +200,9 @@ void Build::note(std::vector<std::uint32_t>& rows, std::uint32_t row) {
 
 std::uint32_t Build::target(const Operand& operand) {
   if (operand.kind == OperandKind::kSink) return scratch();
-  if (operand.kind != OperandKind::kRegister || operand.negated) fail("a register is wanted as destination");
+  if (operand.kind != OperandKind::kRegister || operand.negated || !operand.part.empty()) {
+    fail("a register is wanted as destination");
+  }
   note(flow_.writes, operand.id);
   if (operand.second != kNone) note(flow_.writes, operand.second);
   return operand.id;

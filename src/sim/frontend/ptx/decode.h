@@ -59,6 +59,7 @@ class FormTable {
 // One file for each family.
 void add_integer_forms(FormTable& table);
 void add_packed_forms(FormTable& table);
+void add_video_forms(FormTable& table);
 void add_float_forms(FormTable& table);
 void add_half_forms(FormTable& table);
 void add_mixed_forms(FormTable& table);

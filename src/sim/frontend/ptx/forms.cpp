@@ -167,6 +167,7 @@ const FormTable& FormTable::get() {
     FormTable made;
     add_integer_forms(made);
     add_packed_forms(made);
+    add_video_forms(made);
     add_float_forms(made);
     add_half_forms(made);
     add_mixed_forms(made);

@@ -1,34 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX: integers narrower than their register: dp4a, dp2a, mul24, mad24, cvt.pack, min and max with .relu, and the
-// SIMD video instructions with their default selectors and masks.
+// PTX: integers narrower than their register: dp4a, dp2a, mul24, mad24, cvt.pack, min and max with .relu.
 #include "sim/frontend/ptx/decode.h"
+#include "sim/frontend/ptx/narrow_integer.h"
 #include "sim/frontend/ptx/warp.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 
 namespace heddle::sim::ptx {
 
 namespace {
-
-// The number of `bits` bits that begins at bit `from`.
-constexpr std::int64_t field(std::uint64_t word, std::uint32_t from, std::uint32_t bits, bool is_signed) {
-  const auto value = static_cast<std::int64_t>(word >> from & ((std::uint64_t{1} << bits) - 1));
-  return is_signed && value >> (bits - 1) != 0 ? value - (std::int64_t{1} << bits) : value;
-}
-
-constexpr std::int64_t least(std::uint32_t bits, bool is_signed) {
-  return is_signed ? -(std::int64_t{1} << (bits - 1)) : 0;
-}
-
-constexpr std::int64_t most(std::uint32_t bits, bool is_signed) {
-  return (std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
-}
-
-bool is_signed(std::string_view type) { return type[1] == 's'; }
 
 // flags.
 constexpr std::uint32_t kSignedA = 1;
@@ -112,71 +95,6 @@ void min_max_relu(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
-enum class VideoOp : std::uint8_t { kAdd, kSub, kAverage, kAbsDiff, kMin, kMax, kEq, kNe, kLt, kLe, kGt, kGe };
-
-// flags of video instructions, above those of the operands' signs.
-constexpr std::uint32_t kSignedD = 4;
-constexpr std::uint32_t kAccumulate = 16;
-constexpr std::uint32_t kOpShift = 8;
-
-std::int64_t video_value(VideoOp op, std::int64_t a, std::int64_t b) {
-  switch (op) {
-    case VideoOp::kAdd: return a + b;
-    case VideoOp::kSub: return a - b;
-    case VideoOp::kAverage: return a + b >= 0 ? (a + b + 1) >> 1 : (a + b) >> 1;
-    case VideoOp::kAbsDiff: return std::abs(a - b);
-    case VideoOp::kMin: return std::min(a, b);
-    case VideoOp::kMax: return std::max(a, b);
-    case VideoOp::kEq: return a == b ? 1 : 0;
-    case VideoOp::kNe: return a != b ? 1 : 0;
-    case VideoOp::kLt: return a < b ? 1 : 0;
-    case VideoOp::kLe: return a <= b ? 1 : 0;
-    case VideoOp::kGt: return a > b ? 1 : 0;
-    default: return a >= b ? 1 : 0;
-  }
-}
-
-// PTX: vadd2 and the like: each part of the result replaces that of c, or, with .add, is added to c.
-template <std::uint32_t bits>
-void video(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  const auto op = static_cast<VideoOp>(i.flags >> kOpShift);
-  const bool has_sign = (i.flags & kSignedD) != 0;
-  for_lanes(mask, [&](std::uint32_t l) {
-    auto sum = static_cast<std::uint32_t>(warp.rows[i.c][l]);
-    std::uint32_t merged = 0;
-    for (std::uint32_t from = 0; from < 32; from += bits) {
-      const std::int64_t a = field(warp.rows[i.a][l], from, bits, (i.flags & kSignedA) != 0);
-      const std::int64_t b = field(warp.rows[i.b][l], from, bits, (i.flags & kSignedB) != 0);
-      std::int64_t value = video_value(op, a, b);
-      if ((i.flags & kSaturate) != 0) value = std::clamp(value, least(bits, has_sign), most(bits, has_sign));
-      sum += static_cast<std::uint32_t>(value);
-      merged |= (static_cast<std::uint32_t>(value) & ((1u << bits) - 1)) << from;
-    }
-    warp.rows[i.d][l] = (i.flags & kAccumulate) != 0 ? sum : merged;
-  });
-}
-
-void add_video_forms(FormTable& table, const std::string& count, Handler handler) {
-  constexpr const char* kNames[] = {"vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"};
-  for (std::uint32_t op = 0; op < std::size(kNames); ++op) {
-    table.add(kNames[op] + count + "{.u32,.s32}{.u32,.s32}{.u32,.s32}[.sat,.add]", [=](Build& b) {
-      b.simple(3, {}, handler);
-      b.out().flags = sign_flags(b.mod(1), b.mod(2)) | (is_signed(b.mod(0)) ? kSignedD : 0u) |
-                      (b.mod(3) == ".sat"   ? kSaturate
-                       : b.mod(3) == ".add" ? kAccumulate
-                                            : 0u) |
-                      op << kOpShift;
-    });
-  }
-  table.add("vset" + count + "{.u32,.s32}{.u32,.s32}{.eq,.ne,.lt,.le,.gt,.ge}[.add]", [=](Build& b) {
-    b.simple(3, {}, handler);
-    constexpr std::string_view kCompares[] = {".eq", ".ne", ".lt", ".le", ".gt", ".ge"};
-    auto op = static_cast<std::uint32_t>(VideoOp::kEq);
-    for (const std::string_view* at = kCompares; *at != b.mod(2); ++at) ++op;
-    b.out().flags = sign_flags(b.mod(0), b.mod(1)) | (b.has(3) ? kAccumulate : 0u) | op << kOpShift;
-  });
-}
-
 }  // namespace
 
 void add_packed_forms(FormTable& table) {
@@ -212,8 +130,6 @@ void add_packed_forms(FormTable& table) {
   table.add("max{.relu}.s32", [](Build& b) { b.simple(2, {}, min_max_relu<32, true>); });
   table.add("min{.relu}.s16x2", [](Build& b) { b.simple(2, {}, min_max_relu<16, false>); });
   table.add("max{.relu}.s16x2", [](Build& b) { b.simple(2, {}, min_max_relu<16, true>); });
-  add_video_forms(table, "2", video<16>);
-  add_video_forms(table, "4", video<8>);
 }
 
 }  // namespace heddle::sim::ptx

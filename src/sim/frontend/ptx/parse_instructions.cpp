@@ -161,6 +161,16 @@ Operand Parser::name_operand(std::string_view name) {
     return result;
   }
   if (std::optional<Operand> vector = vector_operand(name)) return *std::move(vector);
+  // PTX: Video Instructions: parts of a register, as r.h1 or r.b3210.
+  const std::size_t dot = name.rfind('.');
+  if (dot != std::string_view::npos && dot + 2 < name.size()) {
+    if (const std::optional<std::uint32_t> id = find_register(name.substr(0, dot))) {
+      result.kind = OperandKind::kRegister;
+      result.id = *id;
+      result.part = name.substr(dot + 1);
+      return result;
+    }
+  }
   for (auto scope = names_.rbegin(); scope != names_.rend(); ++scope) {
     if (const auto found = scope->variables.find(name); found != scope->variables.end()) {
       result.kind = OperandKind::kVariable;
