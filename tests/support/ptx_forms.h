@@ -656,6 +656,18 @@ class OperandSource {
     state_ += 0x9e3779b97f4a7c15u;
     std::uint64_t z = state_;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  for (const std::string type : {"f16x2", "bf16x2"}) {
+    // Where a bit of e says so, an operand is the NaN that fma.oob makes a zero of.
+    const std::string start = "{ .reg .b32 x, y; .reg .pred q; and.b32 x, e, 3; ";
+    const std::string end = "; fma.rn.oob." + type + " d, ";
+    const OperandRange range = type == "f16x2" ? OperandRange::kF16 : OperandRange::kBf16;
+    add(start + "setp.eq.u32 q, x, 1; selp.b32 x, 0x7ff77ff7, a, q" + end + "x, b, c; }", 32, {32, 32, 32, 32},
+        range);
+    add(start + "setp.eq.u32 q, x, 1; selp.b32 x, 0x7ff7fff7, b, q" + end + "a, x, c; }", 32, {32, 32, 32, 32},
+        range);
+    add(start + "setp.eq.u32 q, x, 1; selp.b32 x, 0x7ff77ff7, c, q" + end + "a, b, x; }", 32, {32, 32, 32, 32},
+        range);
+  }
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
   }

@@ -79,6 +79,52 @@ TEST(PtxScalar, PackedIntegersKeepToTheirParts) {
   });
 }
 
+TEST(PtxScalar, RandomBitsRoundWhatIsCutOff) {
+  // Half of the last place is cut off, and the random bits are half of it, or one less.
+  check({
+      {"cvt.rs.f16x2.f32 d, a, b, c;", 32, {32, 32, 32}, {0x3f801000, 0xbf801000, 0x10000fff, 0}, 0x3c01bc00},
+      {"cvt.rs.bf16x2.f32 d, a, b, c;", 32, {32, 32, 32}, {0x3f808000, 0xbf808000, 0x7fff8000, 0}, 0x3f80bf81},
+      {"cvt.rs.relu.bf16x2.f32 d, a, b, c;",
+       32,
+       {32, 32, 32},
+       {0x3f808000, 0xbf808000, 0x7fff8000, 0},
+       0x3f800000},
+      {"cvt.rs.f16x2.f32 d, a, b, c;", 32, {32, 32, 32}, {0x4788b800, 0x7f800000, 0, 0}, 0x7c007c00},
+      {"cvt.rs.satfinite.f16x2.f32 d, a, b, c;", 32, {32, 32, 32}, {0x4788b800, 0xc788b800, 0, 0}, 0x7bfffbff},
+      // What becomes normal, and a subnormal number.
+      {"cvt.rs.f16x2.f32 d, a, b, c;", 32, {32, 32, 32}, {0x387fffff, 0x33000000, 0x00011000, 0}, 0x04000001},
+      {"cvt.rs.satfinite.e4m3x4.f32 d, {a, b, a, b}, c;",
+       32,
+       {32, 32, 32},
+       {0x3f880000, 0xbf880000, 0x80000001, 0},
+       0x38b939b8},
+      {"cvt.rs.satfinite.e5m2x4.f32 d, {a, a, b, b}, c;",
+       32,
+       {32, 32, 32},
+       {0x3fa00000, 0x49000000, 0, 0},
+       0x3d3d7b7b},
+      {"cvt.rs.satfinite.e2m1x4.f32 d, {a, a, b, b}, c;",
+       16,
+       {32, 32, 32},
+       {0x3fa00000, 0xbe99999a, 0x80007fff, 0},
+       0x2399},
+      {"cvt.rs.relu.satfinite.e2m1x4.f32 d, {a, a, b, b}, c;",
+       16,
+       {32, 32, 32},
+       {0x3fa00000, 0xbe99999a, 0x80007fff, 0},
+       0x2300},
+  });
+}
+
+TEST(PtxScalar, FmaMakesZeroOfTheNanBeyondAnEdge) {
+  check({
+      {"fma.rn.oob.f16x2 d, a, b, c;", 32, {32, 32, 32}, {0x7ff73c00, 0x3c003c00, 0x3c003c00, 0}, 0x00004000},
+      {"fma.rn.oob.f16x2 d, a, b, c;", 32, {32, 32, 32}, {0x7ff63c00, 0x3c003c00, 0x3c003c00, 0}, 0x7fff4000},
+      {"fma.rn.oob.f16x2 d, a, b, c;", 32, {32, 32, 32}, {0x3c003c00, 0xfff73c00, 0x3c007ff7, 0}, 0x00007fff},
+      {"fma.rn.oob.relu.bf16 d, a, b, c;", 16, {16, 16, 16}, {0x3f80, 0xc000, 0x3f80, 0}, 0},
+  });
+}
+
 TEST(PtxScalar, CarriesChain) {
   check({
       {"{ add.cc.u32 d, a, b; addc.u32 d, c, 0; }", 32, {32, 32, 32}, {0xffffffff, 1, 5, 0}, 6},

@@ -5,7 +5,9 @@
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/warp.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace heddle::sim::ptx {
@@ -283,6 +285,52 @@ void unpack_scales(Warp& warp, const Instruction& i, std::uint32_t mask) {
   });
 }
 
+// PTX: cvt.rs: random bits are added to what is cut off, at its top, and the sum is cut. What `value` becomes
+// when the format has `bits` of mantissa and no normal number below 2^least.
+double round_by_chance(double value, int mantissa_bits, int least, std::uint32_t random, int random_bits) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const double step = std::ldexp(1.0, std::max(std::ilogb(value), least) - mantissa_bits);
+  return std::copysign(std::floor(std::abs(value) / step + std::ldexp(random, -random_bits)) * step, value);
+}
+
+template <class F>
+void pack_halves_by_chance(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  constexpr bool kIsHalf = std::is_same_v<F, HalfFormat>;
+  constexpr int kRandomBits = kIsHalf ? 13 : 16;
+  for_lanes(mask, [&](std::uint32_t l) {
+    const auto part = [&](std::uint32_t row, std::uint32_t shift) {
+      const auto random = static_cast<std::uint32_t>(warp.rows[i.c][l] >> shift & ((1u << kRandomBits) - 1));
+      const double value = get<float>(warp.rows[row][l]);
+      return std::uint32_t{narrow<F>(
+          round_by_chance(value, kIsHalf ? 10 : 7, kIsHalf ? -14 : -126, random, kRandomBits), i.flags)};
+    };
+    warp.rows[i.d][l] = part(i.a, 16) << 16 | part(i.b, 0);
+  });
+}
+
+std::uint32_t reversed16(std::uint32_t bits) {
+  std::uint32_t result = 0;
+  for (std::uint32_t bit = 0; bit < 16; ++bit) result |= (bits >> bit & 1) << (15 - bit);
+  return result;
+}
+
+// Four at once, the first at the top. Unverified: two of them share 16 random bits, which the upper one takes in
+// reverse, as public measurements of e4m3 on a B200 have it.
+template <class E, int mantissa_bits, int least>
+void pack_four_by_chance(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  for_lanes(mask, [&](std::uint32_t l) {
+    std::uint32_t packed = 0;
+    for (std::uint32_t part = 0; part < 4; ++part) {
+      const auto shared = static_cast<std::uint32_t>(warp.rows[i.b][l] >> (part < 2 ? 16 : 0) & 0xffff);
+      const double value = get<float>(warp.rows[i.rows[part]][l]);
+      const double rounded =
+          round_by_chance(value, mantissa_bits, least, part % 2 == 0 ? reversed16(shared) : shared, 16);
+      packed = packed << Narrow<E>::bits | Narrow<E>::of(static_cast<float>(rounded), i.flags);
+    }
+    warp.rows[i.d][l] = packed;
+  });
+}
+
 template <class F>
 Handler by_integer(std::string_view type, F&& make) {
   if (type == ".u8") return make.template operator()<std::uint8_t>();
@@ -366,6 +414,25 @@ void add_convert_forms(FormTable& table) {
   table.add("cvt{.rn,.rz}[.relu][.satfinite]{.f16x2,.bf16x2}.f32", [](Build& b) {
     two_sources(b, b.mod(3) == ".f16x2" ? pack_halves<HalfFormat> : pack_halves<BrainFormat>,
                 rounding_flag(b.mod(0)) | extra_flags(b.mod(1)) | extra_flags(b.mod(2)));
+  });
+  table.add("cvt.rs[.relu][.satfinite]{.f16x2,.bf16x2}.f32", [](Build& b) {
+    b.simple(3, ".f32",
+             b.mod(2) == ".f16x2" ? pack_halves_by_chance<HalfFormat> : pack_halves_by_chance<BrainFormat>);
+    b.out().flags = extra_flags(b.mod(0)) | extra_flags(b.mod(1));
+  });
+  table.add("cvt.rs[.relu].satfinite{.e4m3x4,.e5m2x4,.e2m3x4,.e3m2x4,.e2m1x4}.f32", [](Build& b) {
+    b.want(3);
+    const std::string_view to = b.mod(1);
+    b.out().rows = b.sources(b.operand(1), ".f32");
+    if (b.out().rows.size() != 4) b.fail("four sources are wanted");
+    b.out().d = b.target(0);
+    b.out().b = b.source(2);
+    b.out().flags = extra_flags(b.mod(0));
+    b.scalar(to == ".e4m3x4"   ? pack_four_by_chance<e4m3, 3, -6>
+             : to == ".e5m2x4" ? pack_four_by_chance<e5m2, 2, -14>
+             : to == ".e2m3x4" ? pack_four_by_chance<e2m3, 3, 0>
+             : to == ".e3m2x4" ? pack_four_by_chance<e3m2, 2, -2>
+                               : pack_four_by_chance<e2m1, 1, 0>);
   });
   table.add("cvt{.rn,.rz,.rna}[.relu][.satfinite].tf32.f32", [](Build& b) {
     b.simple(1, ".f32", to_tf32);

@@ -43,7 +43,7 @@ void convert(std::string_view mnemonic, Flow& flow) {
   if (from_bits != 0 && to_bits != 0 && !has(mnemonic, ".sat")) {
     flow.kind = from[0] == 's' && to_bits > from_bits ? FlowKind::kExtendSign : FlowKind::kTruncate;
     flow.table = static_cast<std::uint8_t>(from_bits);
-  } else if (is_one_of(to, {"f16x2", "bf16x2"}) && from == "f32") {
+  } else if (is_one_of(to, {"f16x2", "bf16x2"}) && from == "f32" && !has(mnemonic, ".rs.")) {
     flow.kind = FlowKind::kJoinHalves;
   }
 }

@@ -17,6 +17,11 @@ std::uint64_t flush_half(std::uint64_t bits, std::uint32_t flags) {
   return (flags & kFtz) != 0 && (bits & 0x7fff) < F::least_normal ? bits & 0x8000 : bits & 0xffff;
 }
 
+// What a tensor map with the fill NAN_REQUEST_ZERO_FMA leaves beyond an edge. An H200 takes either sign of it, in
+// a factor, and not in c.
+constexpr std::uint16_t kOobNan = 0x7ff7;
+constexpr std::uint32_t kZeroesOob = 1u << 10;  // a flag, above those of arithmetic.h: fma.oob
+
 template <class F, HalfOp op>
 std::uint16_t half_op(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint32_t flags) {
   a = flush_half<F>(a, flags);
@@ -30,7 +35,9 @@ std::uint16_t half_op(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::ui
     case HalfOp::kAdd: return narrow<F>(sticky_fma(x, 1.0, y), flags);
     case HalfOp::kSub: return narrow<F>(sticky_fma(x, 1.0, -y), flags);
     case HalfOp::kMul: return narrow<F>(x * y, flags);
-    case HalfOp::kFma: return narrow<F>(sticky_fma(x, y, widen<F>(c)), flags);
+    case HalfOp::kFma:
+      if ((flags & kZeroesOob) != 0 && ((a & 0x7fff) == kOobNan || (b & 0x7fff) == kOobNan)) return 0;
+      return narrow<F>(sticky_fma(x, y, widen<F>(c)), flags);
     case HalfOp::kEx2: return narrow<F>(std::exp2(x), flags);
     case HalfOp::kTanh: return narrow<F>(std::tanh(x), flags);
     default: break;
@@ -114,6 +121,8 @@ void add_half_forms(FormTable& table) {
     const std::uint32_t clamp = b.mod(1) == ".sat" ? kSat : b.mod(1) == ".relu" ? kRelu : 0u;
     half_form<HalfOp::kFma>(b, 3, b.mod(2), clamp | (b.has(0) ? kFtz : 0u));
   });
+  table.add(std::string("fma.rn.oob[.relu]") + kTypes,
+            [](Build& b) { half_form<HalfOp::kFma>(b, 3, b.mod(1), kZeroesOob | (b.has(0) ? kRelu : 0u)); });
   add_half_unary<HalfOp::kNeg>(table, "neg");
   add_half_unary<HalfOp::kAbs>(table, "abs");
   add_half_min_max<HalfOp::kMin>(table, "min");
