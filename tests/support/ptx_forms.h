@@ -25,7 +25,7 @@ inline std::string register_type(std::uint32_t bits) { return bits == 1 ? ".pred
 
 // One word of 64 bits for each operand and for the result; a thread for each set of operands.
 inline std::string scalar_kernel(const ScalarForm& form, const std::string& target = "sm_90a") {
-  std::string text = ".version 8.6\n.target " + target + "\n.address_size 64\n";
+  std::string text = ".version 8.7\n.target " + target + "\n.address_size 64\n";
   text += ".visible .entry apply(.param .u64 out, .param .u64 in, .param .u32 count)\n{\n";
   text += "  .reg .b64 %rd<10>;\n  .reg .b32 %r<10>;\n  .reg .pred %p<3>;\n";
   text += "  .reg " + register_type(form.d_bits) + " d;\n";
@@ -137,6 +137,8 @@ inline std::vector<ScalarForm> warp_forms() {
                                       {"m16n8k32.row.col.f32.e4m3.e4m3.f32", true, OperandRange::kBits},
                                       {"m16n8k32.row.col.f32.e4m3.e5m2.f32", true, OperandRange::kBits},
                                       {"m16n8k32.row.col.f32.e5m2.e5m2.f32", true, OperandRange::kBits},
+                                      {"m16n8k16.row.col.f32.e4m3.e4m3.f32", false, OperandRange::kBits},
+                                      {"m16n8k16.row.col.f32.e5m2.e4m3.f32", false, OperandRange::kBits},
                                       {"m16n8k32.row.col.s32.s8.s8.s32", true, OperandRange::kBits},
                                       {"m16n8k32.row.col.s32.u8.s8.s32", true, OperandRange::kBits},
                                       {"m16n8k32.row.col.satfinite.s32.s8.u8.s32", true, OperandRange::kBits},
@@ -154,6 +156,38 @@ inline std::vector<ScalarForm> warp_forms() {
             (is_deep ? "16.row.col.f16.f16.f16.f16 {s3, s4}, {a, b, c, e}, {b, e}"
                      : "8.row.col.f16.f16.f16.f16 {s3, s4}, {a, b}, {c}") +
             ", {s3, s4};" + fold,
+        32, {32, 32, 32, 32}, OperandRange::kF16);
+  }
+  for (const std::string types : {"e4m3.e4m3", "e4m3.e5m2", "e5m2.e5m2"}) {
+    for (const bool is_deep : {false, true}) {
+      add("{ .reg .b32 s<7>; mov.b32 s5, 0; mov.b32 s6, 0; mov.b32 s3, e; mov.b32 s4, 0x3c003c00;\n"
+          "  mma.sync.aligned.m16n8k" +
+              std::string(is_deep ? "32" : "16") + ".row.col.f16." + types + ".f16 {s3, s4}, " +
+              (is_deep ? "{a, b, c, e}, {b, e}" : "{a, b}, {c}") + ", {s3, s4};" + fold,
+          32, {32, 32, 32, 32});
+    }
+  }
+  for (const std::string layouts : {"row.row", "row.col", "col.row", "col.col"}) {
+    const std::string start =
+        "{ .reg .b32 s<9>; mov.b32 s0, c; mov.b32 s1, 0x3c003c00; mov.b32 s2, e; xor.b32 s3, c, b;\n  ";
+    const std::string multiply = "mma.sync.aligned.m8n8k4." + layouts;
+    add(start + multiply +
+            ".f16.f16.f16.f16 {s0, s1, s2, s3}, {a, b}, {c, e}, {s0, s1, s2, s3};\n"
+            "  xor.b32 s0, s0, s1; mul.lo.u32 s2, s2, 3; xor.b32 s2, s2, s3; xor.b32 d, s0, s2; }",
+        32, {32, 32, 32, 32}, OperandRange::kF16);
+    std::string sum = "\n  ";
+    for (const std::string r : {"1", "2", "3", "4", "5", "6", "7"}) {
+      sum += "mul.lo.u32 s0, s0, 3; xor.b32 s0, s0, s" + r + "; ";
+    }
+    add(start + multiply +
+            ".f32.f16.f16.f16 {s0, s1, s2, s3, s4, s5, s6, s7}, {a, b}, {c, e}, {s0, s1, s2, s3};" + sum +
+            "mov.b32 d, s0; }",
+        32, {32, 32, 32, 32}, OperandRange::kF16);
+    add(start + "mov.b32 s4, 0; mov.b32 s5, 0x3f800000; shl.b32 s6, a, 1; mov.b32 s7, 0xc0400000;\n  " +
+            multiply +
+            ".f32.f16.f16.f32 {s0, s1, s2, s3, s4, s5, s6, s7}, {a, b}, {c, e}, {s0, s1, s2, s3, s4, s5, s6, "
+            "s7};" +
+            sum + "mov.b32 d, s0; }",
         32, {32, 32, 32, 32}, OperandRange::kF16);
   }
   // Memory holds a; the old and the new value are folded into one.
@@ -309,6 +343,8 @@ inline std::vector<ScalarForm> sparse_forms() {
                              {"m16n8k32.row.col.f32.bf16.bf16.f32", true, 2, kHalf},
                              {"m16n8k8.row.col.f32.tf32.tf32.f32", false, 4, kSingle},
                              {"m16n8k16.row.col.f32.tf32.tf32.f32", true, 2, kSingle},
+                             {"m16n8k64.row.col.f32.e4m3.e4m3.f32", true, 1, 0xbbbbbbbb},
+                             {"m16n8k64.row.col.f32.e5m2.e4m3.f32", true, 1, 0xbbbbbbbb},
                              {"m16n8k32.row.col.s32.s8.u8.s32", false, 2},
                              {"m16n8k64.row.col.satfinite.s32.s8.s8.s32", true, 1},
                              {"m16n8k64.row.col.s32.u4.s4.s32", false, 2},
@@ -376,42 +412,6 @@ inline std::vector<ScalarForm> packed_forms() {
       }
     }
   }
-  for (const std::string op : {"eq", "lt", "ge"}) {
-    for (const std::string count : {"2", "4"}) {
-      add("vset" + count + ".u32.s32." + op + " d, a, b, c;", 32, {32, 32, 32});
-      add("vset" + count + ".s32.s32." + op + ".add d, a, b, c;", 32, {32, 32, 32});
-    }
-  }
-  for (const std::string op : {"eq", "ne", "lt", "geu", "nan"}) {
-    for (const std::string type : {"f16", "bf16"}) {
-      const OperandRange range = type == "f16" ? OperandRange::kF16 : OperandRange::kBf16;
-      add("set." + op + "." + type + "x2." + type + "x2 d, a, b;", 32, {32, 32}, range);
-      add("set." + op + ".u32." + type + "x2 d, a, b;", 32, {32, 32}, range);
-      add("set." + op + "." + type + "." + type + " d, a, b;", 16, {16, 16}, range);
-      add("set." + op + ".u16." + type + " d, a, b;", 16, {16, 16}, range);
-      add("set." + op + ".and.u32." + type + " d, a, b, c;", 32, {16, 16, 1}, range);
-    }
-    add("set." + op + ".ftz.f16x2.f16x2 d, a, b;", 32, {32, 32}, OperandRange::kF16);
-    add("set." + op + ".f16.f32 d, a, b;", 16, {32, 32}, OperandRange::kF32);
-  }
-  for (const std::string op : {"or", "and"}) {
-    add("{ .reg .pred q; .reg .b32 x; lop3." + op + ".b32 x|q, a, b, c, 0x80, e; selp.b32 d, x, 77, q; }", 32,
-        {32, 32, 32, 1});
-  }
-  add("movmatrix.sync.aligned.m8n8.trans.b16 d, a;", 32, {32});
-  // Each thread has 16 bytes of shared memory at s2.
-  const std::string shared =
-      "{ .reg .b32 s<9>; .reg .b64 p<4>; .reg .b128 w<4>; .shared .align 16 .b8 m[2048]; mov.u32 s0, %tid.x;\n"
-      "  mov.u32 s1, m; mad.lo.u32 s2, s0, 16, s1; ";
-  for (const bool is_cas : {false, true}) {
-    add(shared + "mov.b64 p0, {a, b}; mov.b64 p1, {c, e}; mov.b128 w0, {p0, p1}; st.shared.b128 [s2], w0;\n" +
-            (is_cas ? "  mov.b64 p2, {a, c}; mov.b128 w1, {p2, p1}; mov.b128 w2, {p1, p0};\n"
-                      "  atom.shared.cas.b128 w3, [s2], w1, w2; "
-                    : "  mov.b128 w1, {p1, p0}; atom.shared.exch.b128 w3, [s2], w1; ") +
-            "ld.shared.v4.b32 {s3, s4, s5, s6}, [s2]; xor.b32 s3, s3, s4; mul.lo.u32 s5, s5, 3;\n"
-            "  xor.b32 s5, s5, s6; xor.b32 d, s3, s5; }",
-        32, {32, 32, 32, 32}, OperandRange::kSmall);
-  }
   for (const std::string op : {"vadd", "vsub", "vabsdiff", "vmin", "vmax"}) {
     for (const std::string types : {".u32.u32.u32", ".s32.s32.s32", ".u32.s32.u32", ".s32.u32.s32"}) {
       for (const std::string sat : {"", ".sat"}) {
@@ -450,6 +450,42 @@ inline std::vector<ScalarForm> packed_forms() {
       add(op + "2.s32.s32.s32" + end + " d.h0, a.h01, b.h33, c;", 32, {32, 32, 32});
       add(op + "4.u32.u32.u32" + end + " d.b31, a.b7162, b.b4567, c;", 32, {32, 32, 32});
     }
+  }
+  for (const std::string op : {"eq", "lt", "ge"}) {
+    for (const std::string count : {"2", "4"}) {
+      add("vset" + count + ".u32.s32." + op + " d, a, b, c;", 32, {32, 32, 32});
+      add("vset" + count + ".s32.s32." + op + ".add d, a, b, c;", 32, {32, 32, 32});
+    }
+  }
+  for (const std::string op : {"eq", "ne", "lt", "geu", "nan"}) {
+    for (const std::string type : {"f16", "bf16"}) {
+      const OperandRange range = type == "f16" ? OperandRange::kF16 : OperandRange::kBf16;
+      add("set." + op + "." + type + "x2." + type + "x2 d, a, b;", 32, {32, 32}, range);
+      add("set." + op + ".u32." + type + "x2 d, a, b;", 32, {32, 32}, range);
+      add("set." + op + "." + type + "." + type + " d, a, b;", 16, {16, 16}, range);
+      add("set." + op + ".u16." + type + " d, a, b;", 16, {16, 16}, range);
+      add("set." + op + ".and.u32." + type + " d, a, b, c;", 32, {16, 16, 1}, range);
+    }
+    add("set." + op + ".ftz.f16x2.f16x2 d, a, b;", 32, {32, 32}, OperandRange::kF16);
+    add("set." + op + ".f16.f32 d, a, b;", 16, {32, 32}, OperandRange::kF32);
+  }
+  for (const std::string op : {"or", "and"}) {
+    add("{ .reg .pred q; .reg .b32 x; lop3." + op + ".b32 x|q, a, b, c, 0x80, e; selp.b32 d, x, 77, q; }", 32,
+        {32, 32, 32, 1});
+  }
+  add("movmatrix.sync.aligned.m8n8.trans.b16 d, a;", 32, {32});
+  // Each thread has 16 bytes of shared memory at s2.
+  const std::string shared =
+      "{ .reg .b32 s<9>; .reg .b64 p<4>; .reg .b128 w<4>; .shared .align 16 .b8 m[2048]; mov.u32 s0, %tid.x;\n"
+      "  mov.u32 s1, m; mad.lo.u32 s2, s0, 16, s1; ";
+  for (const bool is_cas : {false, true}) {
+    add(shared + "mov.b64 p0, {a, b}; mov.b64 p1, {c, e}; mov.b128 w0, {p0, p1}; st.shared.b128 [s2], w0;\n" +
+            (is_cas ? "  mov.b64 p2, {a, c}; mov.b128 w1, {p2, p1}; mov.b128 w2, {p1, p0};\n"
+                      "  atom.shared.cas.b128 w3, [s2], w1, w2; "
+                    : "  mov.b128 w1, {p1, p0}; atom.shared.exch.b128 w3, [s2], w1; ") +
+            "ld.shared.v4.b32 {s3, s4, s5, s6}, [s2]; xor.b32 s3, s3, s4; mul.lo.u32 s5, s5, 3;\n"
+            "  xor.b32 s5, s5, s6; xor.b32 d, s3, s5; }",
+        32, {32, 32, 32, 32}, OperandRange::kSmall);
   }
   return forms;
 }
@@ -620,6 +656,18 @@ inline std::vector<ScalarForm> scalar_forms() {
     add("fma.rn" + end + " d, a, b, c;", n, {n, n, n}, range);
   }
   add("fma.rn.relu.f16x2 d, a, b, c;", 32, {32, 32, 32}, OperandRange::kF16);
+  for (const std::string type : {"f16x2", "bf16x2"}) {
+    // Where a bit of e says so, an operand is the NaN that fma.oob makes a zero of.
+    const std::string start = "{ .reg .b32 x, y; .reg .pred q; and.b32 x, e, 3; ";
+    const std::string end = "; fma.rn.oob." + type + " d, ";
+    const OperandRange range = type == "f16x2" ? OperandRange::kF16 : OperandRange::kBf16;
+    add(start + "setp.eq.u32 q, x, 1; selp.b32 x, 0x7ff77ff7, a, q" + end + "x, b, c; }", 32, {32, 32, 32, 32},
+        range);
+    add(start + "setp.eq.u32 q, x, 1; selp.b32 x, 0x7ff7fff7, b, q" + end + "a, x, c; }", 32, {32, 32, 32, 32},
+        range);
+    add(start + "setp.eq.u32 q, x, 1; selp.b32 x, 0x7ff77ff7, c, q" + end + "a, b, x; }", 32, {32, 32, 32, 32},
+        range);
+  }
   add("fma.rn.relu.bf16x2 d, a, b, c;", 32, {32, 32, 32}, OperandRange::kBf16);
   // Conversions of narrow formats.
   add("cvt.f32.f16 d, a;", 32, {16}, OperandRange::kF16);
@@ -656,18 +704,6 @@ class OperandSource {
     state_ += 0x9e3779b97f4a7c15u;
     std::uint64_t z = state_;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  for (const std::string type : {"f16x2", "bf16x2"}) {
-    // Where a bit of e says so, an operand is the NaN that fma.oob makes a zero of.
-    const std::string start = "{ .reg .b32 x, y; .reg .pred q; and.b32 x, e, 3; ";
-    const std::string end = "; fma.rn.oob." + type + " d, ";
-    const OperandRange range = type == "f16x2" ? OperandRange::kF16 : OperandRange::kBf16;
-    add(start + "setp.eq.u32 q, x, 1; selp.b32 x, 0x7ff77ff7, a, q" + end + "x, b, c; }", 32, {32, 32, 32, 32},
-        range);
-    add(start + "setp.eq.u32 q, x, 1; selp.b32 x, 0x7ff7fff7, b, q" + end + "a, x, c; }", 32, {32, 32, 32, 32},
-        range);
-    add(start + "setp.eq.u32 q, x, 1; selp.b32 x, 0x7ff77ff7, c, q" + end + "a, b, x; }", 32, {32, 32, 32, 32},
-        range);
-  }
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
   }

@@ -80,6 +80,7 @@ void add_mma_forms(FormTable& table);
 void add_exact_mma_forms(FormTable& table);
 void add_sparse_mma_forms(FormTable& table);
 void add_wmma_forms(FormTable& table);
+void add_quad_mma_forms(FormTable& table);
 void add_wgmma_forms(FormTable& table);
 void add_tcgen05_forms(FormTable& table);
 

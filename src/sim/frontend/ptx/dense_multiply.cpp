@@ -17,17 +17,29 @@ namespace {
 
 using machine::MmaOperand;
 
-constexpr std::string_view kNumbers[] = {".f16", ".bf16", ".tf32", ".f64", ".s8", ".u8",
-                                         ".s4",  ".u4",   ".b1",   ".f32", ".s32"};
+constexpr std::string_view kNumbers[] = {".f16", ".bf16", ".tf32", ".f64", ".s8",   ".u8",  ".s4",
+                                         ".u4",  ".b1",   ".f32",  ".s32", ".e4m3", ".e5m2"};
 
 OperandType operand_type(Number number) {
   return number == Number::kF16    ? OperandType::kF16
          : number == Number::kBf16 ? OperandType::kBf16
+         : number == Number::kE4m3 ? OperandType::kE4m3
+         : number == Number::kE5m2 ? OperandType::kE5m2
                                    : OperandType::kTf32;
 }
 
+// Of every eight elements along K the first four, or the others.
+std::vector<std::uint64_t> half_of(const std::vector<std::uint64_t>& elements, std::uint32_t half) {
+  std::vector<std::uint64_t> result;
+  for (std::size_t at = 0; at < elements.size(); ++at) {
+    if (at % 8 / 4 == half) result.push_back(elements[at]);
+  }
+  return result;
+}
+
 // Model: sums as mma.sync makes them. Those of wmma's tf32 differ from an H200's in the last places. Where C and
-// D differ, C is converted first, and a D of f16 is rounded from the sum in f32.
+// D differ, C is converted first, and a D of f16 is rounded from the sum in f32. Hopper has no mma of fp8: its
+// assembler multiplies the halves of the registers as f16, one on top of the other, and adds C last.
 void multiply_floats(const DenseMultiply& how, const std::vector<std::uint64_t>& a,
                      const std::vector<std::uint64_t>& b, std::vector<std::uint64_t>& d) {
   const std::size_t bytes = bits_of(how.a) / 8;
@@ -35,19 +47,33 @@ void multiply_floats(const DenseMultiply& how, const std::vector<std::uint64_t>&
                            std::uint32_t lines) {
     std::vector<std::byte> packed(elements.size() * bytes);
     for (std::size_t at = 0; at < elements.size(); ++at) std::memcpy(&packed[at * bytes], &elements[at], bytes);
-    return MmaOperand(side, operand_type(number), false, lines, how.k, packed.data());
+    return MmaOperand(side, operand_type(number), false, lines,
+                      static_cast<std::uint32_t>(elements.size()) / lines, packed.data());
   };
   const bool adds_halves = how.d == Number::kF16 && how.c == Number::kF16;
+  const AccumulatorType type = adds_halves ? AccumulatorType::kF16 : AccumulatorType::kF32;
   std::vector<std::uint32_t> sums(d.size());
   for (std::size_t at = 0; at < d.size(); ++at) {
     sums[at] = how.c == Number::kF16 && !adds_halves
                    ? std::bit_cast<std::uint32_t>(static_cast<float>(widen<HalfFormat>(d[at])))
                    : static_cast<std::uint32_t>(d[at]);
   }
-  constexpr machine::MmaArithmetic kArithmetic{.fraction_bits = 25, .result_fraction_bits = 23};
-  machine::multiply_add(kArithmetic, operand(MmaOperand::Side::kA, how.a, a, how.m), 0, how.m,
-                        operand(MmaOperand::Side::kB, how.b, b, how.n),
-                        adds_halves ? AccumulatorType::kF16 : AccumulatorType::kF32, sums.data());
+  const auto multiply = [&](const std::vector<std::uint64_t>& left, const std::vector<std::uint64_t>& right,
+                            std::vector<std::uint32_t>& on) {
+    constexpr machine::MmaArithmetic kArithmetic{.fraction_bits = 25, .result_fraction_bits = 23};
+    machine::multiply_add(kArithmetic, operand(MmaOperand::Side::kA, how.a, left, how.m), 0, how.m,
+                          operand(MmaOperand::Side::kB, how.b, right, how.n), type, on.data());
+  };
+  if (bytes == 1) {
+    std::vector<std::uint32_t> products(d.size());
+    for (const std::uint32_t half : {0u, 1u}) multiply(half_of(a, half), half_of(b, half), products);
+    for (std::size_t at = 0; at < d.size(); ++at) {
+      const float sum = std::bit_cast<float>(sums[at]) + std::bit_cast<float>(products[at]);
+      sums[at] = std::bit_cast<std::uint32_t>(canonical(sum));
+    }
+  } else {
+    multiply(a, b, sums);
+  }
   for (std::size_t at = 0; at < d.size(); ++at) {
     d[at] =
         how.d == Number::kF16 && !adds_halves ? narrow<HalfFormat>(std::bit_cast<float>(sums[at]), 0) : sums[at];
@@ -109,7 +135,9 @@ std::uint32_t bits_of(Number number) {
     case Number::kF16:
     case Number::kBf16: return 16;
     case Number::kS8:
-    case Number::kU8: return 8;
+    case Number::kU8:
+    case Number::kE4m3:
+    case Number::kE5m2: return 8;
     case Number::kS4:
     case Number::kU4: return 4;
     case Number::kB1: return 1;

@@ -10,7 +10,7 @@
 
 namespace heddle::sim::ptx {
 
-enum class Number : std::uint8_t { kF16, kBf16, kTf32, kF64, kS8, kU8, kS4, kU4, kB1, kF32, kS32 };
+enum class Number : std::uint8_t { kF16, kBf16, kTf32, kF64, kS8, kU8, kS4, kU4, kB1, kF32, kS32, kE4m3, kE5m2 };
 
 Number number_of(std::string_view name);  // ".f16"
 std::uint32_t bits_of(Number number);

@@ -98,8 +98,8 @@ void classify(std::string_view mnemonic, const Function& function, const Instruc
     flow.kind = FlowKind::kHandled;
     flow.has_effect = opcode == "stmatrix";
     // Those of other shapes pass on what the lane itself has.
-    const bool is_other =
-        has(mnemonic, ".f64") || has(mnemonic, ".m8n8") || has(mnemonic, "4.s32") || has(mnemonic, ".b1");
+    const bool is_small = has(mnemonic, ".m8n8") && !has(mnemonic, ".f16.f16");
+    const bool is_other = has(mnemonic, ".f64") || is_small || has(mnemonic, "4.s32") || has(mnemonic, ".b1");
     if (opcode == "mma" && is_other && !has(mnemonic, ".sp")) flow.kind = FlowKind::kCompute;
   } else if (opcode == "wmma") {
     flow.kind = FlowKind::kHandled;

@@ -188,6 +188,7 @@ const FormTable& FormTable::get() {
     add_exact_mma_forms(made);
     add_sparse_mma_forms(made);
     add_wmma_forms(made);
+    add_quad_mma_forms(made);
     add_wgmma_forms(made);
     add_tcgen05_forms(made);
     return made;

@@ -21,6 +21,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace heddle::sim::ptx {
@@ -80,8 +81,10 @@ std::uint32_t integer_dot(const Fragments& f, const std::byte* a, const std::byt
   return static_cast<std::uint32_t>(sum);
 }
 
-// As add.f32, whose NaN is always the same one.
-std::uint32_t sum(std::uint32_t left, std::uint32_t right) {
+// As add.f16 and add.f32, whose NaN is always the same one.
+std::uint32_t sum(AccumulatorType type, std::uint32_t left, std::uint32_t right) {
+  if (type == AccumulatorType::kF16)
+    return narrow<HalfFormat>(widen<HalfFormat>(left) + widen<HalfFormat>(right), 0);
   const float result = std::bit_cast<float>(left) + std::bit_cast<float>(right);
   return std::isnan(result) ? kCanonicalNan : std::bit_cast<std::uint32_t>(result);
 }
@@ -172,7 +175,7 @@ void multiply(Warp& warp, const Instruction& i) {
       machine::multiply_add(kArithmetic, left, 0, kM, right, f.d, d.data());
     }
     if (is_fp8) {
-      for (std::size_t at = 0; at < d.size(); ++at) d[at] = sum(c[at], d[at]);
+      for (std::size_t at = 0; at < d.size(); ++at) d[at] = sum(f.d, c[at], d[at]);
     }
   }
   for (std::uint32_t l = 0; l < 32; ++l) {
@@ -238,7 +241,10 @@ void add_mma_forms(FormTable& table) {
   add("mma.sync.aligned{.m16n8k8,.m16n8k16}.row.col{.f16}{.f16}{.f16}.f16");
   add("mma.sync.aligned{.m16n8k8,.m16n8k16}.row.col{.f32}{.bf16}{.bf16}.f32");
   add("mma.sync.aligned{.m16n8k4,.m16n8k8}.row.col{.f32}{.tf32}{.tf32}.f32");
-  add("mma.sync.aligned{.m16n8k32}.row.col{.f32}{.e4m3,.e5m2}{.e4m3,.e5m2}.f32");
+  for (const std::string shape : {"{.m16n8k16,.m16n8k32}", ".kind::f8f6f4{.m16n8k32}"}) {
+    add("mma.sync.aligned" + shape + ".row.col{.f32}{.e4m3,.e5m2}{.e4m3,.e5m2}.f32");
+    add("mma.sync.aligned" + shape + ".row.col{.f16}{.e4m3,.e5m2}{.e4m3,.e5m2}.f16");
+  }
   table.add("mma.sync.aligned{.m16n8k16,.m16n8k32}.row.col[.satfinite].s32{.s8,.u8}{.s8,.u8}.s32",
             [](Build& b) { decode_mma(b, b.mod(0), b.has(1), ".s32", b.mod(2), b.mod(3)); });
 }

@@ -225,6 +225,8 @@ void add_sparse_mma_forms(FormTable& table) {
     table.add(name + "{.m16n8k16,.m16n8k32}.row.col{.f16}{.f16}{.f16}.f16", floats);
     table.add(name + "{.m16n8k16,.m16n8k32}.row.col{.f32}{.bf16}{.bf16}.f32", floats);
     table.add(name + "{.m16n8k8,.m16n8k16}.row.col{.f32}{.tf32}{.tf32}.f32", floats);
+    table.add(name + "{.m16n8k64}.row.col{.f32}{.e4m3,.e5m2}{.e4m3,.e5m2}.f32", floats);
+    table.add(name + ".kind::f8f6f4{.m16n8k64}.row.col{.f32}{.e4m3,.e5m2}{.e4m3,.e5m2}.f32", floats);
     const auto integers = [](Build& b) { decode(b, b.mod(0), ".s32", b.mod(2), b.mod(3), b.has(1)); };
     table.add(name + "{.m16n8k32,.m16n8k64}.row.col[.satfinite].s32{.s8,.u8}{.s8,.u8}.s32", integers);
     table.add(name + "{.m16n8k64,.m16n8k128}.row.col[.satfinite].s32{.s4,.u4}{.s4,.u4}.s32", integers);
