@@ -313,5 +313,40 @@ TEST(PtxAsyncForms, AFlatReductionReachesThePeer) {
   for (std::uint32_t word = 0; word < 64; ++word) EXPECT_EQ(out[word], 100 + word % 32);
 }
 
+TEST(PtxAsyncForms, ADropThatCompletesNothingLowersTheNextPhase) {
+  const auto drop = [](const std::string& count) {
+    return ptx_module(
+        "ld.param.u64 %rd1, [out]; mov.u32 %r1, smem; mbarrier.init.shared.b64 [%r1], 3;\n"
+        "mbarrier.arrive_drop.noComplete.shared.b64 %rd3, [%r1], " +
+            count +
+            ";\n"
+            "mbarrier.arrive.shared.b64 %rd4, [%r1], 2;\n"
+            "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 0; selp.b32 %r2, 1, 0, %p1;\n"
+            "mbarrier.arrive.shared.b64 %rd4, [%r1], 2;\n"
+            "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 1; selp.b32 %r3, 1, 0, %p1;\n"
+            "st.global.v2.b32 [%rd1], {%r2, %r3}; ret;",
+        ".shared .align 8 .b64 smem;");
+  };
+  std::vector<std::uint32_t> out(2, 7);
+  const sim::Report report = run_ptx(drop("1"), out, {0}, {.threads = 1});
+  EXPECT_TRUE(report.ok()) << report.text();
+  EXPECT_EQ(out, (std::vector<std::uint32_t>{1, 1}));
+  EXPECT_TRUE(run_ptx(drop("3"), out, {0}, {.threads = 1}).has("over_arrival"));
+}
+
+TEST(PtxAsyncForms, APrefetchOfFourRowsLooksAtItsMap) {
+  std::vector<std::uint32_t> out(kData + 32);
+  const auto prefetch = [&](const std::string& map) {
+    return run_ptx(ptx_module(std::string(kBegin) + make_map("%rd1", 16) +
+                                  "@%p0 cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4 [" + map +
+                                  ", {0, 1, 2, 3, 4}];\nret;",
+                              kShared),
+                   out, counted(128), {.arch = Arch::kSm100});
+  };
+  const sim::Report report = prefetch("%rd2");
+  EXPECT_TRUE(report.ok()) << report.text();
+  EXPECT_FALSE(prefetch("0").ok());
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -213,16 +213,26 @@ std::uint64_t MbarrierUnit::arrive(Thread& thread, SharedAddress address, std::u
   return state;
 }
 
+// PTX: .noComplete: the arrivals do not complete the phase.
+void MbarrierUnit::refuse_completion(Thread& thread, SharedAddress address, std::uint32_t count, CallSite site,
+                                     const char* instruction) {
+  const Barrier& barrier = own(thread, address, site, instruction);
+  if (count < barrier.state.pending) return;
+  core_.fault(&thread, site, FaultCode::kOverArrival,
+              fmt::format("{} of {} on {} would complete the phase: {} arrivals are missing", instruction, count,
+                          core_.describe(barrier), barrier.state.pending));
+}
+
 std::uint64_t MbarrierUnit::arrive_no_complete(Thread& thread, SharedAddress address, std::uint32_t count,
                                                CallSite site) {
-  Barrier& barrier = own(thread, address, site, "mbarrier.arrive.noComplete");
-  if (count >= barrier.state.pending) {
-    core_.fault(
-        &thread, site, FaultCode::kOverArrival,
-        fmt::format("mbarrier.arrive.noComplete of {} on {} would complete the phase: {} arrivals are missing",
-                    count, core_.describe(barrier), barrier.state.pending));
-  }
+  refuse_completion(thread, address, count, site, "mbarrier.arrive.noComplete");
   return arrive(thread, address, count, EventScope::kCta, site);
+}
+
+std::uint64_t MbarrierUnit::drop_no_complete(Thread& thread, SharedAddress address, std::uint32_t count,
+                                             CallSite site) {
+  refuse_completion(thread, address, count, site, "mbarrier.arrive_drop.noComplete");
+  return arrive_drop(thread, address, count, EventScope::kCta, site);
 }
 
 std::uint64_t MbarrierUnit::arrive_drop(Thread& thread, SharedAddress address, std::uint32_t count,

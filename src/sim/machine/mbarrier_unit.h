@@ -22,6 +22,7 @@ class MbarrierUnit {
   std::uint64_t arrive(Thread& thread, SharedAddress address, std::uint32_t count, EventScope scope,
                        CallSite site);
   std::uint64_t arrive_no_complete(Thread& thread, SharedAddress address, std::uint32_t count, CallSite site);
+  std::uint64_t drop_no_complete(Thread& thread, SharedAddress address, std::uint32_t count, CallSite site);
   std::uint64_t arrive_drop(Thread& thread, SharedAddress address, std::uint32_t count, EventScope scope,
                             CallSite site);
   void expect_tx(Thread& thread, SharedAddress address, std::uint32_t bytes, CallSite site);
@@ -73,6 +74,8 @@ class MbarrierUnit {
                     EventScope scope, CallSite site);
   void tell_pass(const Thread& thread, const Barrier& barrier, std::uint64_t phase, EventScope scope,
                  bool is_by_parity, CallSite site);
+  void refuse_completion(Thread& thread, SharedAddress address, std::uint32_t count, CallSite site,
+                         const char* instruction);
   EventScope wide_enough(const Thread& thread, const Barrier& barrier, EventScope scope, CallSite site,
                          const char* instruction);
   void check(MbarrierFault mistake, const Thread& thread, const Barrier& barrier, std::uint64_t value,

@@ -155,8 +155,12 @@ std::uint32_t mbarrier_arrive(Warp& warp, const Instruction& i, std::uint32_t ma
 
 std::uint32_t mbarrier_arrive_drop(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
-    const std::uint64_t state = warp.machine->mbarriers.arrive_drop(warp.thread(l), barrier_of(warp, i, l),
-                                                                    word_of(warp, i.b, l), scope_of(i), i.site);
+    const SharedAddress barrier = barrier_of(warp, i, l);
+    const std::uint32_t count = word_of(warp, i.b, l);
+    const std::uint64_t state =
+        (i.flags & kNoComplete) != 0
+            ? warp.machine->mbarriers.drop_no_complete(warp.thread(l), barrier, count, i.site)
+            : warp.machine->mbarriers.arrive_drop(warp.thread(l), barrier, count, scope_of(i), i.site);
     if (i.d != kNone) warp.rows[i.d][l] = state;
   });
 }
@@ -331,6 +335,9 @@ void add_mbarrier_forms(FormTable& table) {
             [](Build& b) { decode_arrive(b, mbarrier_arrive, arrive_flags(b.mod(0), b.mod(1), b.mod(2))); });
   table.add(std::string("mbarrier.arrive.noComplete") + kScope + end,
             [](Build& b) { decode_arrive(b, mbarrier_arrive, space_flags(b.mod(2)) | kOwnCta | kNoComplete); });
+  table.add(std::string("mbarrier.arrive_drop.noComplete") + kScope + end, [](Build& b) {
+    decode_arrive(b, mbarrier_arrive_drop, space_flags(b.mod(2)) | kOwnCta | kNoComplete);
+  });
   table.add(std::string("mbarrier.arrive_drop") + kScope + end,
             [](Build& b) { decode_arrive(b, mbarrier_arrive_drop, arrive_flags(b.mod(0), b.mod(1), b.mod(2))); });
   table.add(std::string("mbarrier.arrive.expect_tx") + kScope + end, [](Build& b) {

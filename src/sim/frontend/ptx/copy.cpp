@@ -135,6 +135,7 @@ std::uint32_t tensor_prefetch(Warp& warp, const Instruction& i, std::uint32_t ma
   return mask;
 }
 
+// Of the operands of a gather, too, it is looked at alone.
 std::uint32_t prefetch_map(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) { map_at(warp, i, 0, l); });
   return mask;
@@ -420,6 +421,11 @@ void add_copy_forms(FormTable& table) {
               add_map(b, 0, b.mod(0));
               b.machine(tensor_prefetch);
             });
+  table.add("cp.async.bulk.prefetch.tensor.2d.L2.global{.tile::gather4}[.L2::cache_hint]", [](Build& b) {
+    b.want(1, 2);
+    add_map(b, 0, ".four_rows");
+    b.machine(prefetch_map);
+  });
   table.add("prefetch[.param,.const].tensormap", [](Build& b) {
     b.want(1);
     add_address(b, b.operand(0));
