@@ -16,6 +16,7 @@
 
 #include <heddle/sim/device_heap.h>
 #include <heddle/sim/launch.h>
+#include <heddle/sim/texture.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +39,8 @@ struct PtxLaunch {
   std::uint32_t registers = 0;       // of each thread at the start, for setmaxnreg; 0: not known
   std::uint64_t grid_workspace = 0;  // eight bytes that cooperative groups count arrivals of a grid in
   std::function<void(std::string_view)> print = {};  // what kernels print; empty: to the standard output
-  DeviceHeap* heap = nullptr;  // what malloc takes from; null: one that ends with the launch
+  DeviceHeap* heap = nullptr;              // what malloc takes from; null: one that ends with the launch
+  const TextureTable* textures = nullptr;  // that handles in parameters name; null: none
 };
 
 // The parameters of a launch, laid out as the kernel expects them: each at the next multiple of its alignment.

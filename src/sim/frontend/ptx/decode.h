@@ -75,12 +75,13 @@ void add_barrier_forms(FormTable& table);
 void add_copy_forms(FormTable& table);
 void add_async_copy_forms(FormTable& table);
 void add_tensor_map_forms(FormTable& table);
+void add_texture_forms(FormTable& table);
 void add_clc_forms(FormTable& table);
 void add_mma_forms(FormTable& table);
 void add_exact_mma_forms(FormTable& table);
 void add_sparse_mma_forms(FormTable& table);
-void add_wmma_forms(FormTable& table);
 void add_quad_mma_forms(FormTable& table);
+void add_wmma_forms(FormTable& table);
 void add_wgmma_forms(FormTable& table);
 void add_tcgen05_forms(FormTable& table);
 

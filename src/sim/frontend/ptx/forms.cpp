@@ -183,12 +183,13 @@ const FormTable& FormTable::get() {
     add_copy_forms(made);
     add_async_copy_forms(made);
     add_tensor_map_forms(made);
+    add_texture_forms(made);
     add_clc_forms(made);
     add_mma_forms(made);
     add_exact_mma_forms(made);
     add_sparse_mma_forms(made);
-    add_wmma_forms(made);
     add_quad_mma_forms(made);
+    add_wmma_forms(made);
     add_wgmma_forms(made);
     add_tcgen05_forms(made);
     return made;
