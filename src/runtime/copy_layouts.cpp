@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/copy_layouts.h"
 
+#include "runtime/arrays.h"
 #include "runtime/copy.h"
-#include "runtime/message.h"
+#include "runtime/state.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,11 +13,6 @@ namespace heddle::runtime {
 namespace {
 
 enum : int { kHostMemory = 1, kDeviceMemory = 2, kArrayMemory = 3, kUnifiedMemory = 4 };
-
-Error refuse_arrays() {
-  say("a copy in three dimensions: CUDA arrays are not there");
-  return Error::kNotSupported;
-}
 
 PitchedPointer pointer_of(const DriverCopy3D::Side& side) {
   return {side.memory_type == kHostMemory ? side.host : side.device, side.pitch, side.pitch, side.height};
@@ -31,6 +27,27 @@ DriverCopy3D::Side side_of(const Box& box) {
   side.pitch = box.pitch;
   side.height = rows_of(box);
   return side;
+}
+
+bool is_within(const Array& array, std::size_t x, const Position& at, const Extent& extent) {
+  return x <= array.row_bytes() && extent.width <= array.row_bytes() - x && at.y <= array.rows() &&
+         extent.height <= array.rows() - at.y && at.z <= array.slices() && extent.depth <= array.slices() - at.z;
+}
+
+// The box of a side that is an array, or memory.
+bool side_box(const Array* array, const PitchedPointer& pointer, const Position& position, const Extent& extent,
+              Box& box) {
+  if (array == nullptr) return box_at(pointer, position, box);
+  std::size_t x = 0;
+  return multiply(position.x, array->element_bytes, x) && is_within(*array, x, position, extent) &&
+         array->box_at(x, position.y, position.z, box);
+}
+
+bool side_box(const DriverCopy3D::Side& side, const Extent& extent, Box& box) {
+  if (side.memory_type != kArrayMemory) return box_at(pointer_of(side), side.position, box);
+  const Array& array = *state().arrays.find(side.array);
+  return is_within(array, side.position.x, side.position, extent) &&
+         array.box_at(side.position.x, side.position.y, side.position.z, box);
 }
 
 }  // namespace
@@ -51,23 +68,36 @@ bool box_at(const PitchedPointer& pointer, const Position& position, Box& box) {
 }
 
 Error work_of(const Copy3D& copy, CopyWork& work) {
-  if (copy.from_array != nullptr || copy.to_array != nullptr) return refuse_arrays();
-  const bool has_boxes =
-      box_at(copy.to, copy.to_position, work.to) && box_at(copy.from, copy.from_position, work.from);
+  const Arrays& arrays = state().arrays;
+  const Array* to = arrays.find(copy.to_array);
+  const Array* from = arrays.find(copy.from_array);
+  if ((copy.to_array != nullptr && to == nullptr) || (copy.from_array != nullptr && from == nullptr)) {
+    return Error::kInvalidHandle;
+  }
   work.extent = copy.extent;
   work.kind = copy.kind;
+  // Where an array takes part the width is in its elements, and its position, too.
+  const Array* either = to != nullptr ? to : from;
+  if (either != nullptr && !multiply(copy.extent.width, either->element_bytes, work.extent.width)) {
+    return Error::kInvalidValue;
+  }
+  const bool has_boxes = side_box(to, copy.to, copy.to_position, work.extent, work.to) &&
+                         side_box(from, copy.from, copy.from_position, work.extent, work.from);
   return has_boxes ? Error::kSuccess : Error::kInvalidValue;
 }
 
 Error work_of(const DriverCopy3D& copy, CopyWork& work) {
   for (const DriverCopy3D::Side* side : {&copy.from, &copy.to}) {
-    if (side->memory_type == kArrayMemory) return refuse_arrays();
+    if (side->memory_type == kArrayMemory && state().arrays.find(side->array) == nullptr) {
+      return Error::kInvalidHandle;
+    }
     if (side->memory_type < kHostMemory || side->memory_type > kUnifiedMemory) return Error::kInvalidValue;
   }
-  const bool has_boxes = box_at(pointer_of(copy.to), copy.to.position, work.to) &&
-                         box_at(pointer_of(copy.from), copy.from.position, work.from);
+  const bool has_boxes = side_box(copy.to, copy.extent, work.to) && side_box(copy.from, copy.extent, work.from);
   work.extent = copy.extent;
-  const auto is_on_card = [](const DriverCopy3D::Side& side) { return side.memory_type == kDeviceMemory; };
+  const auto is_on_card = [](const DriverCopy3D::Side& side) {
+    return side.memory_type == kDeviceMemory || side.memory_type == kArrayMemory;
+  };
   work.kind = is_on_card(copy.to) ? (is_on_card(copy.from) ? kDeviceToDevice : kDefault)
                                   : (is_on_card(copy.from) ? kDeviceToHost : kDefault);
   if (is_on_card(copy.to) && copy.from.memory_type == kHostMemory) work.kind = kHostToDevice;

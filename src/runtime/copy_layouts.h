@@ -58,7 +58,7 @@ static_assert(sizeof(DriverCopy3D) == 200);
 // The box that begins at `position`; false if no memory could hold it.
 bool box_at(const PitchedPointer& pointer, const Position& position, Box& box);
 
-// kNotSupported for CUDA arrays, which it says.
+// Of arrays, those of the card.
 Error work_of(const Copy3D& copy, CopyWork& work);
 Error work_of(const DriverCopy3D& copy, CopyWork& work);
 

@@ -233,6 +233,7 @@ Error run(State& card, const LaunchWork& work, const void* stream) {
   shape.block = request.block;
   shape.cluster = request.cluster;
   shape.dynamic_shared_bytes = request.dynamic_shared;
+  shape.textures = &card.arrays.table();
   if (request.is_cooperative) shape.grid_workspace = card.memory.clear_grid_workspace();
 
   const auto begin = std::chrono::steady_clock::now();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "c/report.h"
+#include "runtime/arrays.h"
 #include "runtime/capture.h"
 #include "runtime/error_code.h"
 #include "runtime/graph.h"
@@ -73,6 +74,7 @@ struct State {
   Captures captures;
   GraphMemories graph_memories;
   Pools pools;
+  Arrays arrays;
   std::uint64_t resets = 0;  // how often all of these were given back
   // Nothing can be asked of it any more: it is of a child that was forked in the middle of a call (fork.h), or
   // the process ends while another thread is in one that does not come to its end.

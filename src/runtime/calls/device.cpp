@@ -52,6 +52,7 @@ HEDDLE_CUDA_CALL int cudaDeviceReset() {
   guard("cudaDeviceReset", [](State& card) {
     show_printed(card);
     card.memory.free_all();
+    card.arrays.clear();
     card.heap.clear();
     card.captures.clear();
     card.graphs = {};
