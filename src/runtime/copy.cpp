@@ -25,13 +25,6 @@ bool span_of(const Box& box, const Extent& extent, std::size_t& bytes) {
          add(rows, slices, bytes) && add(bytes, extent.width, bytes);
 }
 
-// Of a box that has been reached.
-std::size_t bytes_of(const Box& box, const Extent& extent) {
-  std::size_t bytes = 0;
-  span_of(box, extent, bytes);
-  return bytes;
-}
-
 bool is_empty(const Extent& extent) { return extent.width == 0 || extent.height == 0 || extent.depth == 0; }
 
 Error check_pitch(const Box& box, const Extent& extent) {
@@ -122,11 +115,7 @@ Error copy_box(State& card, const Box& to, const Box& from, const Extent& extent
   bool is_captured = false;
   if (const Error error = admit(card, is_captured); error != Error::kSuccess) return error;
   if (is_captured) return card.captures.add(card.graphs, *card.stream, CopyWork{to, from, extent, kind});
-  if (const Error error =
-          order_host_work(card, to.begin, bytes_of(to, extent), from.begin, bytes_of(from, extent));
-      error != Error::kSuccess) {
-    return error;
-  }
+  if (const Error error = order_host_work(card, to, from, extent); error != Error::kSuccess) return error;
   for (std::size_t z = 0; z < extent.depth; ++z) {
     for (std::size_t y = 0; y < extent.height; ++y) {
       std::memmove(target + z * to.slice + y * to.pitch, source + z * from.slice + y * from.pitch, extent.width);
@@ -147,10 +136,7 @@ Error fill_box(State& card, const Box& to, std::span<const std::byte> value, con
   if (is_captured) {
     return card.captures.add(card.graphs, *card.stream, FillWork{to, {value.begin(), value.end()}, extent});
   }
-  if (const Error error = order_host_work(card, to.begin, bytes_of(to, extent), nullptr, 0);
-      error != Error::kSuccess) {
-    return error;
-  }
+  if (const Error error = order_host_work(card, to, {}, extent); error != Error::kSuccess) return error;
   for (std::size_t z = 0; z < extent.depth; ++z) {
     for (std::size_t y = 0; y < extent.height; ++y) {
       std::byte* row = target + z * to.slice + y * to.pitch;

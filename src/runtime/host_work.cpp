@@ -12,7 +12,6 @@
 
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,24 +52,28 @@ std::string report_of(const State& card, const History::Conflict& found, History
 
 }  // namespace
 
-Error order_host_work(State& card, const void* written, std::size_t written_bytes, const void* read,
-                      std::size_t read_bytes) {
+Error order_host_work(State& card, const Box& written, const Box& read, const Extent& extent) {
   StreamOrder& order = card.streams.order;
   const void* stream = card.stream.value_or(nullptr);
   History& history = order.begin(stream, false);
   Error error = Error::kSuccess;
   if (options().check_races && order.can_overlap(false)) {
     History::Work work{.name = card.call};
-    for (const auto& [begin, bytes, way] :
-         {std::tuple(written, written_bytes, History::kWrite), std::tuple(read, read_bytes, History::kRead)}) {
-      if (begin == nullptr || bytes == 0) continue;
-      const auto address = reinterpret_cast<std::uint64_t>(begin);
-      work.ranges.push_back({address, bytes, way});
+    for (const auto& [box, way] : {std::pair(&written, History::kWrite), std::pair(&read, History::kRead)}) {
+      if (box->begin == nullptr || extent.width == 0) continue;
+      const History::Range range{.first = reinterpret_cast<std::uint64_t>(box->begin),
+                                 .bytes = extent.width,
+                                 .way = way,
+                                 .pitch = box->pitch,
+                                 .rows = extent.height,
+                                 .slice = box->slice,
+                                 .slices = extent.depth};
+      work.ranges.push_back(range);
       for (const History::Work& before : history.works) {
         if (before.relation == History::Relation::kBefore || error != Error::kSuccess) continue;
         // It waits for what the launch before it has let begin, as all but launches do.
         if (before.relation == History::Relation::kUntilWait) continue;
-        const std::optional<History::Conflict> found = History::find(before, address, bytes, way);
+        const std::optional<History::Conflict> found = History::find(before, range);
         if (!found) continue;
         const std::string place = before.places.empty() ? "" : before.places[found->touched.place];
         const std::string rule = accepted_by(place);
@@ -92,7 +95,8 @@ Error order_host_work(State& card, const void* written, std::size_t written_byte
 
 Error order_allocation(State& card, const void* begin) {
   const Allocation* one = card.stream ? card.memory.find(begin) : nullptr;
-  return one == nullptr ? Error::kSuccess : order_host_work(card, one->begin, one->bytes, nullptr, 0);
+  return one == nullptr ? Error::kSuccess
+                        : order_host_work(card, {.begin = one->begin}, {}, {.width = one->bytes});
 }
 
 }  // namespace heddle::runtime

@@ -5,15 +5,13 @@
 #pragma once
 
 #include "runtime/state.h"
-
-#include <cstddef>
+#include "runtime/work.h"
 
 namespace heddle::runtime {
 
 // Before the bytes move. Null: nothing is written, or read. An error if work that may still run touches the same
 // bytes; the report has been shown then, and the card says so from now on.
-Error order_host_work(State& card, const void* written, std::size_t written_bytes, const void* read,
-                      std::size_t read_bytes);
+Error order_host_work(State& card, const Box& written, const Box& read, const Extent& extent);
 
 // Memory that is taken or given back in a stream (cudaMallocAsync, cudaFreeAsync): what other streams do with it
 // is ordered after the one and before the other. Nothing if the call is of no stream.

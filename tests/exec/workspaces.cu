@@ -144,6 +144,27 @@ int main(int argc, char** argv) {
     fills<<<2, 64, 0, second>>>(data + 128, 2);
     order();
     adds<<<4, 64, 0, second>>>(data, out);
+  } else if (is("rows_copied_over_those_of_a_kernel")) {
+    fills<<<1, 8, 0, first>>>(data + 32, 1);
+    if (mended) order();
+    cudaMemcpy2DAsync(data, 64, other, 64, 32, 4, cudaMemcpyDeviceToDevice, second);
+  } else if (is("kernel_over_the_last_row_of_a_copy")) {
+    cudaMemcpy2DAsync(data, 64, other, 64, 32, 4, cudaMemcpyDeviceToDevice, first);
+    if (mended) order();
+    fills<<<1, 8, 0, second>>>(data + 48, 1);
+  } else if (is("columns_copied_beside_those_of_a_kernel")) {
+    // Each row has 64 bytes, of which the copies have the first 32, and kernels the others.
+    for (unsigned* matrix : {data, other, out}) fills<<<1, 8, 0, first>>>(matrix + 8, 1);
+    cudaMemset2DAsync(data, 64, 1, 32, 4, second);
+    cudaMemcpy2DAsync(out, 64, data, 64, 32, 4, cudaMemcpyDeviceToDevice, second);
+    cudaMemcpy3DParms copy = {};
+    copy.srcPtr = make_cudaPitchedPtr(data, 64, 32, 2);
+    copy.dstPtr = make_cudaPitchedPtr(other, 64, 32, 2);
+    copy.extent = make_cudaExtent(32, 2, 2);
+    copy.kind = cudaMemcpyDeviceToDevice;
+    cudaMemcpy3DAsync(&copy, second);
+    cudaMemcpy2DAsync(out + 8, 64, other + 8, 64, 32, 4, cudaMemcpyDeviceToDevice, first);
+    for (unsigned* matrix : {data, other, out}) fills<<<1, 8, 0, first>>>(matrix + 24, 1);
   } else {
     std::printf("no such program\n");
     return 2;

@@ -47,11 +47,19 @@ class History {
   };
   using Granule = std::array<Touched, kWays>;
 
-  // What a copy or fill of the host touches.
+  // What an access touches: a row of bytes, or, for a copy or fill of the host, slices of rows, none over
+  // another.
   struct Range {
     std::uint64_t first;
-    std::uint64_t bytes;
+    std::uint64_t bytes;  // of a row
     Way way;
+    std::uint64_t pitch = 0;  // from row to row
+    std::uint64_t rows = 1;
+    std::uint64_t slice = 0;  // from slice to slice
+    std::uint64_t slices = 1;
+
+    // The first of `count` bytes that is one of the range's.
+    std::optional<std::uint64_t> first_of(std::uint64_t address, std::uint64_t count) const;
   };
 
   struct Work {
@@ -75,7 +83,7 @@ class History {
     std::uint64_t address = 0;  // of the first byte that both have touched
   };
   // The first conflict of an access with one of an earlier work.
-  static std::optional<Conflict> find(const Work& work, std::uint64_t address, std::uint64_t bytes, Way way);
+  static std::optional<Conflict> find(const Work& work, const Range& range);
 
   std::deque<Work> works;  // the oldest first
 };

@@ -45,8 +45,9 @@ HEDDLE_CUDA_CALL int heddle_exec_order(const char* name, const void* stream, con
     static auto* names = new std::set<std::string>;  // the card keeps a pointer to that of its last call
     if (name != nullptr) card.call = names->emplace(name).first->c_str();
     return on_stream(card, stream, [&](State&) {
-      return writes != 0 ? order_host_work(card, begin, bytes, nullptr, 0)
-                         : order_host_work(card, nullptr, 0, begin, bytes);
+      const Box box = {.begin = const_cast<void*>(begin)};
+      return writes != 0 ? order_host_work(card, box, {}, {.width = bytes})
+                         : order_host_work(card, {}, box, {.width = bytes});
     });
   }));
 }

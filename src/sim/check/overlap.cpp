@@ -124,7 +124,7 @@ void Overlap::access(const Access& access, History::Way way, const By& by) {
   work_.touch(access.global, access.bytes, way, place, access.cta, access.thread);
   for (Before& before : unordered_) {
     const std::optional<History::Conflict> conflict =
-        History::find(*before.work, access.global, access.bytes, way);
+        History::find(*before.work, {access.global, access.bytes, way});
     if (!conflict) continue;
     if (knows(before, View::of(by), access.thread == kNoThread ? kCopy : number_of(access.cta, access.thread)))
       continue;
