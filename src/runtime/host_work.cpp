@@ -99,4 +99,13 @@ Error order_allocation(State& card, const void* begin) {
                         : order_host_work(card, {.begin = one->begin}, {}, {.width = one->bytes});
 }
 
+Error order_release(State& card, const void* begin) {
+  if (card.stream) return order_allocation(card, begin);
+  const Allocation* one = card.memory.find(begin);
+  if (one != nullptr && one->is_of_stream)
+    return order_host_work(card, {.begin = one->begin}, {}, {.width = one->bytes});
+  card.streams.order.host_waits_for_all();
+  return Error::kSuccess;
+}
+
 }  // namespace heddle::runtime

@@ -14,7 +14,9 @@ namespace heddle::runtime {
 Error order_host_work(State& card, const Box& written, const Box& read, const Extent& extent);
 
 // Memory that is taken or given back in a stream (cudaMallocAsync, cudaFreeAsync): what other streams do with it
-// is ordered after the one and before the other. Nothing if the call is of no stream.
+// is ordered after the one and before the other. A call of no stream waits for all work where it gives memory
+// back, but, as CUDA says of cudaFree, not where that was taken in the order of a stream.
 Error order_allocation(State& card, const void* begin);
+Error order_release(State& card, const void* begin);
 
 }  // namespace heddle::runtime

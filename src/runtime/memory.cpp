@@ -107,7 +107,7 @@ Memory::Place Memory::give_back(Place gone, const char* how) {
   return allocations_.erase(gone);
 }
 
-std::byte* Memory::allocate(MemoryKind kind, std::size_t bytes) {
+std::byte* Memory::allocate(MemoryKind kind, std::size_t bytes, bool is_of_stream) {
   if (bytes > total_bytes() || (counts(kind) && bytes > free_bytes())) return nullptr;
   const char* call = kind == MemoryKind::kDevice    ? "cudaMalloc"
                      : kind == MemoryKind::kManaged ? "cudaMallocManaged"
@@ -115,8 +115,9 @@ std::byte* Memory::allocate(MemoryKind kind, std::size_t bytes) {
   HostBytes host = take_bytes(kind, bytes, is_shared_with_host(kind) ? kPage : 1);
   if (host == nullptr) return nullptr;
   if (kind == MemoryKind::kDevice) std::memset(host.get(), kPoison, std::min(bytes, kMaxPoisoned));
-  const Allocation& made = insert({.kind = kind, .host = std::move(host), .bytes = bytes},
-                                  fmt::format("allocation {} ({} of {} bytes)", ++count_, call, bytes), 1, true);
+  const Allocation& made =
+      insert({.kind = kind, .is_of_stream = is_of_stream, .host = std::move(host), .bytes = bytes},
+             fmt::format("allocation {} ({} of {} bytes)", ++count_, call, bytes), 1, true);
   return made.begin;
 }
 

@@ -34,6 +34,7 @@ using HostBytes = std::unique_ptr<std::byte, ReleaseBytes>;
 
 struct Allocation {
   MemoryKind kind = MemoryKind::kDevice;
+  bool is_of_stream = false;   // taken in the order of one (cudaMallocAsync)
   std::byte* begin = nullptr;  // as the program knows it
   HostBytes host = {};         // where its bytes are
   std::size_t bytes = 0;
@@ -44,7 +45,7 @@ class Memory {
  public:
   // Null if there is no room. Every byte of device memory is kPoison at first, for up to kMaxPoisoned bytes of
   // it: what a program gets from a card is not zero either.
-  std::byte* allocate(MemoryKind kind, std::size_t bytes);
+  std::byte* allocate(MemoryKind kind, std::size_t bytes, bool is_of_stream = false);
   bool free(const void* begin, MemoryKind kind);
 
   void free_all();  // but not variables of modules

@@ -114,6 +114,10 @@ int main(int argc, char** argv) {
     cudaStreamEndCapture(first, &graph);
     cudaGraphInstantiate(&instance, graph, 0);
     cudaGraphLaunch(instance, first);
+  } else if (is("memory_given_back_by_cudaFree_under_a_kernel")) {
+    // Not taken in the order of a stream: cudaFree waits.
+    fills<<<4, 64, 0, first>>>(data, 1);
+    cudaFree(data);
   } else if (is("dependent_launch_behind_a_fill")) {
     // The launch before is no kernel, so there is nothing that could let it begin early.
     fills_and_lets_go<<<4, 64, 0, first>>>(data);

@@ -23,7 +23,7 @@ void* pointer(DevicePointer address) { return reinterpret_cast<void*>(address); 
 Error allocate(State& card, MemoryKind kind, void* result, std::size_t bytes) {
   if (result == nullptr || bytes == 0) return Error::kInvalidValue;
   if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
-  std::byte* made = card.memory.allocate(kind, bytes);
+  std::byte* made = card.memory.allocate(kind, bytes, card.stream.has_value());
   std::memcpy(result, &made, sizeof(made));
   return made == nullptr ? Error::kMemoryAllocation : order_allocation(card, made);
 }
@@ -31,8 +31,7 @@ Error allocate(State& card, MemoryKind kind, void* result, std::size_t bytes) {
 Error release(State& card, MemoryKind kind, const void* begin) {
   if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   show_printed(card);
-  if (!card.stream) card.streams.order.host_waits_for_all();  // cudaFree does
-  if (const Error error = order_allocation(card, begin); error != Error::kSuccess) return error;
+  if (const Error error = order_release(card, begin); error != Error::kSuccess) return error;
   return begin == nullptr || card.memory.free(begin, kind) ? Error::kSuccess : Error::kInvalidValue;
 }
 

@@ -20,7 +20,7 @@ Error allocate(State& card, MemoryKind kind, void** pointer, std::size_t bytes) 
   *pointer = nullptr;
   if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   if (bytes == 0) return Error::kSuccess;
-  *pointer = card.memory.allocate(kind, bytes);
+  *pointer = card.memory.allocate(kind, bytes, card.stream.has_value());
   return *pointer == nullptr ? Error::kMemoryAllocation : order_allocation(card, *pointer);
 }
 
@@ -40,8 +40,7 @@ Error allocate_as_a_cache(State& card, void** pointer, std::size_t bytes) {
 Error release(State& card, MemoryKind kind, const void* pointer) {
   if (const Error error = card.captures.admit_memory(card.stream); error != Error::kSuccess) return error;
   show_printed(card);
-  if (!card.stream) card.streams.order.host_waits_for_all();  // cudaFree does
-  if (const Error error = order_allocation(card, pointer); error != Error::kSuccess) return error;
+  if (const Error error = order_release(card, pointer); error != Error::kSuccess) return error;
   if (pointer == nullptr || card.memory.free(pointer, kind)) return Error::kSuccess;
   return Error::kInvalidValue;
 }
