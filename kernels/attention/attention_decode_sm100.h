@@ -106,7 +106,7 @@ struct AttentionDecodeWork {
     } else if (row < params.rows && params.lse != nullptr) {
       isa::st_global(params.lse_at(piece, row), end.log2_sum * kLn2);
     }
-    return end.sum > 0.0f ? isa::rcp_approx_f32(end.sum) : 0.0f;
+    return end.inverse;
   }
 
   template <class Stores, class Sums>

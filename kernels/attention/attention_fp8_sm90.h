@@ -146,21 +146,18 @@ struct AttentionFp8Sm90 {
   using Softmax = OnlineSoftmaxOf<SoftmaxRange{.slack = 4, .lift = 4}>;
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, Rings& rings, const Steps& steps) {
-    const auto load_keys = [&](const Step& s) {
-      load_stage(rings.k, shared.k, params.k, {0, s.first_key, s.head / params.heads_per_key_head, s.batch});
-    };
-    const auto load_values = [&](const Step& s) {
-      load_stage(rings.v, shared.v, params.v, {s.first_key, 0, s.head / params.heads_per_key_head, s.batch});
-    };
-    Step before = steps.first();
-    load_keys(before);
-    load_stage(rings.q, shared.q, params.q, {0, before.first_query, before.head, before.batch});
-    for (Step step = before; steps.next(step); before = step) {
-      load_keys(step);
-      if (step.tile == 0) load_stage(rings.q, shared.q, params.q, {0, step.first_query, step.head, step.batch});
-      load_values(before);
-    }
-    load_values(before);
+    const auto key_head = [&](const Step& s) { return s.head / params.heads_per_key_head; };
+    load_steps(
+        steps,
+        [&](const Step& s) {
+          load_stage(rings.k, shared.k, params.k, {0, s.first_key, key_head(s), s.batch});
+        },
+        [&](const Step& s) {
+          load_stage(rings.q, shared.q, params.q, {0, s.first_query, s.head, s.batch});
+        },
+        [&](const Step& s) {
+          load_stage(rings.v, shared.v, params.v, {s.first_key, 0, key_head(s), s.batch});
+        });
   }
 
   HEDDLE_DEVICE static void attend(const Params& params, Shared& shared, Rings& rings, const Steps& steps) {
@@ -260,10 +257,10 @@ struct AttentionFp8Sm90 {
     const std::int32_t first_query = step.first_query + static_cast<std::int32_t>(warpgroup * kWgmmaM);
     const auto end = softmax.end(params.score_factor(step.head));
     const float scale = params.value_scale(step.head);
-    store_sums<bf16, config.head_dim>(stores, &params.o, {0, first_query, step.head, step.batch}, o,
-                                      RowPair{{end.inverse[0] * scale, end.inverse[1] * scale}});
+    store_sums(stores, &params.o, {0, first_query, step.head, step.batch}, o,
+               RowPair{{end.inverse[0] * scale, end.inverse[1] * scale}});
     if (params.lse != nullptr) {
-      store_lse<Output>(params.lse + steps.lse_row(step), first_query, params.extents.queries, end.log2_sum);
+      store_lse(params.lse + steps.lse_row(step), first_query, params.extents.queries, end.log2_sum);
     }
   }
 };

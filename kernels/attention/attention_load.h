@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tile into the next stage of a ring, and zeros into a part of one.
+// A tile into the next stage of a ring, all tiles of a role's steps, and zeros into a part of a tile.
 #pragma once
 
 #include <heddle/isa/fence.h>
@@ -18,6 +18,22 @@ HEDDLE_DEVICE void load_stage(Ring& ring, Tiles& tiles, const isa::TensorMap& ma
   const auto stage = ring.produce();
   stage.expect_bytes(Tiles::Tile::tx_bytes());
   load_tile(tiles[stage.index()], &map, at, stage.mbar());
+}
+
+// The tiles of all steps, in the order in which the math wants them: keys ahead of values by a step, and ahead of
+// their queries, whose place may be given back only after a wait for those keys.
+template <class Steps, class Keys, class Queries, class Values>
+HEDDLE_DEVICE void load_steps(const Steps& steps, const Keys& load_keys, const Queries& load_queries,
+                              const Values& load_values) {
+  auto before = steps.first();
+  load_keys(before);
+  load_queries(before);
+  for (auto step = before; steps.next(step); before = step) {
+    load_keys(step);
+    if (step.tile == 0) load_queries(step);
+    load_values(before);
+  }
+  load_values(before);
 }
 
 // By `threads` threads, the first of which has number 0, all of them consumers of the ring: in the stage that

@@ -5,6 +5,7 @@
 
 #include <heddle/isa/target.h>
 #include <heddle/isa/wgmma.h>
+#include <heddle/tile/tmem_rows.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -71,6 +72,13 @@ HEDDLE_DEVICE void mask_row(Scores& s, const ScoreMask& mask) {
       if (static_cast<std::int32_t>(i) < begin) s[i] = -__builtin_huge_valf();
     }
   }
+}
+template <bool is_causal, bool has_window, std::uint32_t cols>
+HEDDLE_DEVICE void mask_scores(TmemRow<cols>& s, const ScoreMask& mask) {
+  mask_row<is_causal, has_window>(s, {.first_key = mask.first_key,
+                                      .keys = mask.keys,
+                                      .seen = mask.seen + static_cast<std::int32_t>(TmemRow<cols>::row(0)),
+                                      .window = mask.window});
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where sums in tensor memory go, times a factor for each row, which a thread has: as tiles, which the copy
-// engine stores and cuts off at the end of a tensor, or row by row where rows of others follow.
+// engine stores and cuts off at the end of a tensor, or row by row where rows of others follow. As
+// attention_store.h has it for sums in registers.
 #pragma once
+
+#include "attention_store.h"
 
 #include <heddle/isa/memory.h>
 #include <heddle/isa/target.h>
@@ -37,7 +40,7 @@ HEDDLE_DEVICE void take_columns(const TmemTensor<float, shape>& sums, std::uint3
 
 // `at` is where the first column begins in the map's tensor.
 template <class Stores, AccumulatorShape shape>
-HEDDLE_DEVICE void store_rows(Stores& stores, const isa::TensorMap* map, const std::int32_t (&at)[4],
+HEDDLE_DEVICE void store_sums(Stores& stores, const isa::TensorMap* map, const std::int32_t (&at)[4],
                               const TmemTensor<float, shape>& sums, float factor) {
   constexpr std::uint32_t kPiece = decltype(stores.acquire().tile())::layout.shape[1];
   HEDDLE_UNROLL
@@ -71,6 +74,18 @@ HEDDLE_DEVICE void store_row(T* to, std::int32_t cols, const TmemTensor<float, s
       isa::st_global(reinterpret_cast<isa::Bytes16*>(to + first + i), bytes);
     }
   });
+}
+
+template <class T, AccumulatorShape shape>
+HEDDLE_DEVICE void store_sums(T* to, const SumRows& extent, const TmemTensor<float, shape>& sums, float factor) {
+  const auto row = static_cast<std::int32_t>(TmemRow<shape.n>::row(0));
+  store_row(row < extent.rows ? to + row * extent.row_stride : nullptr, extent.cols, sums, factor);
+}
+
+// Of this thread's row, where it is before `queries`.
+HEDDLE_DEVICE void store_lse(float* to, std::int32_t first_query, std::int32_t queries, float log2_sum) {
+  const std::int32_t query = first_query + static_cast<std::int32_t>(TmemRow<1>::row(0));
+  if (query < queries) isa::st_global(&to[query], kLn2 * log2_sum);
 }
 
 }  // namespace heddle::inline HEDDLE_TARGET

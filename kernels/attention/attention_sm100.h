@@ -17,6 +17,8 @@
 // count and where outputs go is the Work's: attention_forward_sm100.h, attention_decode_sm100.h.
 #pragma once
 
+#include "attention_load.h"
+
 #include <heddle/isa/fence.h>
 #include <heddle/isa/math.h>
 #include <heddle/isa/memory.h>
@@ -175,13 +177,9 @@ struct AttentionSm100 {
   static_assert(Barriers::first("address") == 1, "where WarpContext hands the address over");
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, Rings& rings, const Steps& steps) {
-    Step before = steps.first();
-    Work::load(params, params.k, steps, before, rings.k, shared.k);
-    for (Step step = before; steps.next(step); before = step) {
-      Work::load(params, params.k, steps, step, rings.k, shared.k);
-      Work::load(params, params.v, steps, before, rings.v, shared.v);
-    }
-    Work::load(params, params.v, steps, before, rings.v, shared.v);
+    load_steps(
+        steps, [&](const Step& s) { Work::load(params, params.k, steps, s, rings.k, shared.k); },
+        [](const Step&) {}, [&](const Step& s) { Work::load(params, params.v, steps, s, rings.v, shared.v); });
     rings.k.drain_producer();
     rings.v.drain_producer();
   }

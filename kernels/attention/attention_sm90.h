@@ -10,15 +10,9 @@
 // computed.
 #pragma once
 
-#include "attention_load.h"
-#include "attention_mask.h"
-#include "attention_params.h"
-#include "attention_scores.h"
-#include "attention_steps.h"
-#include "attention_store.h"
+#include "attention_forward.h"
 
 #include <heddle/isa/grid_dependency.h>
-#include <heddle/isa/memory.h>
 #include <heddle/isa/registers.h>
 #include <heddle/kernel/barriers.h>
 #include <heddle/kernel/cta_life.h>
@@ -62,7 +56,8 @@ template <Element T, AttentionConfig config, class Score = PlainScores,
           class QBackend = MbarrierBackend<config.q_stages>, class KBackend = MbarrierBackend<config.stages>,
           class VBackend = MbarrierBackend<config.stages>>
 struct AttentionSm90 {
-  using Params = AttentionParams<T, Score>;
+  using Work = AttentionForward<T, attention_steps(config, config.queries(), config.streams), kWgmmaM, Score>;
+  using Params = typename Work::Params;
   using QTiles = SMemTileArray2D<T, TileShape{config.queries(), config.head_dim}, config.q_stages>;
   using KTiles = SMemTileArray2D<T, TileShape{config.keys, config.head_dim}, config.stages>;
   using VTiles = SMemTileArray2D<T, TileShape{config.keys, config.value_dim}, config.stages>;
@@ -110,7 +105,7 @@ struct AttentionSm90 {
     const KernelScope<ClusterConfig{}> scope(
         init, [&] { Life::template prefetch<Load>(params.k, params.q, params.v); });
     if constexpr (config.has_offsets) isa::griddepcontrol_wait();  // everyone reads them
-    const Steps steps(params.extents, number);
+    const Steps steps = Work::steps(params, number);
     if (Roles::template enter<Load>()) {
       isa::setmaxnreg_dec<kLoadRegisters>();
       const bool loads = Roles::template warp_in_role<Load>() < config.streams && !steps.is_empty();
@@ -133,13 +128,8 @@ struct AttentionSm90 {
     ProducerConsumerPipeline<config.stages, VBackend> v;
   };
 
-  using Steps = AttentionSteps::Of<AttentionSteps::Options{.queries = config.queries(),
-                                                           .keys = config.keys,
-                                                           .is_causal = config.is_causal,
-                                                           .has_window = config.has_window,
-                                                           .has_offsets = config.has_offsets,
-                                                           .streams = config.streams}>;
-  using Step = AttentionSteps::Step;
+  using Steps = typename Work::Steps;
+  using Step = typename Work::Step;
   static constexpr OperandType kType = operand_type<T>();
   static constexpr WgmmaShape kScoreShape{.n = config.keys, .a = kType, .b = kType};
   static constexpr WgmmaShape kOutputShape{.n = config.value_dim, .a = kType, .b = kType, .b_major = Major::kMN};
@@ -158,30 +148,11 @@ struct AttentionSm90 {
     return warp < Math::warps ? warp / 4 / config.warpgroups : (warp - Math::warps) % config.streams;
   }
 
-  // In the order in which the math wants them: keys ahead of values by a step, and ahead of their queries, whose
-  // place may be given back only after a wait for those keys.
   HEDDLE_DEVICE static void load(const Params& params, Stream& shared, Rings& rings, const Steps& steps) {
-    const auto head = [&](const Step& s) {
-      return s.head / static_cast<std::int32_t>(params.heads_per_key_head);
-    };
-    const auto load_queries = [&](const Step& s) {
-      load_stage(rings.q, shared.q, params.q, {0, steps.query_row(s), s.head, steps.tensor(s)});
-    };
-    const auto load_keys = [&](const Step& s) {
-      load_stage(rings.k, shared.k, params.k, {0, steps.key_row(s), head(s), steps.tensor(s)});
-    };
-    const auto load_values = [&](const Step& s) {
-      load_stage(rings.v, shared.v, params.v, {0, steps.key_row(s), head(s), steps.tensor(s)});
-    };
-    Step before = steps.first();
-    load_keys(before);
-    load_queries(before);
-    for (Step step = before; steps.next(step); before = step) {
-      load_keys(step);
-      if (step.tile == 0) load_queries(step);
-      load_values(before);
-    }
-    load_values(before);
+    load_steps(
+        steps, [&](const Step& s) { Work::load(params, params.k, steps, s, rings.k, shared.k); },
+        [&](const Step& s) { Work::load_queries(params, steps, s, 0, rings.q, shared.q); },
+        [&](const Step& s) { Work::load(params, params.v, steps, s, rings.v, shared.v); });
   }
 
   // In each step a warpgroup starts the scores of this step and adds the values of the one before. All that
@@ -202,7 +173,7 @@ struct AttentionSm90 {
     auto q = rings.q.acquire_consumer();
     auto& first = first_scores(shared, rings, turns, scores, queries(shared, q.index(), warpgroup),
                                !is_last_in_turn || !steps.is_last(step));
-    mask(first, params, steps, step, warpgroup);
+    Work::mask(first, params, steps, step, warpgroup);
     softmax.weigh(first, params.factor);
     auto weights = to_operand<T>(first);
     output.fill(0.0f);
@@ -211,7 +182,7 @@ struct AttentionSm90 {
     const auto take_step = [&](std::uint32_t q_stage, auto is_other) {
       constexpr bool is_other_tile = decltype(is_other)::value;
       const bool is_last = steps.is_last(step);
-      if constexpr (config.has_offsets) clear_values(params, shared, rings, steps, before);
+      if constexpr (Work::kClears) clear_values(params, shared, rings, steps, before);
       auto k = rings.k.acquire_consumer();
       auto turn = turns.wait();
       auto scoring = scores.multiply(queries(shared, q_stage, warpgroup), keys(shared, k.index()));
@@ -220,7 +191,7 @@ struct AttentionSm90 {
       std::move(turn).pass_if(!is_last_in_turn || !is_last);
       auto& s = std::move(scoring).template wait<1>();
       std::move(k).release_elected();
-      mask(s, params, steps, step, warpgroup);
+      Work::mask(s, params, steps, step, warpgroup);
       const OnlineSoftmax finished = softmax;
       if constexpr (is_other_tile) softmax = OnlineSoftmax{};
       const bool rescales = softmax.weigh(s, params.factor);
@@ -246,7 +217,7 @@ struct AttentionSm90 {
       take_step(q.index(), std::true_type{});
     }
     std::move(q).release_elected();
-    if constexpr (config.has_offsets) clear_values(params, shared, rings, steps, before);
+    if constexpr (Work::kClears) clear_values(params, shared, rings, steps, before);
     store(params, steps, stores, last_values(shared, rings, output, weights), softmax, before, warpgroup);
     stores.drain();
   }
@@ -275,12 +246,10 @@ struct AttentionSm90 {
     return sums;
   }
 
-  // Where batches lie one after another, values after a batch's last are another's: whatever they are, and a
-  // weight of zero does not make zero of it.
   HEDDLE_DEVICE static void clear_values(const Params& params, Stream& shared, const Rings& rings,
                                          const Steps& steps, const Step& step) {
-    const std::int32_t left = steps.sequence(step).keys - step.first_key;
-    if (params.extents.key_offsets == nullptr || left >= static_cast<std::int32_t>(config.keys)) return;
+    const std::int32_t left = Work::keys_left(params, steps, step);
+    if (left >= static_cast<std::int32_t>(config.keys)) return;
     const std::uint32_t first = left < 0 ? 0 : static_cast<std::uint32_t>(left);
     clear_rows_of_next<Math::threads>(rings.v, shared.v, first, Barriers::first("clearing"));
   }
@@ -293,39 +262,10 @@ struct AttentionSm90 {
     return shared.v[stage].template operand<Major::kMN>();
   }
 
-  // What the policy makes of the scores; those of keys that a query does not see, or that do not exist, become
-  // minus infinity.
-  HEDDLE_DEVICE static void mask(Scores& s, const Params& params, const Steps& steps, const Step& step,
-                                 std::uint32_t warpgroup) {
-    const std::int32_t first_query = step.first_query + static_cast<std::int32_t>(warpgroup * kWgmmaM);
-    Score::apply(
-        s, params.score,
-        {.first_query = first_query, .first_key = step.first_key, .head = step.head, .batch = step.batch});
-    const AttentionSteps::Sequence of_batch = steps.sequence(step);
-    mask_scores<config.is_causal, config.has_window>(s, {.first_key = step.first_key,
-                                                         .keys = of_batch.keys,
-                                                         .seen = first_query + of_batch.offset + 1,
-                                                         .window = params.extents.window});
-  }
-
   HEDDLE_DEVICE static void store(const Params& params, const Steps& steps, Stores& stores, const Output& o,
                                   const OnlineSoftmax& softmax, const Step& step, std::uint32_t warpgroup) {
-    const std::int32_t first_query = step.first_query + static_cast<std::int32_t>(warpgroup * kWgmmaM);
-    const OnlineSoftmax::End end = softmax.end(params.factor, log2_sink(params.sinks, step.head));
-    const std::int32_t row = steps.query_row(step) + static_cast<std::int32_t>(warpgroup * kWgmmaM);
-    const std::int32_t rows = steps.sequence(step).queries - first_query;
-    if (config.has_offsets && params.extents.query_offsets != nullptr &&
-        rows < static_cast<std::int32_t>(kWgmmaM)) {
-      // A tile would cover the next batch's rows.
-      store_sums(params.o_data + row * params.o_row + step.head * params.o_head,
-                 {.row_stride = params.o_row, .rows = rows, .cols = params.o_dim}, o, end.inverse);
-    } else {
-      store_sums<T, config.o_piece()>(stores, &params.o, {0, row, step.head, steps.tensor(step)}, o, end.inverse);
-    }
-    if (params.lse != nullptr) {
-      store_lse<Output>(params.lse + steps.lse_row(step), first_query, steps.sequence(step).queries,
-                        end.log2_sum);
-    }
+    const RowPair factors = Work::end(params, steps, step, warpgroup, softmax);
+    Work::store(params, steps, step, warpgroup, stores, o, factors);
   }
 };
 

@@ -17,10 +17,12 @@
 
 namespace heddle::inline HEDDLE_TARGET {
 
-// In pieces of `piece` columns; `at` is where the first begins in the map's tensor.
-template <Element T, std::uint32_t piece, WgmmaShape shape, class Stores>
+// `at` is where the first column begins in the map's tensor.
+template <WgmmaShape shape, class Stores>
 HEDDLE_DEVICE void store_sums(Stores& stores, const isa::TensorMap* map, const std::int32_t (&at)[4],
                               const WgmmaValues<shape>& sums, const RowPair& factor) {
+  using Tile = decltype(stores.acquire().tile());
+  constexpr std::uint32_t piece = Tile::layout.shape[1];
   const std::uint32_t lane = isa::laneid();
   const std::uint32_t row = isa::warp_idx() % 4 * 16 + lane % 16;
   HEDDLE_UNROLL
@@ -33,7 +35,7 @@ HEDDLE_DEVICE void store_sums(Stores& stores, const isa::TensorMap* map, const s
       HEDDLE_UNROLL
       for (std::uint32_t j = 0; j < 4; ++j) {
         const std::uint32_t i = (first_col + col) / 2 + 2 * j;
-        pairs[j] = pack_pair<T>(sums[i] * factor[j % 2], sums[i + 1] * factor[j % 2]);
+        pairs[j] = pack_pair<typename Tile::value_type>(sums[i] * factor[j % 2], sums[i + 1] * factor[j % 2]);
       }
       isa::stmatrix_x4(tile.pointer(row, col + lane / 16 * 8), pairs);
     }
@@ -63,12 +65,12 @@ HEDDLE_DEVICE void store_sums(T* to, const SumRows& extent, const WgmmaValues<sh
 }
 
 // The logarithms of a warpgroup's 64 queries, those before `queries`.
-template <class Sums>
 HEDDLE_DEVICE void store_lse(float* to, std::int32_t first_query, std::int32_t queries, const RowPair& log2_sum) {
   if (isa::laneid() % 4 != 0) return;
   HEDDLE_UNROLL
   for (std::uint32_t i = 0; i < 2; ++i) {
-    const std::int32_t query = first_query + static_cast<std::int32_t>(Sums::row(2 * i));
+    const std::int32_t query =
+        first_query + static_cast<std::int32_t>(WgmmaValues<WgmmaShape{.n = 8}>::row(2 * i));
     if (query < queries) isa::st_global(&to[query], kLn2 * log2_sum[i]);
   }
 }

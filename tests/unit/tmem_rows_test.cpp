@@ -131,7 +131,7 @@ Weighed weigh(const std::vector<std::vector<float>>& pieces, float also = -__bui
       for (const float score : scores) weights.push_back(double{softmax.weigh(score, kFactor)});
     }
     const RowSoftmax::End end = softmax.end(kFactor, also);
-    for (double& weight : weights) weight /= double{end.sum};
+    for (double& weight : weights) weight *= double{end.inverse};
     if (isa::laneid() == 5) result = {weights, end};
   });
   EXPECT_TRUE(is_silent(report));
@@ -171,17 +171,22 @@ TEST(RowSoftmax, WithAScoreThatHasNoValue) {
 TEST(RowSoftmax, RowWithoutAScoreHasNoWeights) {
   const float none = -__builtin_huge_valf();
   const Weighed empty = weigh({{none, none}, {none}});
-  EXPECT_EQ(empty.end.sum, 0.0f);
+  EXPECT_EQ(empty.end.inverse, 0.0f);
   EXPECT_EQ(empty.end.log2_sum, none);
   const Weighed only_also = weigh({{none, none}}, 3.0f);
-  EXPECT_EQ(only_also.end.sum, 1.0f);
+  EXPECT_EQ(only_also.end.inverse, 1.0f);
   EXPECT_EQ(only_also.end.log2_sum, 3.0f);
 }
 
 TEST(RowSoftmax, ScoreThatIsNoNumberMakesTheSumNone) {
   const Weighed weighed = weigh({{1.0f, 2.0f}, {std::nanf(""), 3.0f}}, 2.0f);
-  EXPECT_NE(weighed.end.sum, weighed.end.sum);
+  EXPECT_NE(weighed.end.inverse, weighed.end.inverse);
   EXPECT_NE(weighed.end.log2_sum, weighed.end.log2_sum);
+  for (const float score : {1.0f, -__builtin_huge_valf()}) {
+    const Weighed also = weigh({{score}}, std::nanf(""));
+    EXPECT_NE(also.end.inverse, also.end.inverse) << score;
+    EXPECT_NE(also.end.log2_sum, also.end.log2_sum) << score;
+  }
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 //     output *= softmax.follow(largest, factor);                    // what was summed so far
 //     for (...) weights[i] = softmax.weigh(scores[i], factor);
 //   }
-//   const auto [sum, log2_sum] = softmax.end(factor);               // output / sum is the result
+//   const auto end = softmax.end(factor);                           // output * end.inverse is the result
 //
 // A row without a score (all of them minus infinity) has weights and a sum of zero.
 #pragma once
@@ -35,19 +35,19 @@ class RowSoftmax {
   }
 
   struct End {
-    float sum;       // of all weights
+    float inverse;   // of the sum of all weights; 0 where there is none
     float log2_sum;  // logarithm to base two of the sum of 2^(score * factor)
   };
   // Both with 2^also, a score that has no value and was not weighed.
   HEDDLE_DEVICE End end(float factor, float also = -__builtin_huge_valf()) const {
-    if (sum_ != sum_) return {sum_, sum_};  // a score is NaN
-    const float reference = sum_ > 0.0f ? reference_ * factor : also;
-    if (reference == -__builtin_huge_valf()) return {0.0f, reference};
+    if (sum_ != sum_ || also != also) return {sum_ + also, sum_ + also};  // a score is NaN
+    if (sum_ == 0.0f) return {also == -__builtin_huge_valf() ? 0.0f : 1.0f, also};
     // Such a score may be so far above the others that their sum is infinite, and its logarithm is not.
-    const float log = sum_ > 0.0f ? reference + isa::lg2_approx_ftz_f32(sum_) : -__builtin_huge_valf();
+    const float reference = reference_ * factor;
+    const float log = reference + isa::lg2_approx_ftz_f32(sum_);
     const float larger = __builtin_fmaxf(log, also);
     const float smaller = log < also ? log : also;
-    return {sum_ + isa::ex2_approx_ftz_f32(also - reference),
+    return {isa::rcp_approx_f32(sum_ + isa::ex2_approx_ftz_f32(also - reference)),
             larger + isa::lg2_approx_ftz_f32(1.0f + isa::ex2_approx_ftz_f32(smaller - larger))};
   }
 
