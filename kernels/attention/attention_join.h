@@ -46,7 +46,7 @@ struct AttentionJoin {
     const std::int32_t col = static_cast<std::int32_t>(isa::laneid()) * 4;
     if (col >= params.value_dim) return;
     float largest = params.sink_of(piece, row);
-    float sum = largest > -__builtin_huge_valf() ? 1.0f : 0.0f;  // the sink's own weight
+    float sum = largest == -__builtin_huge_valf() ? 0.0f : 1.0f;  // the sink's own weight
     float values[4] = {};
     for (std::int32_t first = piece.first_worker; first <= piece.last_worker; first += kAtATime) {
       float sums[kAtATime];
@@ -65,7 +65,7 @@ struct AttentionJoin {
       float now = largest;
       HEDDLE_UNROLL
       for (std::int32_t j = 0; j < kAtATime; ++j) now = __builtin_fmaxf(now, sums[j]);
-      const float rescaling = largest > -__builtin_huge_valf() ? isa::ex2_approx_ftz_f32(largest - now) : 0.0f;
+      const float rescaling = largest == now ? 1.0f : isa::ex2_approx_ftz_f32(largest - now);
       largest = now;
       sum *= rescaling;
       HEDDLE_UNROLL
@@ -79,7 +79,7 @@ struct AttentionJoin {
         for (std::uint32_t d = 0; d < 4; ++d) values[d] += weight * __builtin_bit_cast(float, parts[j].word[d]);
       }
     }
-    const float inverse = sum > 0.0f ? isa::rcp_approx_f32(sum) : 0.0f;
+    const float inverse = sum != 0.0f ? isa::rcp_approx_f32(sum) : 0.0f;
     auto* words = reinterpret_cast<std::uint32_t*>(params.template output_at<T>(piece, row) + col);
     isa::st_global(words, pack_pair<T>(values[0] * inverse, values[1] * inverse));
     isa::st_global(words + 1, pack_pair<T>(values[2] * inverse, values[3] * inverse));

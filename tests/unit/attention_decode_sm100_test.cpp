@@ -15,6 +15,7 @@
 #include <string>
 
 #include "../support/attention_decode_case.h"
+#include "../support/attention_odd_sinks.h"
 
 namespace heddle {
 namespace {
@@ -99,6 +100,13 @@ TEST(AttentionDecodeSm100, WindowsCapsAndSinks) {
   Case c({.attention = {.batches = 3, .heads = 4, .queries = 1, .keys = 150}}, {150, 0, 20});
   c.sinks = {0.0f, 3.5f, -40.0f, 100.0f};
   run_and_check(c);
+}
+
+TEST(AttentionDecodeSm100, SinksThatAreNoNumbersOrInfinite) {
+  for (const std::int64_t keys : {60, 700}) {
+    SCOPED_TRACE(std::to_string(keys) + " keys");
+    test::expect_odd_sinks(Case({.attention = {.heads = 3, .queries = 2, .keys = keys}}, {}));
+  }
 }
 
 // 60 keys are one piece, 700 are several.

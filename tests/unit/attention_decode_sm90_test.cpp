@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "../support/attention_decode_case.h"
+#include "../support/attention_odd_sinks.h"
 #include "../support/schedule_share.h"
 
 namespace heddle {
@@ -114,6 +115,13 @@ TEST(AttentionDecodeSm90, WindowsCapsAndSinks) {
   Case c({.attention = {.batches = 3, .heads = 4, .queries = 1, .keys = 150}}, {150, 0, 20});
   c.sinks = {0.0f, 3.5f, -40.0f, 100.0f};
   run_and_check(c);
+}
+
+TEST(AttentionDecodeSm90, SinksThatAreNoNumbersOrInfinite) {
+  for (const std::int64_t keys : {60, 700}) {
+    SCOPED_TRACE(std::to_string(keys) + " keys");
+    test::expect_odd_sinks(Case({.attention = {.heads = 3, .queries = 2, .keys = keys}}, {}));
+  }
 }
 
 // 60 keys are one piece, 700 are several.

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <string>
 
+#include "../support/attention_odd_sinks.h"
 #include "../support/attention_sm100_case.h"
 
 namespace heddle {
@@ -85,6 +86,10 @@ TEST(AttentionSm100, OneTileOfQueriesHasFewKeysOrMany) {
     SCOPED_TRACE(std::to_string(keys) + " keys");
     run_and_check(Case({.heads = 3, .queries = 20, .keys = keys, .head_dim = 256}));
   }
+}
+
+TEST(AttentionSm100, SinksThatAreNoNumbersOrInfinite) {
+  test::expect_odd_sinks(Case({.heads = 3, .queries = 150, .keys = 100, .head_dim = 64, .is_causal = true}));
 }
 
 TEST(AttentionSm100, BatchesLieOneAfterAnother) {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "../support/attention_case.h"
+#include "../support/attention_odd_sinks.h"
 #include "../support/schedule_share.h"
 
 namespace heddle {
@@ -101,6 +102,10 @@ TEST(AttentionSm90, SinksTakeAPartOfTheWeight) {
     ASSERT_TRUE(outcome.ok()) << outcome.report;
     test::expect_right(c);
   }
+}
+
+TEST(AttentionSm90, SinksThatAreNoNumbersOrInfinite) {
+  test::expect_odd_sinks(Case({.heads = 3, .queries = 150, .keys = 100, .head_dim = 64, .is_causal = true}));
 }
 
 TEST(AttentionSm90, BatchesLieOneAfterAnother) {

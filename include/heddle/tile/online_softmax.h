@@ -96,7 +96,7 @@ class OnlineSoftmaxOf {
     HEDDLE_UNROLL
     for (std::uint32_t row = 0; row < 2; ++row) {
       const float all = sum[row] + isa::ex2_approx_ftz_f32(also[row] - reference_[row] * factor + kLift);
-      end.inverse[row] = all > 0.0f ? isa::rcp_approx_f32(all) : 0.0f;
+      end.inverse[row] = all != 0.0f ? isa::rcp_approx_f32(all) : 0.0f;
       end.log2_sum[row] = log2_sum(row, sum[row], factor, also[row]);
     }
     return end;
