@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """heddle's attention beside cuDNN's, through torch's scaled_dot_product_attention, in one run on one GPU.
 
-    attention_bench.py build/gpu-sm90a/bench/libheddle_attention.so [--rounds 21] [--errors 100] [--more]
+    attention_bench.py build/gpu-sm90a/bench/libheddle_attention.so [--rounds 21] [--errors 100] [--more] [--random 40]
 
 Bursts: 2 ms of launches in a CUDA graph over four sets of random tensors, then a pause of 12 ms; the kernels take turns in
 random order; medians. --errors compares both with float64 first, so many random shapes of each feature; --more measures
-points beyond heads of 64 and 128: cuDNN has none where it refuses them.
+points beyond heads of 64 and 128: cuDNN has none where it refuses them. --random measures random problems, which no tile
+was chosen on. --beside takes the library of another build, whose kernels take turns with the others.
 """
 import argparse
 import ctypes
@@ -286,28 +287,70 @@ def speed_of_fp8(attention, rounds):
                   f"{flops / times['e4m3'] / 1e9:.0f} |", flush=True)
 
 
-def point(attention, length, rounds, heads, head_dim, key_heads=None, value_dim=None, **options):
-    """TFLOP/s of both; a causal mask halves the work, and a window leaves its share of it."""
-    batches, value_dim = TOKENS // length, value_dim or head_dim
+def point(libraries, length, rounds, heads, head_dim, key_heads=None, value_dim=None, batches=None, queries=None,
+          **options):
+    """TFLOP/s of cuDNN and of each library; a causal mask halves the work, and a window leaves its share of it."""
+    batches, queries, value_dim = batches or TOKENS // length, queries or length, value_dim or head_dim
     is_causal, window = options.get("is_causal", False), options.get("window", 0)
-    seen = length * length / (2 if is_causal else 1)
+    seen = queries * length / (2 if is_causal else 1)
     if window != 0:
         seen = window * length - window * window / 2
     flops = 2 * batches * heads * seen * (head_dim + value_dim)
     count = max(1, round(2e-3 / (flops / 500e12)))
-    sets = [random_tensors(batches, heads, key_heads or heads, length, length, head_dim, value_dim=value_dim)
+    sets = [random_tensors(batches, heads, key_heads or heads, queries, length, head_dim, value_dim=value_dim)
             for _ in range(SETS)]
-    o = torch.empty(batches, heads, length, value_dim, device="cuda", dtype=torch.bfloat16)
-    graphs = {"heddle": graph_of(lambda i: attention(*sets[i % SETS], o, **options), count)}
+    o = torch.empty(batches, heads, queries, value_dim, device="cuda", dtype=torch.bfloat16)
+    graphs = {name: graph_of(lambda i, attention=attention: attention(*sets[i % SETS], o, **options), count)
+              for name, attention in libraries.items()}
     if not (options.keys() - {"is_causal"}) and takes_cudnn(*sets[0], is_causal):
         graphs["cudnn"] = graph_of(lambda i: cudnn(*sets[i % SETS], is_causal), count)
     times = measure(graphs, count, rounds)
     return {name: flops / ms / 1e9 for name, ms in times.items()}
 
 
-def more(attention, rounds):
+def header(libraries, *columns):
+    columns += ("cuDNN TFLOP/s", "heddle TFLOP/s", "ratio", *(f"{name} TFLOP/s" for name in list(libraries)[1:]))
+    print(f"| {' | '.join(columns)} |\n" + "| --- " * len(columns) + "|")
+
+
+def row(rates, *columns):
+    """Prints a point; its ratio, where cuDNN takes it."""
+    ratio = rates["heddle"] / rates["cudnn"] if "cudnn" in rates else None
+    beside = [f"{rates['cudnn']:.0f}" if ratio else "-", f"{rates['heddle']:.0f}", f"{ratio:.3f}" if ratio else "-"]
+    others = [f"{rate:.0f}" for name, rate in rates.items() if name not in ("heddle", "cudnn")]
+    print(f"| {' | '.join([*map(str, columns), *beside, *others])} |", flush=True)
+    return ratio
+
+
+def mean_of(ratios):
+    return f"geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}, least {min(ratios):.3f}"
+
+
+def random_points(libraries, count, rounds):
+    """Lengths, heads, groups and batches at random, up to half a millisecond."""
+    chooser, ratios = random.Random(29), []
+    header(libraries, "batches", "heads", "of keys", "head", "mask", "queries", "keys")
+    while len(ratios) < count:
+        head_dim, is_causal = chooser.choice((64, 64, 80, 96, 128, 128, 128, 256)), chooser.random() < 0.5
+        key_heads = chooser.choice((1, 2, 3, 4, 8, 16))
+        heads = key_heads * chooser.choice((1, 1, 2, 4, 8))
+        keys = round(2 ** chooser.uniform(7, 14))
+        queries = keys if is_causal or chooser.random() < 0.5 else round(2 ** chooser.uniform(7, 13))
+        batches = round(2 ** chooser.uniform(0, 6))
+        work = 4 * batches * heads * queries * keys * head_dim
+        if not 2e9 < work < 3e11 or batches * heads * (queries + keys) * head_dim > 4e8:
+            continue
+        rates = point(libraries, keys, rounds, heads, head_dim, key_heads, batches=batches, queries=queries,
+                      is_causal=is_causal)
+        ratio = row(rates, batches, heads, key_heads, head_dim, "causal" if is_causal else "none", queries, keys)
+        if ratio:
+            ratios.append(ratio)
+    print(f"random problems: {mean_of(ratios)}, {sum(ratio < 0.97 for ratio in ratios)} of {count} below 0.97", flush=True)
+
+
+def more(libraries, rounds):
     """Heads, groups and options that the 24 points do not have."""
-    print("| point | tokens | cuDNN TFLOP/s | heddle TFLOP/s | ratio |\n| --- | --- | --- | --- | --- |")
+    header(libraries, "point", "tokens")
     causal = {"is_causal": True}
     points = {
         "head 256": {"heads": 8, "head_dim": 256},
@@ -322,10 +365,7 @@ def more(attention, rounds):
     }
     for name, options in points.items():
         for length in (2048, 16384):
-            rates = point(attention, length, rounds, **options)
-            beside = f"{rates['cudnn']:.0f} | {rates['heddle']:.0f} | {rates['heddle'] / rates['cudnn']:.3f}" if (
-                "cudnn" in rates) else f"- | {rates['heddle']:.0f} | -"
-            print(f"| {name} | {length} | {beside} |", flush=True)
+            row(point(libraries, length, rounds, **options), name, length)
 
 
 def main():
@@ -335,8 +375,11 @@ def main():
     parser.add_argument("--errors", type=int, default=0, metavar="SHAPES",
                         help="so many random shapes of each feature against float64")
     parser.add_argument("--more", action="store_true", help="heads, groups and options beyond the 24 points")
+    parser.add_argument("--random", type=int, default=0, metavar="PROBLEMS", help="so many random problems, measured")
+    parser.add_argument("--beside", metavar="LIBRARY", help="the library of another build")
     arguments = parser.parse_args()
     attention = load(arguments.library)
+    libraries = {"heddle": attention, **({"beside": load(arguments.beside)} if arguments.beside else {})}
     torch.manual_seed(1)
     random.seed(1)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, CUDA {torch.version.cuda}, "
@@ -348,19 +391,18 @@ def main():
     if arguments.rounds == 0:
         return
     ratios = []
-    print("| head | mask | tokens | cuDNN TFLOP/s | heddle TFLOP/s | ratio |\n| --- | --- | --- | --- | --- | --- |")
+    header(libraries, "head", "mask", "tokens")
     for head_dim in (128, 64):
         for is_causal in (False, True):
             for length in LENGTHS:
-                rates = point(attention, length, arguments.rounds, 2048 // head_dim, head_dim, is_causal=is_causal)
-                ratios.append(rates["heddle"] / rates["cudnn"])
-                print(f"| {head_dim} | {'causal' if is_causal else 'none'} | {length} | {rates['cudnn']:.0f} | "
-                      f"{rates['heddle']:.0f} | {ratios[-1]:.3f} |", flush=True)
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(f"geometric mean of the ratios {mean:.3f}, least {min(ratios):.3f}", flush=True)
+                rates = point(libraries, length, arguments.rounds, 2048 // head_dim, head_dim, is_causal=is_causal)
+                ratios.append(row(rates, head_dim, "causal" if is_causal else "none", length))
+    print(f"ratios: {mean_of(ratios)}", flush=True)
     speed_of_fp8(attention, arguments.rounds)
     if arguments.more:
-        more(attention, arguments.rounds)
+        more(libraries, arguments.rounds)
+    if arguments.random > 0:
+        random_points(libraries, arguments.random, arguments.rounds)
 
 
 if __name__ == "__main__":
