@@ -10,8 +10,10 @@ Their code is not here: it is looked for in folders that are given, each a check
   --cub PROGRAM      bench/exec_cub.cu, built
   --samples FOLDER   NVIDIA's cuda-samples (those that need no graphics): a folder for each, with its data and the
                      program, built by its CMakeLists.txt or by hand with PTX for compute_90a
-  --deepgemm FOLDER  programs that call a kernel of DeepGEMM each and compare: dg_90 (sm90_bf16_gemm), dg_98 (sm90_fp8_gemm_1d2d)
-                     and dg_100 (sm100_bf16_gemm), each with _1 or _2 for its cluster
+  --deepgemm FOLDER  programs that call a kernel of DeepGEMM each and compare: dg_90 (sm90_bf16_gemm), dg_98 (sm90_fp8_gemm_1d2d),
+                     dg_100 (sm100_bf16_gemm) and dg_108 (sm100_fp8_fp4_gemm_1d1d, e4m3), each with _1 or _2 for its cluster
+  --kittens FOLDER   ThunderKittens' kernels/gemm/educational_h100 and educational_b200: tk_h100_08, its level_08.cu with a main of
+                     its own that calls run_benchmark with 256, and tk_b200_09, likewise with 512
 What is not there is left out; rows that the file has of programs which were not run stay. A verdict is the program's own: its comparison, by its status."""
 
 import argparse
@@ -142,6 +144,9 @@ SAMPLES = [
     ("simpleAtomicIntrinsics", ""), ("simpleAttributes", ""), ("simpleAWBarrier", ""), ("simpleCallback", ""),
     ("simpleCooperativeGroups", ""), ("simpleDrvRuntime", ""), ("simpleHyperQ", ""), ("simpleMultiGPU", ""),
     ("simpleOccupancy", ""), ("simplePrintf", ""), ("simpleTemplates", ""), ("simpleTexture", ""),
+    ("simpleSurfaceWrite", ""), ("simpleLayeredTexture", ""), ("simpleCubemapTexture", ""), ("simplePitchLinearTexture", ""),
+    ("simpleCudaGraphs", ""), ("graphMemoryNodes", ""), ("newdelete", ""), ("scan", ""), ("shfl_scan", ""), ("sortingNetworks", ""),
+    ("warpAggregatedAtomicsCG", ""), ("StreamPriorities", ""), ("dct8x8", ""), ("alignedTypes", ""), ("transpose", ""),
     ("simpleVoteIntrinsics", ""), ("simpleZeroCopy", ""), ("streamOrderedAllocation", ""), ("systemWideAtomics", ""),
     ("threadFenceReduction", "--n=65536"), ("vectorAdd", ""), ("vectorAddDrv", ""),
 ]
@@ -185,8 +190,10 @@ PROGRAMS = [
     *((f"CUDA sample {name} {arguments}".strip(), "sm90", f"{{samples}}/{name}/{name} {arguments}") for name, arguments in SAMPLES),
     *((f"DeepGEMM {kernel}, clusters of {ctas}", arch, f"{{deepgemm}}/dg_{number}_{ctas}")
       for kernel, arch, number in (("sm90_bf16_gemm", "sm90", 90), ("sm90_fp8_gemm_1d2d", "sm90", 98),
-                                   ("sm100_bf16_gemm", "sm100", 100))
+                                   ("sm100_bf16_gemm", "sm100", 100), ("sm100_fp8_fp4_gemm_1d1d", "sm100", 108))
       for ctas in (1, 2)),
+    ("ThunderKittens educational_h100, level 8", "sm90", "{kittens}/tk_h100_08"),
+    ("ThunderKittens educational_b200, level 9", "sm100", "{kittens}/tk_b200_09"),
     *((f"CUTLASS {program}", architecture, f"{{cutlass}}/{program} {arguments}")
       for program, architecture, arguments in CUTLASS),
     *((f"CuTe tutorial {program} {arguments}".strip(), architecture, f"{{cutlass}}/{program} {arguments}")
@@ -210,7 +217,14 @@ NOTES = """\
   maxPipelineStages`), over the first, which nobody has read. All its elements are equal, so that its comparison passes.
 - **CUDA sample threadFenceReduction**: the last block loads what the others have left after a ticket that acquires nothing:
   `__threadfence` stands before the `atomicInc` alone, and the loads are plain ones. CUDA's guide makes them `volatile`.
-- **CUDA sample simpleTexture**: arrays and textures are not there, which six more of the samples in `0_Introduction` need.
+- **DeepGEMM sm100, clusters of 2**: one warp allocates tensor memory, and another loads the address that it left in shared memory
+  behind a cluster barrier whose arrival is relaxed, which orders nothing. DeepGEMM says so itself where it has that barrier.
+- **CUDA sample newdelete**: its stack looks at its height by a plain load before it adds to it by `atomicAdd`.
+- **CUDA sample graphMemoryNodes**: memory that is taken in a capture is not there.
+- **CUTLASS 77, forward**: statistics are handed on through tensor memory by `tcgen05.st` and a barrier, without the
+  `tcgen05.wait::st` that the manual wants between the two.
+- **CUTLASS 77, backward**: the warps that compute free the tensor memory when dK and dV are there. The last multiplication, of dQ,
+  is issued after those, and only the warps that reduce dQ wait for it: it may still write, and they may still read, what is freed.
 - **Gluon 07**: the last loads of the pipeline are issued without the predicate that the others have, and nobody waits for
   them: a CTA that comes next may find its shared memory overwritten.
 - **Gluon 11**: `tcgen05.cp` of the scales is issued where the multiplication and its commit are predicated off, so that
@@ -259,7 +273,7 @@ def main():
     parser.add_argument("heddle")
     parser.add_argument("--only", default="")
     parser.add_argument("--write")
-    for name in ("triton", "triton-python", "cute", "tools-python", "cutlass", "cub", "samples", "deepgemm"):
+    for name in ("triton", "triton-python", "cute", "tools-python", "cutlass", "cub", "samples", "deepgemm", "kittens"):
         parser.add_argument(f"--{name}", default="")
     given = parser.parse_args()
     places = {
@@ -272,6 +286,7 @@ def main():
         "cub": given.cub,
         "samples": given.samples,
         "deepgemm": given.deepgemm,
+        "kittens": given.kittens,
     }
     rows = read_rows(given.write)
     for what, architectures, command in PROGRAMS:
