@@ -46,6 +46,35 @@ TEST(AcceptRule, RefusesWhatItDoesNotKnow) {
   }
 }
 
+TEST(AcceptRule, RefusesPlacesThatCannotBe) {
+  const std::pair<const char*, const char*> kCases[] = {{"race@kernels/", "'kernels/' names a folder"},
+                                                        {"race@kernels/:3", "'kernels/' names a folder"},
+                                                        {"race@copy.cu:87:5", "'copy.cu:87' has two numbers"},
+                                                        {"race@[ab.cu", "'[ab.cu' has a [ without a ]"},
+                                                        {"race@a.cu\nrace", "goes over several lines"}};
+  for (const auto& [text, why] : kCases) {
+    EXPECT_NE(refusal(text).find(why), std::string::npos) << text << ": " << refusal(text);
+  }
+  for (const char* text : {"race@kernels/*", "race@[ab].cu:3", "race@c:/copy.cu:87"}) {
+    EXPECT_EQ(refusal(text), "none");
+  }
+}
+
+TEST(AcceptRule, RefusesALineThatItsFileDoesNotHave) {
+  const std::string path = ::testing::TempDir() + "heddle_three_lines.cu";
+  std::ofstream(path) << "one\ntwo\nthree";
+  EXPECT_EQ(AcceptRule::check("race@" + path + ":3").line, 3u);
+  try {
+    (void)AcceptRule::check("race@" + path + ":4");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("heddle_three_lines.cu has 3 lines"), std::string::npos)
+        << error.what();
+  }
+  std::remove(path.c_str());
+  EXPECT_EQ(AcceptRule::check("race@no_such_file.cu:99999").line, 99999u);
+}
+
 TEST(AcceptRule, MatchesANameOrTheEndOfAPath) {
   const CallSite site{"/home/me/cute/copy.h", 87};
   for (const char* text :

@@ -136,7 +136,7 @@ void set_options(const ExecOptions& options) {
   if (options.budget != 0) set_number(runtime::kBudgetVariable, options.budget);
   setenv(runtime::kRacesVariable, options.no_races ? "0" : "1", 1);
   setenv(runtime::kStrictVariable, options.strict ? "1" : "0", 1);
-  for (const std::string& rule : options.accept) sim::AcceptRule::parse(rule);
+  for (const std::string& rule : options.accept) sim::AcceptRule::check(rule);
   setenv(runtime::kAcceptVariable, fmt::format("{}", fmt::join(options.accept, "\n")).c_str(), 1);
   std::vector<std::string> suppressed;
   for (const std::string& file : options.suppressions) {

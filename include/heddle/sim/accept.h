@@ -24,6 +24,8 @@ struct AcceptRule {
 
   // Throws InputError for a code that does not exist or cannot be accepted, and for a place that is none.
   static AcceptRule parse(std::string_view text);
+  // The same for a rule that somebody gives: where its file is at hand, as far as the name says, it has the line.
+  static AcceptRule check(std::string_view text);
   std::string text() const;
 
   bool has_place() const { return !file.empty(); }

@@ -82,7 +82,7 @@ Report launch_entry(const LaunchOptions& options, const LaunchShape& shape, cons
 
 void check_run(const RunOptions& options) {
   Schedule::parse(options.schedule);
-  for (const std::string& text : options.accepted) AcceptRule::parse(text);
+  for (const std::string& text : options.accepted) AcceptRule::check(text);
 }
 
 RunOutcome run_entry(const RunOptions& options, const GlobalMemory& memory, const LaunchShape& shape,

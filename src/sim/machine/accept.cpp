@@ -7,7 +7,9 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -57,6 +59,34 @@ FaultCode acceptable_code(std::string_view name) {
                                fmt::join(names, ", ")));
 }
 
+// A name that no file of a program can have: a folder, a line and a column, a set of characters without an end.
+std::string_view why_no_file(std::string_view file) {
+  if (file.ends_with('/')) return "names a folder; FOLDER/* for all files in it";
+  if (file.find_first_of("\n\r") != std::string_view::npos) return "goes over several lines";
+  const std::size_t open = file.find('[');
+  if (open != std::string_view::npos && file.find(']', open) == std::string_view::npos)
+    return "has a [ without a ]";
+  const std::size_t colon = file.rfind(':');
+  if (colon != std::string_view::npos &&
+      file.find_first_not_of("0123456789", colon + 1) == std::string_view::npos)
+    return "has two numbers; FILE:LINE has no column";
+  return {};
+}
+
+std::size_t lines_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::size_t lines = 0;
+  char last = '\n';
+  char piece[4096];
+  do {
+    file.read(piece, sizeof(piece));
+    const auto got = file.gcount();
+    lines += static_cast<std::size_t>(std::count(piece, piece + got, '\n'));
+    if (got != 0) last = piece[got - 1];
+  } while (file);
+  return last == '\n' ? lines : lines + 1;
+}
+
 }  // namespace
 
 AcceptRule AcceptRule::parse(std::string_view text) {
@@ -77,7 +107,21 @@ AcceptRule AcceptRule::parse(std::string_view text) {
     throw InputError(fmt::format("'{}': no file behind the @; {}@FILE or {}@FILE:LINE, or {} for all places",
                                  quoted(text), name_of(rule.code), name_of(rule.code), name_of(rule.code)));
   }
+  if (const std::string_view why = why_no_file(file); !why.empty()) {
+    throw InputError(fmt::format("'{}': '{}' {}", quoted(text), quoted(file), why));
+  }
   rule.file = file;
+  return rule;
+}
+
+AcceptRule AcceptRule::check(std::string_view text) {
+  AcceptRule rule = parse(text);
+  std::error_code none;
+  if (rule.line == 0 || !std::filesystem::is_regular_file(rule.file, none)) return rule;
+  if (const std::size_t lines = lines_of(rule.file); rule.line > lines) {
+    throw InputError(
+        fmt::format("'{}': {} has {} lines", quoted(text), quoted(std::string_view(rule.file)), lines));
+  }
   return rule;
 }
 
@@ -146,7 +190,7 @@ std::vector<std::string> read_suppressions(const std::string& path) {
                       path, number, quoted(line)));
     }
     try {
-      rules.push_back(AcceptRule::parse(fmt::format("{}@{}", trimmed(line.substr(0, colon)), pattern)).text());
+      rules.push_back(AcceptRule::check(fmt::format("{}@{}", trimmed(line.substr(0, colon)), pattern)).text());
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}:{}: {}", path, number, error.what()));
     }
