@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace heddle::sim::machine {
 
 namespace {
@@ -32,6 +34,13 @@ Barrier& MbarrierUnit::live(const Thread& thread, SharedAddress address, CallSit
   }
   Barrier* barrier = find(cta, offset);
   if (barrier == nullptr || !barrier->live) {
+    const auto was_here = [&](std::uint32_t id) { return barriers_[id].offset == offset; };
+    if (std::any_of(cta.barrier_ids.begin(), cta.barrier_ids.end(), was_here)) {
+      core_.fault(&thread, site, FaultCode::kUninitialisedBarrier,
+                  fmt::format("{} on {}, which is not initialised any more", instruction,
+                              core_.describe_shared(cta, offset)),
+                  {"mbarrier.inval has ended the barrier that was there"});
+    }
     core_.fault(
         &thread, site, FaultCode::kUninitialisedBarrier,
         fmt::format("{} on {}, which is not initialised", instruction, core_.describe_shared(cta, offset)),
