@@ -276,6 +276,9 @@ TEST(PtxReport, TheBudgetsReportSaysWhereEachWarpIs) {
 TEST(PtxReport, NamesTrapsAssertionsAndBadAddresses) {
   EXPECT_TRUE(report_of("trap;").has("trap"));
   EXPECT_TRUE(report_of("mov.u32 %r1, 4; ld.local.u32 %r2, [%r1+100]; ret;", "").has("local_out_of_bounds"));
+  const std::string depot = ".local .align 16 .b8 depot[24]; mov.u32 %r1, depot; ";
+  EXPECT_TRUE(report_of(depot + "st.local.u32 [%r1+20], %r1; ret;").ok());
+  EXPECT_TRUE(report_of(depot + "st.local.u32 [%r1+24], %r1; ret;").has("local_out_of_bounds"));
   EXPECT_TRUE(report_of("ld.shared.u32 %r2, [2000]; ret;").has("shared_out_of_bounds"));
   EXPECT_TRUE(report_of("mov.u64 %rd1, 64; mbarrier.init.b64 [%rd1], 1; ret;").has("not_shared"));
   const sim::Report report = report_of(

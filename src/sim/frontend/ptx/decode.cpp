@@ -343,6 +343,7 @@ void decode_function(const ModuleText& module, const FunctionText& text, Functio
     function.local_offsets.push_back(function.local_bytes);
     function.local_bytes += variable.bytes;
   }
+  function.local_end = function.local_bytes;
   function.local_bytes = (function.local_bytes + 127) / 128 * 128;
   constexpr std::uint64_t kMaxLocalBytes = 512 * 1024;
   if (function.local_bytes > kMaxLocalBytes) {

@@ -148,7 +148,7 @@ Frame& Interpreter::make_frame(Warp& warp, const Function& function, std::uint32
   frame->lanes = lanes;
   frame->local_base = parent == nullptr ? 0 : parent->local_base + parent->function->local_bytes;
   const std::uint64_t needed = frame->local_base + function.local_bytes;
-  warp.local_limit = std::max(warp.local_limit, needed);
+  warp.local_limit = std::max(warp.local_limit, frame->local_base + function.local_end);
   if (needed > warp.local_stride) {
     const std::uint64_t stride = std::max(needed, 2 * warp.local_stride);
     std::vector<std::byte> grown(32 * stride);

@@ -135,6 +135,7 @@ struct Function {
   std::map<std::uint32_t, std::uint32_t> wide_rows;  // the upper halves of 128-bit registers
   std::uint32_t carry_row = kNone;
   std::uint64_t local_bytes = 0;                // with its parameters, if it is not an entry
+  std::uint64_t local_end = 0;                  // of what it has declared
   std::vector<std::uint64_t> local_offsets;     // by variable of the function
   std::vector<std::uint32_t> module_variables;  // that it names
   std::vector<std::uint32_t> shared_variables;  // of its own
