@@ -442,7 +442,8 @@ bool RaceChecker::async_in_shared(const SharedPart& part, Access access, const C
           tmem_.spoil(access.lanes,
                       {.is_shared = true,
                        .cta = cta.linear,
-                       .offset = at / kGranule * kGranule + static_cast<std::uint32_t>(std::countr_zero(fresh))});
+                       .offset = at / kGranule * kGranule + static_cast<std::uint32_t>(std::countr_zero(fresh)),
+                       .bytes = {{at / kGranule * kGranule, fresh}}});
         }
       }
       memory.shadow.record_read(granule, access, views.front());

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim::check {
@@ -14,11 +15,23 @@ namespace heddle::sim::check {
 struct Spoil {
   bool is_shared = false;
   std::uint32_t cta = 0;     // linear index
-  std::uint32_t offset = 0;  // shared memory
+  std::uint32_t offset = 0;  // shared memory, and all such bytes: where 16 of them begin, and which of these
+  std::vector<std::pair<std::uint32_t, std::uint16_t>> bytes = {};
   std::uint32_t column = 0;  // tensor memory, as all below
   std::uint32_t lane = 0;
   const char* operand = "";
   bool is_accumulator = false;  // cells that it adds to: those alone hold nothing afterwards
+
+  // The first of these bytes of shared memory that had not been written, or ~0.
+  std::uint32_t find(std::uint32_t begin, std::uint32_t count) const {
+    std::uint32_t first = ~std::uint32_t{0};
+    for (const auto& [at, some] : bytes) {
+      for (std::uint32_t b = 0; b < 16; ++b) {
+        if ((some >> b & 1) != 0 && at + b >= begin && at + b < begin + count && at + b < first) first = at + b;
+      }
+    }
+    return first;
+  }
 };
 
 using Spoils = std::unordered_map<std::uint64_t, Spoil>;  // by operation

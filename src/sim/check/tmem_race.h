@@ -44,7 +44,10 @@ class TmemChecker {
 
   void judge_uses() { judges_uses_ = true; }
   // The operation has read what nobody had written.
-  void spoil(std::uint64_t operation, const Spoil& by) { spoils_.try_emplace(operation, by); }
+  void spoil(std::uint64_t operation, const Spoil& by) {
+    const auto [found, is_new] = spoils_.try_emplace(operation, by);
+    if (!is_new) found->second.bytes.insert(found->second.bytes.end(), by.bytes.begin(), by.bytes.end());
+  }
   const Spoil* spoil_of(std::uint64_t operation) const {
     const auto found = spoils_.find(operation);
     return found == spoils_.end() ? nullptr : &found->second;

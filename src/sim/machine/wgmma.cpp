@@ -8,7 +8,6 @@ namespace heddle::sim::machine {
 
 namespace {
 
-constexpr std::uint32_t kRowBytes = 32;    // of A: the K of one instruction
 constexpr std::uint32_t kChunkBytes = 16;  // what is contiguous in every layout
 
 // Calls body(row, k, address) for the first element of each chunk.
@@ -23,16 +22,6 @@ void for_each_chunk(const SmemDescriptor& fields, Major major, OperandType type,
     for (std::uint32_t k = 0; k < depth; k += k_step) {
       body(row, k, operand_address(fields, major, 8 * stored_bytes(type), row, k));
     }
-  }
-}
-
-// Calls body(row, column, word, half) for each element of D that a lane holds.
-// PTX: Register Fragments and Shared Memory Matrix Layouts, Matrix D.
-template <class Body>
-void for_each_element(AccumulatorType type, std::uint32_t words, std::uint32_t lane, Body&& body) {
-  const std::uint32_t per_word = type == AccumulatorType::kF16 ? 2 : 1;
-  for (std::uint32_t i = 0; i < words * per_word; ++i) {
-    body(lane / 4 + 8 * (i / 2 % 2), 8 * (i / 4) + 2 * (lane % 4) + i % 2, i / per_word, i % per_word);
   }
 }
 
@@ -141,16 +130,31 @@ std::vector<SharedRange> operand_ranges(const SmemDescriptor& fields, Major majo
   return ranges;
 }
 
+std::vector<std::uint32_t> find_in_rows(const SmemDescriptor& fields, Major major, OperandType type,
+                                        std::uint32_t rows, std::uint32_t row_bytes, const FindBytes& find) {
+  const std::uint32_t bytes = stored_bytes(type);
+  std::vector<std::uint32_t> found(rows, kNoByte);
+  for_each_chunk(fields, major, type, rows, row_bytes,
+                 [&](std::uint32_t row, std::uint32_t, std::uint32_t address) {
+                   const std::uint32_t parts = major == Major::kK ? 1 : kChunkBytes / bytes;
+                   for (std::uint32_t i = 0; i < parts; ++i) {
+                     std::uint32_t& first = found[row + i];
+                     if (first == kNoByte) first = find(address + i * bytes, kChunkBytes / parts);
+                   }
+                 });
+  return found;
+}
+
 void place_fragment(OperandType type, std::uint32_t lane, const std::array<std::uint32_t, 4>& registers,
                     std::byte* rows) {
   // Whatever the type, register r holds four neighbouring bytes of a row: of row l / 4, or of the one eight
   // below; of the first half of K, or of the second.
-  static_assert(kRowBytes == 2 * kChunkBytes);
+  static_assert(kWgmmaRowBytes == 2 * kChunkBytes);
   const std::uint32_t bytes = stored_bytes(type);
   for (std::uint32_t r = 0; r < 4; ++r) {
     const std::uint32_t row = lane / 4 + 8 * (r % 2);
     const std::uint32_t k = 4 / bytes * (lane % 4) + kChunkBytes / bytes * (r / 2);
-    std::memcpy(rows + std::size_t{row} * kRowBytes + k * bytes, &registers[r], 4);
+    std::memcpy(rows + std::size_t{row} * kWgmmaRowBytes + k * bytes, &registers[r], 4);
   }
 }
 

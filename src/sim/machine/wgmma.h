@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,8 @@ namespace heddle::sim::machine {
 struct Cta;
 
 inline constexpr std::uint32_t kWarpgroupWarps = 4;
+
+inline constexpr std::uint32_t kWgmmaRowBytes = 32;  // of A: the K of one instruction
 
 // Rows of A, and of D, that belong to one warp.
 inline constexpr std::uint32_t kWarpRows = kWgmmaM / kWarpgroupWarps;
@@ -128,6 +131,22 @@ SharedRange operand_extent(const SmemDescriptor& fields, Major major, OperandTyp
 // Which bytes those are, in ascending order and as few ranges as possible.
 std::vector<SharedRange> operand_ranges(const SmemDescriptor& fields, Major major, OperandType type,
                                         std::uint32_t rows, std::uint32_t row_bytes = 32);
+
+// By row of the operand, the first byte that `find` tells of those at an address, or kNoByte.
+inline constexpr std::uint32_t kNoByte = ~std::uint32_t{0};
+using FindBytes = std::function<std::uint32_t(std::uint32_t address, std::uint32_t bytes)>;
+std::vector<std::uint32_t> find_in_rows(const SmemDescriptor& fields, Major major, OperandType type,
+                                        std::uint32_t rows, std::uint32_t row_bytes, const FindBytes& find);
+
+// Calls body(row, column, word, half) for each element of D that a lane holds.
+// PTX: Register Fragments and Shared Memory Matrix Layouts, Matrix D.
+template <class Body>
+void for_each_element(AccumulatorType type, std::uint32_t words, std::uint32_t lane, Body&& body) {
+  const std::uint32_t per_word = type == AccumulatorType::kF16 ? 2 : 1;
+  for (std::uint32_t i = 0; i < words * per_word; ++i) {
+    body(lane / 4 + 8 * (i / 2 % 2), 8 * (i / 4) + 2 * (lane % 4) + i % 2, i / per_word, i % per_word);
+  }
+}
 
 // Writes one lane's part of a 16-row block of A, given in registers, into its rows x 32 bytes.
 // PTX: Register Fragments and Shared Memory Matrix Layouts, Matrix A.

@@ -170,20 +170,58 @@ void touch_in_flight(Warp& warp, const Instruction& i, const Flow& flow) {
   }
 }
 
+namespace {
+
+// PTX: wgmma: an element of D is made of one row of A and one column of B: of others it takes nothing over.
+// Calls mark(lane, word, bits, byte) for the elements that unwritten bytes went into, with the first of these.
+template <class Mark>
+void mark_products(const Warp& warp, const machine::WgmmaOperands& operands, const check::Spoil& by,
+                   std::uint32_t words, const Mark& mark) {
+  const WgmmaShape& shape = operands.shape;
+  const machine::FindBytes find = [&](std::uint32_t at, std::uint32_t bytes) { return by.find(at, bytes); };
+  const auto in_rows = [&](std::uint64_t descriptor, Major major, OperandType type, std::uint32_t rows,
+                           std::uint32_t row_bytes) {
+    return machine::find_in_rows(decode_wgmma_descriptor(descriptor).fields, major, type, rows, row_bytes, find);
+  };
+  std::vector<std::uint32_t> a(kWgmmaM, machine::kNoByte);
+  if (!operands.a_in_registers) {
+    a = in_rows(operands.a_descriptor, shape.a_major, shape.a, kWgmmaM, machine::kWgmmaRowBytes);
+  }
+  const std::vector<std::uint32_t> b =
+      in_rows(operands.b_descriptor, shape.b_major, shape.b, shape.n, operands.b_row_bytes());
+  const std::uint32_t first_row = warp.threads[0].warp() % machine::kWarpgroupWarps * machine::kWarpRows;
+  const bool is_half = shape.d == AccumulatorType::kF16;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    machine::for_each_element(
+        shape.d, words, lane,
+        [&](std::uint32_t row, std::uint32_t column, std::uint32_t word, std::uint32_t half) {
+          const std::uint32_t byte = b[column] != machine::kNoByte ? b[column] : a[first_row + row];
+          if (byte != machine::kNoByte) mark(lane, word, is_half ? 0xffffu << 16 * half : 0xffffffffu, byte);
+        });
+  }
+}
+
+}  // namespace
+
 void take_back_undefined(Warp& warp, const Accumulators& set) {
   if (set.operations.empty()) return;
-  const auto mark = [&](std::uint32_t lane, std::uint32_t element, const Origin& origin) {
+  const auto mark = [&](std::uint32_t lane, std::uint32_t element, const Origin& origin,
+                        std::uint64_t bits = 0xffffffffu) {
     const std::uint16_t number = note_origin(warp, origin);
-    set_undefined(warp, *set.frame, set.rows[element], lane, {0xffffffffu, number});
+    const auto add = [&](std::uint32_t row, std::uint64_t more) {
+      if (more != 0)
+        set_undefined(warp, *set.frame, row, lane, {undefined_of(*set.frame, row, lane).bits | more, number});
+    };
+    add(set.rows[element], bits);
     for (const auto& [row, part] : set.aliases) {
-      if (part.element != element) continue;
-      const std::uint64_t ones = ((std::uint64_t{1} << part.bits) - 1) << part.to;
-      set_undefined(warp, *set.frame, row, lane, {undefined_of(*set.frame, row, lane).bits | ones, number});
+      if (part.element == element)
+        add(row, (bits >> part.from & ((std::uint64_t{1} << part.bits) - 1)) << part.to);
     }
   };
   const std::uint32_t count = static_cast<std::uint32_t>(set.rows.size());
   const std::uint32_t first = warp.thread(0).tid;
-  for (const std::uint64_t operation : set.operations) {
+  for (std::size_t number = 0; number < set.operations.size(); ++number) {
+    const std::uint64_t operation = set.operations[number];
     if (set.is_tmem_load) {
       const check::UndefinedCells* brought = warp.interpreter->undefined_load(operation);
       if (brought == nullptr) continue;
@@ -203,14 +241,16 @@ void take_back_undefined(Warp& warp, const Accumulators& set) {
               .instruction = set.instruction});
       }
     } else if (const check::Spoil* by = warp.interpreter->spoil_of(operation); by != nullptr) {
-      for (std::uint32_t at = 0; at < 32 * count; ++at) {
-        mark(at / count, at % count,
-             {.kind = Origin::Kind::kShared,
-              .tid = first,
-              .cta = by->cta,
-              .offset = by->offset,
-              .instruction = set.instruction});
-      }
+      mark_products(warp, set.operands[number], *by, count,
+                    [&](std::uint32_t lane, std::uint32_t word, std::uint32_t bits, std::uint32_t byte) {
+                      mark(lane, word,
+                           {.kind = Origin::Kind::kShared,
+                            .tid = first,
+                            .cta = by->cta,
+                            .offset = byte,
+                            .instruction = set.instruction},
+                           bits);
+                    });
     }
   }
 }
@@ -233,6 +273,7 @@ void take_back(Warp& warp, Accumulators& set) {
   for (const Accumulators::Alias& alias : set.aliases) land(*set.frame, alias.row);
   set.aliases.clear();
   set.operations.clear();
+  set.operands.clear();
 }
 
 }  // namespace heddle::sim::ptx

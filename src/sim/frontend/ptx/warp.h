@@ -80,10 +80,11 @@ struct Accumulators {
   // Rows that were copied from these in flight, whole or in parts. Compilers of PTX write such copies freely, and
   // the assembler removes them.
   std::vector<Alias> aliases;
-  std::vector<std::uint64_t> operations;    // what fills them: multiplications, or one load
-  std::array<std::uint32_t, 2> taddr = {};  // of a load: its addresses, with their lanes
-  TmemShape shape = TmemShape::k32x32b;     // likewise
-  bool has_halves = false;                  // likewise: of two columns in a register
+  std::vector<std::uint64_t> operations;         // what fills them: multiplications, or one load
+  std::vector<machine::WgmmaOperands> operands;  // of the multiplications
+  std::array<std::uint32_t, 2> taddr = {};       // of a load: its addresses, with their lanes
+  TmemShape shape = TmemShape::k32x32b;          // likewise
+  bool has_halves = false;                       // likewise: of two columns in a register
   bool in_flight = false;
   bool is_tmem_load = false;                 // they come from tensor memory
   const Instruction* instruction = nullptr;  // the last that was issued with them

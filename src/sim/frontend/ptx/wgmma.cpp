@@ -196,8 +196,12 @@ std::uint32_t mma_async(Warp& warp, const Instruction& i, std::uint32_t mask) {
     if (!warp.machine->wgmma.mma_async(warp.thread(l), operands, i.site)) return;
     // All lanes have met: what they had in these registers is with the machine now.
     if (!set.in_flight) ++warp.accumulators_in_flight;
-    if (!set.in_flight || !operands.scale_d) set.operations.clear();
+    if (!set.in_flight || !operands.scale_d) {
+      set.operations.clear();
+      set.operands.clear();
+    }
     set.operations.push_back(machine_warp(warp)->ids.back());
+    set.operands.push_back(operands);
     set.in_flight = true;
     set.instruction = &i;
     for (const std::uint32_t row : i.rows) {
