@@ -5,7 +5,7 @@
 #include "matmul/device/matmul_sm90_params.h"
 #include "matmul_timing.h"
 
-#include <heddle/isa/device.h>
+#include <heddle/host/device.h>
 #include <heddle/sim/trace.h>
 
 #include <cstdio>

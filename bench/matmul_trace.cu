@@ -8,8 +8,8 @@
 // clock.
 #include "matmul/device/matmul_sm90_launch.h"
 
+#include <heddle/host/device.h>
 #include <heddle/host/traced_launch.h>
-#include <heddle/isa/device.h>
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>

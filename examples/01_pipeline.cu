@@ -2,10 +2,10 @@
 //
 // One warp loads tiles with TMA, one warp adds them up: the smallest pipeline. The same file is a program for
 // the simulated SM and, compiled by nvcc, for a GPU.
+#include <heddle/host/device.h>
+#include <heddle/host/gpu_list.h>
 #include <heddle/host/tensor_map.h>
-#include <heddle/isa/device.h>
 #include <heddle/isa/fence.h>
-#include <heddle/isa/gpu_list.h>
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/tma.h>
 #include <heddle/isa/warp.h>

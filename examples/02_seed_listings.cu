@@ -2,9 +2,9 @@
 //
 // Runs the kernel of seed_listings.h: C = A * B^T on Blackwell, with a scheduler warp, a load warp, an MMA warp
 // and four epilogue warps, once with one accumulator for each tile and once with one for every step of K.
+#include <heddle/host/device.h>
+#include <heddle/host/gpu_list.h>
 #include <heddle/host/tensor_map.h>
-#include <heddle/isa/device.h>
-#include <heddle/isa/gpu_list.h>
 
 #include <cstdio>
 #include <vector>

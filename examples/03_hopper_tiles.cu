@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the kernel of hopper_tiles.h: C = A * B^T for a shape that its tiles do not divide.
+#include <heddle/host/device.h>
+#include <heddle/host/gpu_list.h>
 #include <heddle/host/tile_map.h>
-#include <heddle/isa/device.h>
-#include <heddle/isa/gpu_list.h>
 
 #include <cstdio>
 #include <vector>

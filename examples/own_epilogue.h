@@ -6,8 +6,8 @@
 // column.
 #pragma once
 
-#include <heddle/isa/device.h>
-#include <heddle/isa/gpu_list.h>
+#include <heddle/host/device.h>
+#include <heddle/host/gpu_list.h>
 #include <heddle/tile/epilogue.h>
 
 #include <cstdio>

@@ -4,9 +4,9 @@
 // what it makes with double precision.
 #pragma once
 
+#include <heddle/host/device.h>
+#include <heddle/host/gpu_list.h>
 #include <heddle/host/tile_map.h>
-#include <heddle/isa/device.h>
-#include <heddle/isa/gpu_list.h>
 
 #include <cmath>
 #include <cstdio>

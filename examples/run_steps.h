@@ -3,9 +3,9 @@
 // Runs a step of hopper_steps.h or blackwell_steps.h, and compares C with sums of integers, which are exact.
 #pragma once
 
+#include <heddle/host/device.h>
+#include <heddle/host/gpu_list.h>
 #include <heddle/host/tile_map.h>
-#include <heddle/isa/device.h>
-#include <heddle/isa/gpu_list.h>
 
 #include <cstdio>
 #include <vector>

@@ -4,7 +4,7 @@
 // nvcc; for Target::kSim there are none.
 #pragma once
 
-#include <heddle/isa/gpu_list.h>
+#include <heddle/host/gpu_list.h>
 #include <heddle/isa/target.h>
 
 namespace heddle {

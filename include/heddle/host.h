@@ -5,9 +5,10 @@
 // long as all of heddle does.
 #pragma once
 
+#include <heddle/host/device.h>
 #include <heddle/host/device_id.h>
 #include <heddle/host/error.h>
+#include <heddle/host/launch.h>
 #include <heddle/host/run_options.h>
 #include <heddle/host/tensor_map.h>
 #include <heddle/host/tile_map.h>
-#include <heddle/isa/device.h>

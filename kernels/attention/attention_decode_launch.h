@@ -8,9 +8,9 @@
 #include "attention_device.h"
 #include "attention_join.h"
 
+#include <heddle/host/device.h>
 #include <heddle/host/error.h>
 #include <heddle/host/run_options.h>
-#include <heddle/isa/device.h>
 
 #include <algorithm>
 #include <new>

@@ -8,10 +8,10 @@
 #include "attention_scores.h"
 #include "attention_steps.h"
 
+#include <heddle/host/device.h>
 #include <heddle/host/error.h>
+#include <heddle/host/gpu_list.h>
 #include <heddle/host/tensor_map.h>
-#include <heddle/isa/device.h>
-#include <heddle/isa/gpu_list.h>
 #include <heddle/tile/layout.h>
 
 #include <algorithm>

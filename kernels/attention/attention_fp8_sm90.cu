@@ -5,8 +5,8 @@
 #include "attention_fp8_plan.h"
 #include "attention_fp8_sm90_host.h"
 
+#include <heddle/host/device.h>
 #include <heddle/host/error.h>
-#include <heddle/isa/device.h>
 
 #include <algorithm>
 #include <new>

@@ -8,9 +8,9 @@
 #include "attention_params.h"
 #include "attention_plan.h"
 
+#include <heddle/host/device.h>
 #include <heddle/host/error.h>
 #include <heddle/host/run_options.h>
-#include <heddle/isa/device.h>
 #include <heddle/tile/operand.h>
 
 #include <algorithm>

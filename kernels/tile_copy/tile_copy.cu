@@ -3,9 +3,9 @@
 
 #include "tile_copy_host.h"
 
+#include <heddle/host/device.h>
 #include <heddle/host/error.h>
 #include <heddle/host/tensor_map.h>
-#include <heddle/isa/device.h>
 #include <heddle/testing/mutant.h>
 
 #include <memory>

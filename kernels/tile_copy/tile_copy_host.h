@@ -4,8 +4,8 @@
 // are plain and shared by both.
 #pragma once
 
+#include <heddle/host/gpu_list.h>
 #include <heddle/host/run_options.h>
-#include <heddle/isa/gpu_list.h>
 #include <heddle/isa/target.h>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 // Sequences of mbarrier operations, on the GPU or in the simulated SM, depending on the compiler.
 #include "mbarrier_gpu_test.h"
 
-#include <heddle/isa/device.h>
+#include <heddle/host/device.h>
 #include <heddle/isa/mbarrier.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/sreg.h>

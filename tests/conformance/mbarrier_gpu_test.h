@@ -4,8 +4,8 @@
 // both targets that carries out many sequences of them. Plain types, the same for both.
 #pragma once
 
+#include <heddle/host/gpu_list.h>
 #include <heddle/host/run_options.h>
-#include <heddle/isa/gpu_list.h>
 #include <heddle/isa/target.h>
 
 #include <cstdint>

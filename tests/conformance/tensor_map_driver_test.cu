@@ -5,8 +5,8 @@
 // two agree and one example of each kind of disagreement. Needs a driver and a device, but launches nothing.
 //
 //   tensor_map_driver_test [maps [seed]]        exit status 0: agreement, 1: disagreement, 77: skipped
+#include <heddle/host/tensor_map_encode.h>
 #include <heddle/isa/tensor_map.h>
-#include <heddle/isa/tensor_map_encode.h>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -25,7 +25,7 @@ namespace {
 using namespace heddle;
 using Rule = TensorMapRule;
 
-// What isa/tensor_map_encode.h says of the driver without its header.
+// What host/tensor_map_encode.h says of the driver without its header.
 using isa::detail::DriverCode;
 static_assert(static_cast<int>(DriverCode::kSuccess) == CUDA_SUCCESS);
 static_assert(static_cast<int>(DriverCode::kInvalidValue) == CUDA_ERROR_INVALID_VALUE);

@@ -5,8 +5,8 @@
 
 #include "../unit/wgmma_tiles.h"
 
+#include <heddle/host/device.h>
 #include <heddle/host/error.h>
-#include <heddle/isa/device.h>
 
 #include <array>
 #include <utility>

@@ -4,8 +4,8 @@
 // multiplies a tile. Plain types, the same for both.
 #pragma once
 
+#include <heddle/host/gpu_list.h>
 #include <heddle/host/run_options.h>
-#include <heddle/isa/gpu_list.h>
 #include <heddle/isa/target.h>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "walk.h"
 
-#include <heddle/isa/device.h>
+#include <heddle/host/device.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 

@@ -3,8 +3,8 @@
 // Runs a kernel that must trap on a GPU, after one that must not.
 #pragma once
 
-#include <heddle/isa/device.h>
-#include <heddle/isa/gpu_list.h>
+#include <heddle/host/device.h>
+#include <heddle/host/gpu_list.h>
 
 #include <cstdio>
 

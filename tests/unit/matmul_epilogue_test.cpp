@@ -5,7 +5,7 @@
 #include "matmul/device/matmul_sm100_params.h"
 #include "matmul/device/matmul_sm90_params.h"
 
-#include <heddle/isa/device.h>
+#include <heddle/host/device.h>
 #include <heddle/tile/epilogue.h>
 
 #include <gtest/gtest.h>

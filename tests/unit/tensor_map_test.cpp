@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <heddle/host/tensor_map.h>
+#include <heddle/host/tensor_map_encode.h>
 #include <heddle/isa/tensor_map.h>
-#include <heddle/isa/tensor_map_encode.h>
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #pragma once
 
 #include <heddle/host/error.h>
+#include <heddle/host/gpu_list.h>
 #include <heddle/isa/arch.h>
-#include <heddle/isa/gpu_list.h>
 #include <heddle/isa/target.h>
 
 #include <string>

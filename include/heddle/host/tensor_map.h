@@ -11,8 +11,8 @@
 #pragma once
 
 #include <heddle/host/error.h>
+#include <heddle/host/tensor_map_encode.h>
 #include <heddle/isa/tensor_map.h>
-#include <heddle/isa/tensor_map_encode.h>
 #include <heddle/tile/element.h>
 
 #include <string>

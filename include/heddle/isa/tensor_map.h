@@ -19,7 +19,7 @@
 namespace heddle::inline HEDDLE_TARGET {
 
 // The object that the copy engine reads. On the GPU its bits are the driver's, in the simulated SM they are
-// described in isa/tensor_map_encode.h. Kernel parameters, constant and global memory may hold it.
+// described in host/tensor_map_encode.h. Kernel parameters, constant and global memory may hold it.
 struct alignas(128) TensorMap {
   std::uint64_t opaque[16];
 };

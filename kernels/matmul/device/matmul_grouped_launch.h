@@ -8,8 +8,8 @@
 #include "matmul/host/matmul_grouped_plan.h"
 #include "matmul/host/matmul_on_device.h"
 
+#include <heddle/host/device.h>
 #include <heddle/host/tensor_map.h>
-#include <heddle/isa/device.h>
 
 #include <new>
 #include <string>

@@ -5,7 +5,7 @@
 #include "matmul_sm90_launch.h"
 #include "matmul_sm90_timer.h"
 
-#include <heddle/isa/gpu_list.h>
+#include <heddle/host/gpu_list.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 

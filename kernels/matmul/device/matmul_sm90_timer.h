@@ -7,7 +7,7 @@
 
 #include "matmul/host/matmul_first_use.h"
 
-#include <heddle/isa/device.h>
+#include <heddle/host/device.h>
 
 #if HEDDLE_ON_CUDA
 

@@ -4,7 +4,7 @@
 #include "matmul/host/matmul_on_device.h"
 #include "matmul/host/quantise_plan.h"
 
-#include <heddle/isa/device.h>
+#include <heddle/host/device.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 

@@ -6,7 +6,7 @@
 
 #include "matmul/api/matmul_problem.h"
 
-#include <heddle/isa/gpu_list.h>
+#include <heddle/host/gpu_list.h>
 
 #include <cstddef>
 #include <cstdint>

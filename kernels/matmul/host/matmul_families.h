@@ -7,8 +7,8 @@
 #include "matmul/api/matmul_problem.h"
 #include "matmul/api/matmul_scaled_problem.h"
 
+#include <heddle/host/gpu_list.h>
 #include <heddle/host/run_options.h>
-#include <heddle/isa/gpu_list.h>
 #include <heddle/isa/target.h>
 
 namespace heddle {

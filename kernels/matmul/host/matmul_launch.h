@@ -9,7 +9,7 @@
 #include "matmul_operands.h"
 #include "matmul_plan.h"
 
-#include <heddle/isa/device.h>
+#include <heddle/host/device.h>
 
 #include <algorithm>
 #include <string_view>

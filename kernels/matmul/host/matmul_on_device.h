@@ -6,9 +6,9 @@
 #include "device_answers.h"
 #include "matmul_extents.h"
 
+#include <heddle/host/device.h>
 #include <heddle/host/error.h>
-#include <heddle/isa/device.h>
-#include <heddle/isa/gpu_list.h>
+#include <heddle/host/gpu_list.h>
 
 #include <new>
 #include <string>

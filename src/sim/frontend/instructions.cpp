@@ -4,6 +4,7 @@
 // suspends the fiber.
 #include "sim/frontend/executor.h"
 
+#include <heddle/host/tensor_map_encode.h>
 #include <heddle/isa/address.h>
 #include <heddle/isa/annotate.h>
 #include <heddle/isa/atomic.h>
@@ -16,7 +17,6 @@
 #include <heddle/isa/named_barrier.h>
 #include <heddle/isa/sreg.h>
 #include <heddle/isa/tensor_map_check.h>
-#include <heddle/isa/tensor_map_encode.h>
 #include <heddle/isa/tma.h>
 #include <heddle/isa/warp.h>
 

@@ -21,7 +21,7 @@
 // that is not known here is none.
 #pragma once
 
-#include <heddle/isa/tensor_map_encode.h>
+#include <heddle/host/tensor_map_encode.h>
 
 #include <optional>
 

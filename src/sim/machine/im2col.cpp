@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/im2col.h"
 
-#include <heddle/isa/tensor_map_encode.h>
+#include <heddle/host/tensor_map_encode.h>
 
 #include <fmt/format.h>
 

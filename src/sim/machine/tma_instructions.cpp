@@ -8,7 +8,7 @@
 #include "sim/machine/tma.h"
 
 #include <heddle/host/tensor_map.h>
-#include <heddle/isa/tensor_map_encode.h>
+#include <heddle/host/tensor_map_encode.h>
 
 #include <fmt/format.h>
 

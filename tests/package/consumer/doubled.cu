@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A kernel in a file of the user's: the same source for the simulated SM and for a GPU.
-#include <heddle/isa/device.h>
-#include <heddle/isa/gpu_list.h>
+#include <heddle/host/device.h>
+#include <heddle/host/gpu_list.h>
 #include <heddle/isa/memory.h>
 #include <heddle/isa/sreg.h>
 

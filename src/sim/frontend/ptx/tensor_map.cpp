@@ -7,7 +7,7 @@
 #include "sim/frontend/ptx/interpreter.h"
 #include "sim/machine/hardware_tensor_map.h"
 
-#include <heddle/isa/tensor_map_encode.h>
+#include <heddle/host/tensor_map_encode.h>
 #include <heddle/isa/warp.h>
 
 #include <fmt/format.h>

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <heddle/host/error.h>
+#include <heddle/host/launch.h>
 #include <heddle/host/run_options.h>
 #include <heddle/isa/entry.h>
 #include <heddle/isa/target.h>
@@ -110,7 +111,7 @@ class Device {
   // How many clusters of `cluster` CTAs run at the same time; 0: none, or the driver does not say.
   template <Kernel K>
   std::uint32_t resident_clusters(std::uint32_t cluster) const {
-    return isa::resident_clusters<K>(cluster);
+    return heddle::HEDDLE_TARGET::resident_clusters<K>(cluster);
   }
 
  private:
