@@ -15,7 +15,7 @@ RunOutcome launch_of_type(Device& device, const MatmulCall& call) {
   switch (call.problem.a_type) {
     case MatmulElement::kBf16:
     case MatmulElement::kFp16:
-      return are_k_major ? launch_sm100_f16(device, call) : launch_sm100_f16_layouts(device, call);
+      return are_k_major ? launch_sm100_f16(device, call) : launch_sm100_layouts(device, call);
     case MatmulElement::kE4m3:
     case MatmulElement::kE5m2:
       return are_k_major ? launch_sm100_fp8(device, call) : launch_sm100_fp8_layouts(device, call);

@@ -16,7 +16,7 @@ namespace heddle::inline HEDDLE_TARGET {
 
 // By the kind of multiplication. The second of two takes operands that are not both K-major.
 RunOutcome launch_sm100_f16(Device& device, const MatmulCall& call);
-RunOutcome launch_sm100_f16_layouts(Device& device, const MatmulCall& call);
+RunOutcome launch_sm100_layouts(Device& device, const MatmulCall& call);
 RunOutcome launch_sm100_fp8(Device& device, const MatmulCall& call);
 RunOutcome launch_sm100_fp8_layouts(Device& device, const MatmulCall& call);
 RunOutcome launch_sm100_tf32(Device& device, const MatmulCall& call);

@@ -7,19 +7,21 @@
 
 #include <heddle/host/gpu_list.h>
 
+#include <utility>
+
 namespace heddle::inline HEDDLE_TARGET {
 
 namespace {
 
+template <std::uint32_t... group>
+void add_groups(MatmulSm90Launches& launches, std::integer_sequence<std::uint32_t, group...>) {
+  (add_launches<static_cast<MatmulGroup>(group)>(launches), ...);
+}
+
 const MatmulSm90Launches& all_launches() {
   static const MatmulSm90Launches all = [] {
     MatmulSm90Launches launches;
-    add_launches<MatmulGroup::kLarge>(launches);
-    add_launches<MatmulGroup::kSmall>(launches);
-    add_launches<MatmulGroup::kSwapped>(launches);
-    add_launches<MatmulGroup::kFused>(launches);
-    add_launches<MatmulGroup::kFusedKn>(launches);
-    if constexpr (kIsSimulated) add_launches<MatmulGroup::kSimulated>(launches);
+    add_groups(launches, std::make_integer_sequence<std::uint32_t, kMatmulGroupCount>());
     return launches;
   }();
   return all;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The configurations of the Hopper matmul that the library holds. Each line is compiled once for each type of
-// input, by the file that its group names.
+// input, by the unit of its group. CMake reads the groups here, and makes their units.
 #pragma once
 
 #include "matmul_sm90.h"
 
 namespace heddle::inline HEDDLE_TARGET {
 
-// Which source file compiles an instance.
+// Which unit compiles an instance.
 enum class MatmulGroup : std::uint8_t { kLarge, kSmall, kSwapped, kFused, kFusedKn, kSimulated };
 
 struct MatmulSm90Instance {
@@ -99,6 +99,10 @@ inline constexpr MatmulSm90Instance kMatmulSm90Instances[] = {
 
 #undef HEDDLE_SWAPPED
 #undef HEDDLE_MATMUL
+
+// How many groups have instances here: the last one is the simulated SM's alone.
+inline constexpr std::uint32_t kMatmulGroupCount =
+    static_cast<std::uint32_t>(MatmulGroup::kSimulated) + (kIsSimulated ? 1 : 0);
 
 inline constexpr std::uint32_t kMatmulSm90InstanceCount =
     sizeof(kMatmulSm90Instances) / sizeof(kMatmulSm90Instances[0]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a plan to a launch. The source files that hold instances define their part of the table with
-// launches_of_group; matmul_sm90.cu puts the parts together.
+// From a plan to a launch. The units that hold instances, of which CMake makes one for each group, define their
+// part of the table with launches_of_group; matmul_sm90.cu puts the parts together.
 #pragma once
 
 #include "matmul/host/matmul_launch.h"
@@ -19,21 +19,9 @@ struct MatmulSm90Launches {
   std::array<MatmulLaunch, kMatmulSm90InstanceCount> fp16{};
 };
 
+// The unit of the group has it: see matmul_sm90_unit.cu.in.
 template <MatmulGroup group>
 void add_launches(MatmulSm90Launches& launches);
-
-template <>
-void add_launches<MatmulGroup::kLarge>(MatmulSm90Launches& launches);
-template <>
-void add_launches<MatmulGroup::kSmall>(MatmulSm90Launches& launches);
-template <>
-void add_launches<MatmulGroup::kSwapped>(MatmulSm90Launches& launches);
-template <>
-void add_launches<MatmulGroup::kFused>(MatmulSm90Launches& launches);
-template <>
-void add_launches<MatmulGroup::kFusedKn>(MatmulSm90Launches& launches);
-template <>
-void add_launches<MatmulGroup::kSimulated>(MatmulSm90Launches& launches);
 
 // Null where the instance belongs to another group.
 template <MatmulGroup group, Element In>
