@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""triton_speed.py HEDDLE: how long Triton kernels take on the simulated card, with all checks, and in Triton's own
+"""triton_speed.py HEDDLE [--growth|--threads]: how long Triton kernels take on the simulated card, with all checks, and in Triton's own
 interpreter (TRITON_INTERPRET=1), which checks nothing. Each kernel is launched twice, and the second launch counts, so that
-compiling is left out. Results are compared with PyTorch."""
+compiling is left out. Results are compared with PyTorch. Beside other work the processor's time says more than the clock.
+--growth has larger and smaller problems, --threads one under several schedules on more and more host threads."""
 
 import json
 import math
@@ -77,8 +78,7 @@ def attention(q, k, v, out, length, scale, D: tl.constexpr, BM: tl.constexpr, BN
     tl.store(out + begin + rows[:, None] * D + width[None, :], (total / weight[:, None]).to(tl.float16))
 
 
-def problem_add(device):
-    n = 1 << 20
+def problem_add(device, n=1 << 20):
     a, b = torch.randn(2, n).to(device)
     out = torch.empty(n, device=device)
     return lambda: add[(n // 1024,)](a, b, out, n, BLOCK=1024), out, (a + b, 1e-6)
@@ -98,11 +98,11 @@ def problem_layer_norm(device):
     return lambda: layer_norm[(1024,)](x, weight, bias, out, 1024, BLOCK=1024), out, (wanted, 1e-4)
 
 
-def problem_matmul(device):
-    a, b = torch.randn(2, 512, 512).to(torch.float16).to(device)
-    c = torch.empty(512, 512, dtype=torch.float16, device=device)
+def problem_matmul(device, n=512):
+    a, b = torch.randn(2, n, n).to(torch.float16).to(device)
+    c = torch.empty(n, n, dtype=torch.float16, device=device)
     wanted = (a.float() @ b.float()).half()
-    return lambda: matmul[(4, 4)](a, b, c, 512, 512, 512, BM=128, BN=128, BK=64), c, (wanted, 0.1)
+    return lambda: matmul[(n // 128, n // 128)](a, b, c, n, n, n, BM=128, BN=128, BK=64), c, (wanted, 0.1)
 
 
 def problem_attention(device):
@@ -121,41 +121,76 @@ PROBLEMS = {
     "attention 2x1024x64": problem_attention,
 }
 
+GROWTH = {
+    **{f"vector add {n}": lambda device, n=n: problem_add(device, n) for n in (1 << 18, 1 << 20, 1 << 22)},
+    **{f"matmul {n} cubed": lambda device, n=n: problem_matmul(device, n) for n in (256, 512, 1024)},
+}
+
 
 def measure(name):
-    """Seconds of the second launch, in this process."""
+    """Seconds of the second launch, by the clock and of the processor, in this process."""
     torch.manual_seed(1)
     interprets = os.environ.get("TRITON_INTERPRET") == "1"
-    run, out, (wanted, tolerance) = PROBLEMS[name]("cpu" if interprets else "cuda")
-    seconds = 0.0
+    run, out, (wanted, tolerance) = {**PROBLEMS, **GROWTH}[name]("cpu" if interprets else "cuda")
     for _ in range(2):
-        begin = time.perf_counter()
+        begin, processor = time.perf_counter(), time.process_time()
         run()
         if not interprets:
             torch.cuda.synchronize()
-        seconds = time.perf_counter() - begin
+        seconds = time.perf_counter() - begin, time.process_time() - processor
     difference = (out.float() - wanted.float()).abs().max().item()
     assert difference <= tolerance, (name, difference)
     return seconds
+
+
+def run_one(name, heddle=None, *options):
+    """What measure() returns in a process of its own: on the simulated card, or in the interpreter."""
+    command = [sys.executable, __file__, "--one", name]
+    if heddle is not None:
+        command = [heddle, "exec", "--arch", "sm90", *options, *command]
+    environment = os.environ if heddle is not None else {**os.environ, "TRITON_INTERPRET": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def compare(heddle):
+    ratios = []
+    print("| kernel | simulated sm90, all checks: clock | processor | interpreter: clock | processor | ratio of processor times |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name in PROBLEMS:
+        ours, theirs = run_one(name, heddle), run_one(name)
+        ratios.append(theirs[1] / ours[1])
+        times = " | ".join(f"{seconds:.2f} s" for seconds in (*ours, *theirs))
+        print(f"| {name} | {times} | {ratios[-1]:.2f} |", flush=True)
+    print(f"| geometric mean | | | | | {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f} |")
+
+
+def growth(heddle):
+    print("| kernel | processor |")
+    print("| --- | --- |")
+    for name in GROWTH:
+        print(f"| {name} | {run_one(name, heddle)[1]:.2f} s |", flush=True)
+
+
+def threads(heddle):
+    """A launch runs in one host thread; launches under further schedules are shared among them."""
+    print("| softmax 1024x1024 under 8 schedules | clock | processor |")
+    print("| --- | --- | --- |")
+    for cores in range(1, os.cpu_count() + 1):
+        pinned = ["taskset", "-c", f"0-{cores - 1}"]
+        command = [heddle, "exec", "--arch", "sm90", "--schedules", "7", sys.executable, __file__, "--one", "softmax 1024x1024"]
+        done = subprocess.run([*pinned, *command], capture_output=True, text=True, check=True)
+        clock, processor = json.loads(done.stdout.splitlines()[-1])
+        print(f"| {cores} host threads | {clock:.2f} s | {processor:.2f} s |", flush=True)
 
 
 def main():
     if sys.argv[1] == "--one":
         print(json.dumps(measure(sys.argv[2])))
         return
-    ratios = []
-    print(f"Triton {triton.__version__}, PyTorch {torch.__version__}, {time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores")
-    print(f"{'kernel':22} {'simulated sm90':>15} {'interpreter':>12} {'ratio':>6}")
-    for name in PROBLEMS:
-        command = [sys.executable, __file__, "--one", name]
-        ours = subprocess.run([sys.argv[1], "exec", "--arch", "sm90", *command], capture_output=True, text=True, check=True)
-        theirs = subprocess.run(
-            command, capture_output=True, text=True, check=True, env={**os.environ, "TRITON_INTERPRET": "1"}
-        )
-        times = [float(one.stdout.split()[-1]) for one in (ours, theirs)]
-        ratios.append(times[1] / times[0])
-        print(f"{name:22} {times[0]:13.2f} s {times[1]:10.2f} s {ratios[-1]:6.2f}")
-    print(f"{'geometric mean':49} {math.exp(sum(map(math.log, ratios)) / len(ratios)):9.2f}")
+    what = {"--growth": growth, "--threads": threads}.get(sys.argv[2] if len(sys.argv) > 2 else "", compare)
+    print(f"Triton {triton.__version__}, PyTorch {torch.__version__}, {time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores\n")
+    what(sys.argv[1])
 
 
 if __name__ == "__main__":
