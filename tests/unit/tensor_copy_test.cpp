@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <set>
 #include <tuple>
@@ -150,7 +151,7 @@ TEST(BoxCopy, PaddedNumbersLoadToTheStartOf16Bytes) {
   }
 }
 
-TEST(BoxCopy, StoredBoxLoadsBackUnchanged) {
+TEST(BoxCopy, LoadedBoxIsStoredUnchanged) {
   Random random(20261117);
   for (int i = 0; i < static_cast<int>(test::schedule_share(1300)); ++i) {
     const Case test = random_case(random, kByteTypes[i % 13], Reach::kNotNegative);
@@ -161,10 +162,37 @@ TEST(BoxCopy, StoredBoxLoadsBackUnchanged) {
     ASSERT_FALSE(copy.load_rows(0, copy.rows(), source, shared));
     ASSERT_FALSE(copy.store_rows(0, copy.rows(), shared, target));
     for_each_element(test, [&](const ElementOfBox& element) {
-      for (std::uint32_t byte = 0; byte < size_of(test.map.type) && element.is_inside; ++byte) {
-        ASSERT_EQ(target.content[element.at + byte], source.content[element.at + byte]) << test;
+      if (!element.is_inside) return;
+      const auto loaded = as_loaded(test.map.type, &source.content[element.at]);
+      for (std::uint32_t byte = 0; byte < size_of(test.map.type); ++byte) {
+        ASSERT_EQ(target.content[element.at + byte], loaded[byte]) << test;
       }
     });
+  }
+}
+
+TEST(BoxCopy, ALoadThroughAMapOfTf32RoundsToTheNearest) {
+  const std::uint32_t given[] = {0x3f801000, 0x3f803000, 0x3f801001, 0xbf800fff,
+                                 0x7f7fffff, 0x7f800000, 0x7f801234, 0x00001000};
+  const std::uint32_t tf32s[] = {0x3f800000, 0x3f804000, 0x3f802000, 0xbf800000,
+                                 0x7f800000, 0x7f800000, 0x7fffe000, 0x00000000};
+  for (const TensorType type : {TensorType::kF32, TensorType::kTF32}) {
+    Case test;
+    test.map = {.type = type,
+                .rank = 1,
+                .address = reinterpret_cast<const void*>(kBase + kMargin),
+                .dims = {8},
+                .box = {8},
+                .element_strides = {1}};
+    test.coords = {0};
+    test.shared_address = 1024;
+    Memory memory(Bytes(2 * kMargin + sizeof(given)));
+    std::memcpy(memory.content.data() + kMargin, given, sizeof(given));
+    Bytes shared(1024 + sizeof(given));
+    ASSERT_FALSE(test.copy().load_rows(0, 1, memory, shared));
+    std::uint32_t loaded[8];
+    std::memcpy(loaded, shared.data() + 1024, sizeof(loaded));
+    for (int e = 0; e < 8; ++e) EXPECT_EQ(loaded[e], type == TensorType::kTF32 ? tf32s[e] : given[e]) << e;
   }
 }
 

@@ -33,6 +33,19 @@ constexpr RowBuffer filled_row(OobFill fill) {
   return row;
 }
 
+// What a load through a map of tf32 does to floats on their way, as an H200 does it: the nearest number of tf32,
+// the even one of two, and one NaN for all. Maps with flushing load as those without.
+void round_to_tf32(std::byte* row, std::uint32_t bytes) {
+  constexpr std::uint32_t kInfinity = 0x7f800000, kMagnitude = 0x7fffffff, kKept = 0xffffe000, kHalf = 0xfff;
+  for (std::uint32_t at = 0; at < bytes; at += sizeof(std::uint32_t)) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, row + at, sizeof(bits));
+    const bool is_nan = (bits & kMagnitude) > kInfinity;
+    bits = is_nan ? kMagnitude & kKept : (bits + kHalf + (bits >> 13 & 1)) & kKept;
+    std::memcpy(row + at, &bits, sizeof(bits));
+  }
+}
+
 constexpr RowBuffer kZeroRow = filled_row(OobFill::kZeros);
 constexpr RowBuffer kNanRow = filled_row(OobFill::kNan);
 
@@ -394,6 +407,7 @@ CopyFault BoxCopy::load_rows(std::uint64_t first, std::uint64_t count, const Glo
   const std::uint32_t row_bytes = row_bytes_;
   const std::uint32_t pitch = row_pitch_;
   const std::uint32_t inside_begin = inside_begin_;
+  const bool is_rounded = map_.type == TensorType::kTF32 || map_.type == TensorType::kTF32Ftz;
   auto address = static_cast<std::uint32_t>(shared_address_ + first * pitch);
   Walk walk(*this, first);
   for (std::uint64_t row = 0; row < count; ++row, walk.next(), address += pitch) {
@@ -406,12 +420,13 @@ CopyFault BoxCopy::load_rows(std::uint64_t first, std::uint64_t count, const Glo
     const std::byte* source =
         hull != nullptr ? hull + (source_address - low) : global.readable(source_address, inside_bytes);
     if (source == nullptr) return outside(source_address, inside_bytes);
-    if (inside_bytes == row_bytes && !is_spread()) {
+    if (inside_bytes == row_bytes && !is_spread() && !is_rounded) {
       scatter(shared.data(), address, pattern, source, row_bytes);
     } else {
       RowBuffer mixed;
       std::memcpy(mixed.data(), fill, row_bytes);
       std::memcpy(mixed.data() + inside_begin, source, inside_bytes);
+      if (is_rounded) round_to_tf32(mixed.data() + inside_begin, inside_bytes);
       if (is_spread()) spread(mixed.data(), row_bytes, unit_bytes_);
       scatter(shared.data(), address, pattern, mixed.data(), shared_row_bytes());
     }
