@@ -305,6 +305,18 @@ TEST(PtxModule, SpacesMayStandBeforeModifiers) {
   EXPECT_EQ(out[0], 0x02030402u);
 }
 
+// As numba's conversions of bfloat16 have them.
+TEST(PtxModule, DirectivesMayStandTogether) {
+  std::vector<std::uint32_t> out(1);
+  const sim::Report report = run_ptx(
+      ptx_module("{ .reg.b8 a; .reg.v2.b32 v; ld.param.u64 %rd1, [out]; mov.u32 %r1, 0x12c; cvt.u8.u32 a, %r1;\n"
+                 "cvt.u16.u8 %h1, a; cvt.u32.u16 v.x, %h1; .shared.align 8 .b8 tile[8]; st.global.u32 [%rd1], "
+                 "v.x; ret; }"),
+      out, {0}, {.threads = 1});
+  ASSERT_TRUE(report.ok()) << report.text();
+  EXPECT_EQ(out[0], 0x2cu);
+}
+
 TEST(PtxModule, RegistersMayBeVectors) {
   std::vector<std::uint32_t> out(4);
   const sim::Report report = run_ptx(

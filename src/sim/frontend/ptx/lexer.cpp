@@ -94,12 +94,14 @@ class Lexer {
     return {.kind = kind, .text = text_.substr(begin, end - begin), .value = value, .line = line_};
   }
 
+  // A mnemonic is one with its modifiers. Of directives each is a word, as in ".reg.b8 a", which ptxas takes.
   Token word() {
+    const bool is_directive = peek() == '.';
     const std::size_t begin = at_++;
     for (;;) {
       if (is_name(peek())) {
         ++at_;
-      } else if (peek() == '.' && is_name(peek(1))) {
+      } else if (!is_directive && peek() == '.' && is_name(peek(1))) {
         at_ += 2;
       } else if (peek() == ':' && peek(1) == ':' && is_name(peek(2))) {
         at_ += 3;
