@@ -4,6 +4,8 @@
 // program that shows one finds a text that is empty.
 #pragma once
 
+#include <initializer_list>
+
 namespace heddle::runtime {
 
 // False if there is no list.
