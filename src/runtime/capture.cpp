@@ -196,6 +196,10 @@ Error Captures::admit_unsafe() {
   return error;
 }
 
+void Captures::invalidate(const void* stream) {
+  if (Sequence* sequence = find(stream)) sequence->is_valid = false;
+}
+
 Error Captures::admit_memory(std::optional<const void*> stream) {
   if (sequences_.empty()) return Error::kSuccess;
   if (!stream) return admit_unsafe();

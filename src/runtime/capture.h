@@ -70,6 +70,9 @@ class Captures {
   Error admit_unsafe();
   // Taking and giving back memory, in a stream or, without one, at once. In a stream that captures it is not
   // there.
+  bool is_captured(const void* stream) { return find(stream) != nullptr; }
+  // Something that went wrong spoils a capture, if the stream is in one.
+  void invalidate(const void* stream);
   Error admit_memory(std::optional<const void*> stream);
   // The graph of a capture that this thread began, or any; null: nothing captures.
   Graph* graph_of_thread();

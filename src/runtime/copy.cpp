@@ -13,8 +13,9 @@ namespace heddle::runtime {
 
 namespace {
 
-// The host's side of a copy is the program's own: it has to be there. Whether it may be read as well is looked at
-// from this size on, which is more often a mistake, and beside which looking takes no time.
+// The host's side of a copy is the program's own: it has to be there, and its ends to be reached. Whether all of
+// it may be read is looked at from this size on, which is more often a mistake, and beside which looking takes no
+// time.
 constexpr std::size_t kLarge = std::size_t{1} << 30;
 
 // From the first byte to the last one; false if that cannot be.
@@ -38,7 +39,7 @@ Error check_pitch(const Box& box, const Extent& extent) {
 // Where this process reaches the bytes of a box: in an allocation, or, for the host's side, in the program's own
 // memory. Null if they are not there, which it says. All bytes of the card that the host reads or writes are
 // found here.
-std::byte* reach(const State& card, const Box& box, const Extent& extent, bool must_be_on_card) {
+std::byte* reach(const State& card, const Box& box, const Extent& extent, bool must_be_on_card, bool is_written) {
   auto* begin = static_cast<std::byte*>(box.begin);
   std::size_t bytes = 0;
   std::size_t end = 0;
@@ -51,9 +52,14 @@ std::byte* reach(const State& card, const Box& box, const Extent& extent, bool m
   const Allocation* found = card.memory.find(begin);
   const bool is_ours = found != nullptr && found->kind != MemoryKind::kRegistered;
   if (!must_be_on_card && !is_ours && !card.memory.is_card_address(begin)) {
-    if (are_mapped(begin, bytes) && (bytes < kLarge || readable_bytes(begin) >= bytes)) return begin;
-    say(fmt::format("a copy of {} bytes at {}: the program has {} there", bytes, box.begin,
-                    readable_bytes(begin)));
+    if (are_mapped(begin, bytes) && (bytes < kLarge || readable_bytes(begin) >= bytes) &&
+        (is_written ? ends_are_writable(begin, bytes) : ends_are_readable(begin, bytes))) {
+      return begin;
+    }
+    const std::size_t there = readable_bytes(begin);
+    say(there < bytes
+            ? fmt::format("a copy of {} bytes at {}: the program has {} there", bytes, box.begin, there)
+            : fmt::format("a copy of {} bytes to {}, which the program may not write", bytes, box.begin));
     return nullptr;
   }
   if (found == nullptr) {
@@ -87,6 +93,13 @@ Error admit(State& card, bool& is_captured) {
   return card.captures.admit(card.stream.value_or(nullptr), is_captured);
 }
 
+// Where it goes; null where it cannot.
+std::byte* reach_fill(const State& card, const Box& to, std::size_t unit, const Extent& extent) {
+  const bool is_legal =
+      check_pitch(to, extent) == Error::kSuccess && reinterpret_cast<std::uintptr_t>(to.begin) % unit == 0;
+  return is_legal ? reach(card, to, extent, true, true) : nullptr;
+}
+
 }  // namespace
 
 bool multiply(std::size_t a, std::size_t b, std::size_t& result) {
@@ -102,15 +115,15 @@ Error copy(State& card, void* to, const void* from, std::size_t bytes, int kind)
 Error copy_box(State& card, const Box& to, const Box& from, const Extent& extent, int kind) {
   show_printed(card);
   card.memory.drop_unmapped();
-  if (kind < kHostToHost || kind > kDefault) return Error::kInvalidMemcpyDirection;
   if (is_empty(extent)) return Error::kSuccess;
+  if (kind < kHostToHost || kind > kDefault) return Error::kInvalidMemcpyDirection;
   for (const Box* box : {&to, &from}) {
     if (const Error error = check_pitch(*box, extent); error != Error::kSuccess) return error;
   }
   const bool to_card = kind == kHostToDevice || kind == kDeviceToDevice;
   const bool from_card = kind == kDeviceToHost || kind == kDeviceToDevice;
-  std::byte* target = reach(card, to, extent, to_card);
-  const std::byte* source = reach(card, from, extent, from_card);
+  std::byte* target = reach(card, to, extent, to_card, true);
+  const std::byte* source = reach(card, from, extent, from_card, false);
   if (target == nullptr || source == nullptr) return Error::kInvalidValue;
   bool is_captured = false;
   if (const Error error = admit(card, is_captured); error != Error::kSuccess) return error;
@@ -125,11 +138,27 @@ Error copy_box(State& card, const Box& to, const Box& from, const Extent& extent
   return Error::kSuccess;
 }
 
+Error check_copy(const State& card, const CopyWork& work) {
+  if (is_empty(work.extent)) return Error::kInvalidValue;
+  for (const Box* box : {&work.to, &work.from}) {
+    if (check_pitch(*box, work.extent) != Error::kSuccess) return Error::kInvalidValue;
+  }
+  const bool to_card = work.kind == kHostToDevice || work.kind == kDeviceToDevice;
+  const bool from_card = work.kind == kDeviceToHost || work.kind == kDeviceToDevice;
+  const bool is_there = reach(card, work.to, work.extent, to_card, true) != nullptr &&
+                        reach(card, work.from, work.extent, from_card, false) != nullptr;
+  return is_there ? Error::kSuccess : Error::kInvalidValue;
+}
+
+Error check_fill(const State& card, const FillWork& work) {
+  const bool is_legal =
+      !is_empty(work.extent) && reach_fill(card, work.to, work.value.size(), work.extent) != nullptr;
+  return is_legal ? Error::kSuccess : Error::kInvalidValue;
+}
+
 Error fill_box(State& card, const Box& to, std::span<const std::byte> value, const Extent& extent) {
   if (is_empty(extent)) return Error::kSuccess;
-  if (const Error error = check_pitch(to, extent); error != Error::kSuccess) return error;
-  if (reinterpret_cast<std::uintptr_t>(to.begin) % value.size() != 0) return Error::kInvalidValue;
-  std::byte* target = reach(card, to, extent, true);
+  std::byte* target = reach_fill(card, to, value.size(), extent);
   if (target == nullptr) return Error::kInvalidValue;
   bool is_captured = false;
   if (const Error error = admit(card, is_captured); error != Error::kSuccess) return error;

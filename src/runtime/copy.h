@@ -23,6 +23,10 @@ Error copy_box(State& card, const Box& to, const Box& from, const Extent& extent
 Error fill_box(State& card, const Box& to, std::span<const std::byte> value, const Extent& extent);
 Error fill(State& card, void* to, int value, std::size_t bytes);
 
+// Whether a node of a graph can do this as memory is now. Unlike a call it does not copy, or fill, nothing.
+Error check_copy(const State& card, const CopyWork& work);
+Error check_fill(const State& card, const FillWork& work);
+
 // Products and sums of sizes. False when the result is more than an address can be.
 bool multiply(std::size_t a, std::size_t b, std::size_t& result);
 bool add(std::size_t a, std::size_t b, std::size_t& result);

@@ -29,6 +29,12 @@ DriverCopy3D::Side side_of(const Box& box) {
   return side;
 }
 
+// Also of one row alone.
+bool fits_in_row(const PitchedPointer& pointer, const Position& position, const Extent& extent) {
+  const bool is_empty = extent.width == 0 || extent.height == 0 || extent.depth == 0;
+  return is_empty || (position.x <= pointer.pitch && extent.width <= pointer.pitch - position.x);
+}
+
 bool is_within(const Array& array, std::size_t x, const Position& at, const Extent& extent) {
   return x <= array.row_bytes() && extent.width <= array.row_bytes() - x && at.y <= array.rows() &&
          extent.height <= array.rows() - at.y && at.z <= array.slices() && extent.depth <= array.slices() - at.z;
@@ -37,7 +43,7 @@ bool is_within(const Array& array, std::size_t x, const Position& at, const Exte
 // The box of a side that is an array, or memory.
 bool side_box(const Array* array, const PitchedPointer& pointer, const Position& position, const Extent& extent,
               Box& box) {
-  if (array == nullptr) return box_at(pointer, position, box);
+  if (array == nullptr) return fits_in_row(pointer, position, extent) && box_at(pointer, position, box);
   std::size_t x = 0;
   return multiply(position.x, array->element_bytes, x) && is_within(*array, x, position, extent) &&
          array->box_at(x, position.y, position.z, box);
@@ -106,8 +112,13 @@ Error work_of(const DriverCopy3D& copy, CopyWork& work) {
 
 Copy3D copy_3d_of(const CopyWork& work) {
   Copy3D copy = {};
-  copy.to = {work.to.begin, work.to.pitch, work.to.pitch, rows_of(work.to)};
-  copy.from = {work.from.begin, work.from.pitch, work.from.pitch, rows_of(work.from)};
+  // A row alone needs no pitch, but it has to fit in one when the program hands this back.
+  const auto pointer = [&](const Box& box) {
+    const std::size_t pitch = box.pitch == 0 ? work.extent.width : box.pitch;
+    return PitchedPointer{box.begin, pitch, pitch, rows_of(box)};
+  };
+  copy.to = pointer(work.to);
+  copy.from = pointer(work.from);
   copy.extent = work.extent;
   copy.kind = work.kind;
   return copy;

@@ -6,6 +6,8 @@
 
 #include "runtime/state.h"
 
+#include <string_view>
+
 namespace heddle::runtime {
 
 constexpr int driver_code(Error error) {
@@ -20,8 +22,20 @@ constexpr int driver_code(Error error) {
   }
 }
 
+// What uses the memory, streams, events and modules of the context that the thread has.
+constexpr bool needs_context(std::string_view name) {
+  constexpr std::string_view kBeginnings[] = {"cuMemAlloc",       "cuMemHostAlloc", "cuMemcpy",     "cuMemset",
+                                              "cuStreamCreate",   "cuEventCreate",  "cuModuleLoad", "cuLaunch",
+                                              "cuCtxSynchronize", "cuCtxGetDevice"};
+  for (const std::string_view beginning : kBeginnings) {
+    if (name.starts_with(beginning)) return true;
+  }
+  return false;
+}
+
 template <class Body>
 int driver_call(const char* name, Body&& body) noexcept {
+  if (contexts_of_thread() == 0 && needs_context(name)) return driver_code(Error::kInvalidContext);
   return driver_code(guarded(name, std::forward<Body>(body)));
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -70,6 +71,41 @@ std::size_t mapped_bytes(const void* begin, bool must_be_writable) {
 
 }  // namespace
 
+namespace {
+
+// One byte at each end, through the system, which says what cannot be reached instead of ending the program.
+using Ends = std::array<char, 2>;
+
+std::array<iovec, 2> ends_of(const void* begin, std::size_t bytes) {
+  auto* first = static_cast<char*>(const_cast<void*>(begin));
+  return {iovec{first, 1}, iovec{first + bytes - 1, 1}};
+}
+
+template <class Move>
+bool can_move(Ends& ends, const void* begin, std::size_t bytes, Move&& move) {
+  const iovec here = {ends.data(), ends.size()};
+  const std::array<iovec, 2> there = ends_of(begin, bytes);
+  const ssize_t moved = move(getpid(), &here, 1, there.data(), there.size(), 0);
+  return moved == static_cast<ssize_t>(ends.size()) || (moved < 0 && errno != EFAULT);
+}
+
+}  // namespace
+
+bool ends_are_readable(const void* begin, std::size_t bytes) {
+  Ends ends = {};
+  return bytes == 0 || can_move(ends, begin, bytes, process_vm_readv);
+}
+
+bool ends_are_writable(void* begin, std::size_t bytes) {
+  Ends ends = {};
+  if (bytes == 0) return true;
+  const iovec here = {ends.data(), ends.size()};
+  const std::array<iovec, 2> there = ends_of(begin, bytes);
+  if (process_vm_readv(getpid(), &here, 1, there.data(), there.size(), 0) != static_cast<ssize_t>(ends.size()))
+    return can_move(ends, begin, bytes, process_vm_readv);
+  return can_move(ends, begin, bytes, process_vm_writev);
+}
+
 std::size_t readable_bytes(const void* begin) { return mapped_bytes(begin, false); }
 
 Error register_host(State& card, void* begin, std::size_t bytes, unsigned flags) {
@@ -83,8 +119,17 @@ Error register_host(State& card, void* begin, std::size_t bytes, unsigned flags)
     return Error::kInvalidValue;
   }
   card.memory.drop_unmapped();
+  const Allocation* there = card.memory.find(begin);
+  if (there != nullptr && there->kind != MemoryKind::kRegistered) return Error::kInvalidValue;  // it is pinned
   return card.memory.register_host(begin, bytes, is_writable) ? Error::kSuccess
                                                               : Error::kHostMemoryAlreadyRegistered;
+}
+
+Error unregister_host(State& card, const void* begin) {
+  if (begin == nullptr) return Error::kInvalidValue;
+  if (card.memory.unregister_host(begin)) return Error::kSuccess;
+  // As an H200 has it: what is pinned in another way, or from another address on, is no registered memory.
+  return card.memory.find(begin) == nullptr ? Error::kHostMemoryNotRegistered : Error::kInvalidValue;
 }
 
 }  // namespace heddle::runtime

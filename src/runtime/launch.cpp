@@ -195,7 +195,10 @@ Error prepare(State& card, const Kernel& kernel, const LaunchRequest& request, L
 Error launch(State& card, const Kernel& kernel, const LaunchRequest& request) {
   show_printed(card);
   LaunchWork work;
-  if (const Error error = prepare(card, kernel, request, work); error != Error::kSuccess) return error;
+  if (const Error error = prepare(card, kernel, request, work); error != Error::kSuccess) {
+    card.captures.invalidate(request.stream);
+    return error;
+  }
   bool is_captured = false;
   if (const Error error = card.captures.admit(request.stream, is_captured); error != Error::kSuccess)
     return error;

@@ -34,6 +34,15 @@ void* const kEnd = nullptr;
 void* const kBufferPointer = reinterpret_cast<void*>(1);
 void* const kBufferSize = reinterpret_cast<void*>(2);
 
+// Of those that are numbered from 0 on.
+constexpr std::int32_t kLastPolicy = 2;
+constexpr std::int32_t kLastDomain = 1;
+
+void check_range(const LaunchAttribute& attribute, std::int32_t last) {
+  if (attribute.number >= 0 && attribute.number <= last) return;
+  throw InputError(fmt::format("launch attribute {} is {}; 0 to {}", attribute.id, attribute.number, last));
+}
+
 }  // namespace
 
 Error add_arguments(LaunchRequest& request, void** arguments, void** extra) {
@@ -65,12 +74,12 @@ void set_attribute(LaunchRequest& request, const LaunchAttribute& attribute) {
     case kIgnore:
     case kAccessPolicyWindow:
     case kSynchronizationPolicy:
-    case kClusterSchedulingPolicy:
     case kPriority:
     case kMemSyncDomainMap:
-    case kMemSyncDomain:
     case kPreferredSharedCarveout:
     case kNvlinkUtilCentricScheduling: break;
+    case kClusterSchedulingPolicy: check_range(attribute, kLastPolicy); break;
+    case kMemSyncDomain: check_range(attribute, kLastDomain); break;
     case kDeviceUpdatableKernelNode:
     default: throw InputError(fmt::format("launch attribute {} is not there; see docs/exec.md", attribute.id));
   }

@@ -3,6 +3,7 @@
 
 #include "runtime/fork.h"
 #include "runtime/json_lines.h"
+#include "runtime/linked_runtime.h"
 #include "runtime/options.h"
 #include "runtime/trace.h"
 
@@ -220,12 +221,36 @@ void show_printed(State& card) {
   std::fflush(stdout);  // a child that the program has forked may end without its handlers
 }
 
-Error last_error() { return last; }
+namespace {
 
-Error take_last_error() { return std::exchange(last, Error::kSuccess); }
+// Of the thread; a function of the host has one of its own, as on a card, where another thread runs it.
+Error& own_last() {
+  static thread_local Error last_in_host_function = Error::kSuccess;
+  return InHostFunction::is_here() ? last_in_host_function : last;
+}
+
+}  // namespace
+
+namespace {
+
+std::atomic<bool> has_linked_runtime = false;
+
+}  // namespace
+
+void note_linked_runtime() noexcept { has_linked_runtime = true; }
+
+int& contexts_of_thread() noexcept {
+  static thread_local int contexts = 0;
+  if (contexts == 0 && has_linked_runtime) contexts = 1;
+  return contexts;
+}
+
+Error last_error() { return own_last(); }
+
+Error take_last_error() { return std::exchange(own_last(), Error::kSuccess); }
 
 int remember(Error error) noexcept {
-  if (error != Error::kSuccess) last = error;
+  if (error != Error::kSuccess) own_last() = error;
   return static_cast<int>(error);
 }
 

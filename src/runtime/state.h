@@ -107,6 +107,10 @@ struct State {
 // Lives until the process ends: programs call the runtime from destructors of globals.
 State& state();
 
+// How many contexts the thread has put upon one another, all of which are the one of the card. Each call of the
+// runtime gives one to a thread that has none.
+int& contexts_of_thread() noexcept;
+
 // To be called by what makes other threads run kernels: from then on the process can end while one of them does.
 void watch_exit();
 
@@ -163,14 +167,14 @@ class CancelHeld {
 
 // What every call runs in, of the runtime and of the driver: one at a time, and whatever is thrown becomes a
 // code, because nothing may pass through a program that knows only of codes. A card that a kernel broke says so
-// again.
-template <class Body>
+// again. A few calls that ask for nothing of a stream's may be made by a function of the host, too.
+template <bool may_be_in_host_function = false, class Body>
 Error guarded(const char* name, Body&& body) noexcept {
   const CancelHeld held;
   try {
     State& card = state();
     if (card.is_lost) return Error::kNotInitialized;
-    if (InHostFunction::is_here()) return refuse_in_host_function(name);
+    if (!may_be_in_host_function && InHostFunction::is_here()) return refuse_in_host_function(name);
     const std::lock_guard lock(card.mutex);
     if (card.has_ended_for_others && !pthread_equal(card.ending, pthread_self())) return Error::kUnloading;
     if (card.failed != Error::kSuccess) return card.failed;
@@ -185,7 +189,14 @@ Error guarded(const char* name, Body&& body) noexcept {
 // The body of a call of the runtime, which returns a code and remembers it.
 template <class Body>
 int call(const char* name, Body&& body) noexcept {
+  if (contexts_of_thread() == 0) contexts_of_thread() = 1;
   return remember(guarded(name, std::forward<Body>(body)));
+}
+
+// The same where a function of the host may ask as well.
+template <class Body>
+int call_anywhere(const char* name, Body&& body) noexcept {
+  return remember(guarded<true>(name, std::forward<Body>(body)));
 }
 
 // The same for one that writes through `pointers`, or reads what they point to.

@@ -18,7 +18,7 @@ struct WrongCall {
   const char* name;
   int simulated;
   int (*make)(int* data);
-  int card = -2;  // where it is another one; kCrash: none, the process ends
+  int card = -2;  // where it is another one; kCrash: none, the process ends or hangs
 };
 
 inline int host[4096];

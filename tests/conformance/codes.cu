@@ -3,8 +3,12 @@
 // codes: makes each mistake in a process of its own, because a card that a kernel broke stays broken, and
 // compares the code that a program sees with the one that is expected: on a card what an H200 gave for this
 // source (driver 580.159.04, CUDA 13.0, 2026-11-16), under `heddle exec` the same but where the table says why
-// not. Built by nvcc for sm_90a. codes NAME: makes that mistake alone, and prints its code.
+// not. Built by nvcc for sm_90a. codes NAME...: makes these mistakes, one after the other, and prints their
+// codes.
 #include "call_codes.h"
+#include "driver_call_codes.h"
+#include "hostile_kernels.h"
+#include "hostile_modules.h"
 #include "more_call_codes.h"
 
 #include <cuda.h>
@@ -243,10 +247,9 @@ struct Mistake {
 // So many processes run side by side.
 constexpr std::size_t kAtOnce = 8;
 
-// How many codes are not those that are expected. What no card was asked for before is told there, and not
-// counted.
+// How many codes are not those that are expected.
 template <class Made, std::size_t count>
-int count_wrong(const char* program, const Made (&all)[count], bool is_simulated, bool was_seen = true) {
+int count_wrong(const char* program, const Made (&all)[count], bool is_simulated) {
   std::FILE* children[kAtOnce] = {};
   int wrong = 0;
   for (std::size_t next = 0; next < count + kAtOnce; ++next) {
@@ -256,7 +259,7 @@ int count_wrong(const char* program, const Made (&all)[count], bool is_simulated
       const int code = code_from(child);
       const int expected = is_simulated || one.card == -2 ? one.simulated : one.card;
       std::printf("%-36s %d, expected %d%s\n", one.name, code, expected, code == expected ? "" : "  <-- differs");
-      wrong += code == expected || (!is_simulated && !was_seen) ? 0 : 1;
+      wrong += code == expected ? 0 : 1;
     }
     child = next < count ? begin_elsewhere(program, all[next].name) : nullptr;
   }
@@ -299,7 +302,7 @@ const Mistake kMistakes[] = {
     {"too_much_shared", cudaErrorInvalidValue, [](int* data) { store<<<1, 1, 1 << 20>>>(data); }},
 };
 
-// Unverified: no card has been asked for the codes of these.
+// The rest as an H200 gave them on 2026-11-19 (the same driver), many in one process where they leave no trace.
 const Mistake kMoreMistakes[] = {
     {"load_of_null", cudaErrorIllegalAddress, [](int* data) { load_at<int><<<1, 1>>>(nullptr, data); }},
     {"load_past_the_end", cudaErrorIllegalAddress,
@@ -309,7 +312,7 @@ const Mistake kMoreMistakes[] = {
     {"load_of_4_misaligned", cudaErrorMisalignedAddress,
      [](int* data) { load_at<int><<<1, 1>>>(reinterpret_cast<char*>(data) + 2, data); }},
     {"load_of_8_misaligned", cudaErrorMisalignedAddress,
-     [](int* data) { load_at<long long><<<1, 1>>>(reinterpret_cast<char*>(data) + 4, data); }},
+     [](int* data) { load_at<long long><<<1, 1>>>(reinterpret_cast<char*>(data) + 4, data); }, cudaSuccess},
     {"load_of_16_misaligned", cudaErrorMisalignedAddress,
      [](int* data) { load_four<<<1, 1>>>(reinterpret_cast<char*>(data) + 8, data); }},
     {"add_misaligned", cudaErrorMisalignedAddress,
@@ -327,21 +330,122 @@ const Mistake kMoreMistakes[] = {
      [](int* data) { copy_async<<<1, 1>>>(reinterpret_cast<char*>(data), 4); }},
     {"store_to_no_cta", cudaErrorIllegalInstruction, [](int*) { store_cluster<<<1, 1>>>(5); }},
     {"heap_exhausted", cudaSuccess, [](int* data) { exhaust_heap<<<1, 1>>>(data); }},
-    {"heap_freed_twice", cudaErrorIllegalAddress, [](int* data) { free_twice<<<1, 1>>>(data); }},
+    {"heap_freed_twice", cudaErrorIllegalAddress, [](int* data) { free_twice<<<1, 1>>>(data); },
+     cudaErrorLaunchFailure},
     {"heap_free_of_anything", cudaErrorIllegalAddress, [](int* data) { free_anything<<<1, 1>>>(data); }},
     {"printf_of_much", cudaSuccess, [](int*) { print_much<<<1, 32>>>(2000); }},
     {"printf_of_null", cudaSuccess, [](int*) { print_null<<<1, 1>>>(nullptr); }},
     {"printf_of_nowhere", cudaErrorIllegalAddress,
      [](int*) { print_null<<<1, 1>>>(reinterpret_cast<const char*>(0x1000)); }},
-    {"bar_of_no_name", cudaErrorLaunchFailure, [](int*) { bar_of_no_name<<<1, 32>>>(16); }},
-    {"bar_of_odd_threads", cudaErrorLaunchFailure, [](int*) { bar_of_threads<<<1, 32>>>(33); }},
-    {"bar_of_negative_threads", cudaErrorLaunchFailure, [](int*) { bar_of_threads<<<1, 32>>>(-32); }},
+    {"bar_of_no_name", cudaErrorLaunchFailure, [](int*) { bar_of_no_name<<<1, 32>>>(16); }, cudaSuccess},
+    {"bar_of_odd_threads", cudaErrorLaunchFailure, [](int*) { bar_of_threads<<<1, 32>>>(33); },
+     cudaErrorIllegalInstruction},
+    {"bar_of_negative_threads", cudaErrorLaunchFailure, [](int*) { bar_of_threads<<<1, 32>>>(-32); },
+     cudaErrorIllegalInstruction},
     {"breakpoint", cudaErrorLaunchFailure, [](int*) { stop_here<<<1, 1>>>(); }},
     {"division_by_zero", cudaSuccess, [](int* data) { divide<<<1, 1>>>(0, data); }},
     {"barrier_misaligned", cudaErrorMisalignedAddress, [](int*) { init_barrier_misaligned<<<1, 1>>>(4); }},
-    {"barrier_of_none", cudaErrorLaunchFailure, [](int*) { init_barrier_of<<<1, 1>>>(0); }},
-    {"barrier_of_too_many", cudaErrorLaunchFailure, [](int*) { init_barrier_of<<<1, 1>>>(1 << 20); }},
-    {"registers_beyond_the_file", cudaSuccess, [](int* data) { registers<<<1, 1024>>>(data); }, kHangs},
+    {"barrier_of_none", cudaErrorLaunchFailure, [](int*) { init_barrier_of<<<1, 1>>>(0); }, cudaSuccess},
+    {"barrier_of_too_many", cudaErrorLaunchFailure, [](int*) { init_barrier_of<<<1, 1>>>(1 << 20); },
+     cudaSuccess},
+    {"registers_beyond_the_file", cudaSuccess, [](int* data) { registers<<<1, 1024>>>(data); }},
+};
+
+namespace hostile = hostile_kernels;
+
+unsigned long long number_of(const void* address) { return reinterpret_cast<unsigned long long>(address); }
+
+const Mistake kHostileMistakes[] = {
+    {"constant_written", cudaErrorLaunchFailure, [](int*) { hostile::write_constant<<<1, 1>>>(); }},
+    {"generic_in_the_top_half", cudaErrorIllegalAddress,
+     [](int*) { hostile::write_generic<<<1, 1>>>(0xffff'ffff'ffff'fff0ull); }},
+    {"generic_not_canonical", cudaErrorIllegalAddress,
+     [](int*) { hostile::write_generic<<<1, 1>>>(0x00f0'0000'0000'0000ull); }},
+    {"generic_of_the_host", cudaErrorIllegalAddress,
+     [](int*) { hostile::write_generic<<<1, 1>>>(number_of(call_codes::host)); }},
+    {"generic_of_freed_pinned", cudaErrorIllegalAddress,
+     [](int*) {
+       void* made;
+       cudaHostAlloc(&made, std::size_t{64} << 20, 0);
+       cudaFreeHost(made);
+       hostile::write_generic<<<1, 1>>>(number_of(made));
+     },
+     cudaSuccess},
+    {"generic_of_unregistered", cudaErrorIllegalAddress,
+     [](int*) {
+       cudaHostRegister(call_codes::host, 4096, 0);
+       cudaHostUnregister(call_codes::host);
+       hostile::write_generic<<<1, 1>>>(number_of(call_codes::host));
+     }},
+    {"shared_load_past_a_megabyte", cudaErrorIllegalAddress,
+     [](int* data) { hostile::load_shared_past<<<1, 1>>>(1 << 20, data); }},
+    {"shared_load_before_the_first", cudaErrorIllegalInstruction,
+     [](int* data) { hostile::load_shared_past<<<1, 1>>>(~0u - 2047, data); }},
+    {"shared_add_far_away", cudaErrorIllegalInstruction,
+     [](int*) { hostile::add_shared<<<1, 1>>>(0x7000'0000u); }},
+    {"shared_add_misaligned", cudaErrorMisalignedAddress, [](int*) { hostile::add_shared<<<1, 1>>>(2); }},
+    {"prefetch_of_nothing", cudaSuccess, [](int*) { hostile::prefetch<<<1, 1>>>(0x1000); }},
+    {"bulk_store_to_null", cudaErrorLaunchFailure, [](int*) { hostile::bulk_store<<<1, 1>>>(0, 16); },
+     cudaErrorIllegalAddress},
+    {"bulk_store_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { hostile::bulk_store<<<1, 1>>>(number_of(data) + 4, 16); }},
+    {"bulk_store_of_nothing", cudaSuccess, [](int* data) { hostile::bulk_store<<<1, 1>>>(number_of(data), 0); }},
+    {"bulk_add_to_null", cudaErrorLaunchFailure, [](int*) { hostile::bulk_add<<<1, 1>>>(0, 16); },
+     cudaErrorIllegalAddress},
+    {"bulk_add_of_12_bytes", cudaErrorMisalignedAddress,
+     [](int* data) { hostile::bulk_add<<<1, 1>>>(number_of(data), 12); }, cudaSuccess},
+    {"bulk_load_of_null", cudaErrorIllegalAddress, [](int*) { hostile::bulk_load<<<1, 1>>>(0, 0, 0, 16); }},
+    {"bulk_load_to_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { hostile::bulk_load<<<1, 1>>>(number_of(data), 4, 0, 16); }},
+    {"bulk_load_barrier_misaligned", cudaErrorMisalignedAddress,
+     [](int* data) { hostile::bulk_load<<<1, 1>>>(number_of(data), 0, 4, 16); }},
+    {"bulk_load_of_nothing", cudaSuccess,
+     [](int* data) { hostile::bulk_load<<<1, 1>>>(number_of(data), 0, 0, 0); }},
+    {"bulk_load_to_another_barrier", cudaErrorLaunchFailure,
+     [](int* data) { hostile::bulk_load<<<1, 1>>>(number_of(data), 0, 8, 16); }, kHangs},
+    {"arrival_on_zeros", cudaErrorLaunchFailure, [](int*) { hostile::arrive_on_nothing<<<1, 1>>>(); },
+     cudaSuccess},
+    {"arrival_too_many", cudaErrorLaunchFailure, [](int* data) { hostile::arrive_too_often<<<1, 1>>>(data); }},
+    {"printf_of_all_kinds", cudaErrorIllegalAddress,
+     [](int* data) { hostile::print_all<<<1, 1>>>((char*)data + (1ull << 40)); }},
+    {"printf_of_too_few", cudaSuccess, [](int*) { hostile::print_too_few<<<1, 1>>>(); }},
+    {"printf_of_nonsense", cudaSuccess, [](int*) { hostile::print_nonsense<<<1, 1>>>(); }},
+    {"printf_of_a_count", cudaSuccess, [](int* data) { hostile::print_count<<<1, 1>>>(data); }},
+    {"heap_of_nothing", cudaSuccess, [](int* data) { hostile::heap_of_nothing<<<1, 1>>>(data); }},
+    {"heap_of_all", cudaSuccess, [](int* data) { hostile::heap_of_all<<<1, 1>>>(data); }},
+    {"heap_written_past", cudaErrorIllegalAddress, [](int*) { hostile::heap_written_past<<<1, 1>>>(); }},
+    {"heap_never_freed", cudaErrorLaunchFailure, [](int* data) { hostile::heap_never_freed<<<256, 64>>>(data); },
+     cudaSuccess},
+    {"division_of_the_least", cudaSuccess, [](int* data) { hostile::divide_least<<<1, 1>>>(-1, data); }},
+    {"shift_by_a_thousand", cudaSuccess, [](int* data) { hostile::shift_far<<<1, 1>>>(1000, data); }},
+    {"barrier_of_threads_that_left", cudaSuccess,
+     [](int* data) { hostile::exit_before_barrier<<<1, 64>>>(data); }},
+    {"barrier_in_two_branches", cudaSuccess, [](int* data) { hostile::diverged_barrier<<<1, 32>>>(data); }},
+    {"shuffle_of_an_absent_lane", cudaErrorLaunchFailure,
+     [](int* data) { hostile::shuffle_with_absent<<<1, 32>>>(data); }, cudaSuccess},
+    {"syncwarp_of_each_lane", cudaSuccess, [](int* data) { hostile::syncwarp_of_one<<<1, 32>>>(data); }},
+    {"sleep_of_four_seconds", cudaSuccess, [](int* data) { hostile::sleep_long<<<1, 1>>>(data); }},
+    {"trap_of_one_thread", cudaErrorLaunchFailure, [](int* data) { hostile::trap_of_one<<<8, 32>>>(data); }},
+    {"dependency_on_nothing", cudaSuccess, [](int*) { hostile::wait_for_nothing<<<1, 1>>>(); }},
+    {"dependents_released_twice", cudaSuccess, [](int*) { hostile::release_twice<<<1, 1>>>(); }},
+    {"cluster_arrival_without_wait", cudaSuccess, [](int*) { hostile::arrive_and_exit<<<2, 32>>>(); }},
+    {"wgmma_of_no_matrix", cudaErrorLaunchFailure, [](int*) { hostile::matrix_descriptor<<<1, 128>>>(~0ull); },
+     cudaSuccess},
+    {"wgmma_by_one_warp", cudaErrorLaunchFailure, [](int*) { hostile::matrix_descriptor<<<1, 32>>>(0); },
+     cudaErrorIllegalInstruction},
+    {"registers_given_up_by_one_warp", cudaErrorLaunchFailure, [](int*) { hostile::registers_of<<<1, 32>>>(0); },
+     cudaSuccess},
+    {"groups_that_were_not_made", cudaSuccess, [](int* data) { hostile::wait_of_groups<<<1, 1>>>(data); }},
+    {"copy_async_of_negative_size", cudaErrorLaunchFailure,
+     [](int* data) { hostile::copy_async_of_size<<<1, 1>>>((char*)data, -16); }, cudaSuccess},
+    {"copy_async_of_nothing_from_null", cudaSuccess,
+     [](int*) { hostile::copy_async_of_size<<<1, 1>>>(nullptr, 0); }},
+    {"call_through_zeros", cudaErrorIllegalInstruction,
+     [](int* data) { hostile::call_through<<<1, 1>>>(reinterpret_cast<void**>(data), 0); }, kHangs},
+    {"local_array_of_200_kilobytes", cudaSuccess, [](int* data) { hostile::stack_of<<<1, 1>>>(data, 150000); }},
+    {"local_array_left", cudaErrorIllegalAddress,
+     [](int* data) { hostile::stack_of<<<1, 1>>>(data, -(1 << 28)); }},
+    {"assert_with_a_long_text", cudaErrorAssert, [](int*) { hostile::assert_long<<<1, 32>>>(4); }},
 };
 
 int code_of(const call_codes::WrongCall& call) {
@@ -364,18 +468,29 @@ int code_of(const Mistake& mistake) {
 template <class Made, std::size_t count>
 void make_one(const Made (&all)[count], const char* name) {
   for (const Made& one : all) {
-    if (std::strcmp(one.name, name) == 0) std::printf("\ncode %d\n", code_of(one));
+    if (std::strcmp(one.name, name) == 0) std::printf("\ncode %d of %s\n", code_of(one), name);
   }
+  std::fflush(stdout);
+}
+
+void make(const char* name) {
+  make_one(kMistakes, name);
+  make_one(kMoreMistakes, name);
+  make_one(call_codes::kWrongCalls, name);
+  make_one(call_codes::kMoreWrongCalls, name);
+  make_one(call_codes::kWrongDriverCalls, name);
+  make_one(kHostileMistakes, name);
+  make_one(call_codes::kHostileCalls, name);
+  make_one(call_codes::kHostileLaunches, name);
+  make_one(call_codes::kHostileDriver, name);
+  make_one(call_codes::kHostileModules, name);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1) {
-    make_one(kMistakes, argv[1]);
-    make_one(kMoreMistakes, argv[1]);
-    make_one(call_codes::kWrongCalls, argv[1]);
-    make_one(call_codes::kMoreWrongCalls, argv[1]);
+    for (int i = 1; i < argc; ++i) make(argv[i]);
     return 0;
   }
   cudaDeviceProp properties;
@@ -384,8 +499,14 @@ int main(int argc, char** argv) {
   int wrong = 0;
   wrong += count_wrong(argv[0], kMistakes, is_simulated);
   wrong += count_wrong(argv[0], call_codes::kWrongCalls, is_simulated);
-  wrong += count_wrong(argv[0], kMoreMistakes, is_simulated, false);
-  wrong += count_wrong(argv[0], call_codes::kMoreWrongCalls, is_simulated, false);
+  wrong += count_wrong(argv[0], kMoreMistakes, is_simulated);
+  wrong += count_wrong(argv[0], call_codes::kMoreWrongCalls, is_simulated);
+  wrong += count_wrong(argv[0], call_codes::kWrongDriverCalls, is_simulated);
+  wrong += count_wrong(argv[0], kHostileMistakes, is_simulated);
+  wrong += count_wrong(argv[0], call_codes::kHostileCalls, is_simulated);
+  wrong += count_wrong(argv[0], call_codes::kHostileLaunches, is_simulated);
+  wrong += count_wrong(argv[0], call_codes::kHostileDriver, is_simulated);
+  wrong += count_wrong(argv[0], call_codes::kHostileModules, is_simulated);
   std::printf(wrong == 0 ? "all codes agree\n" : "%d codes differ\n", wrong);
   return wrong == 0 ? 0 : 1;
 }

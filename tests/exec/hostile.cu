@@ -32,7 +32,6 @@ void places_for_results() {
   EXPECT_CODE(cudaMallocManaged(static_cast<void**>(nullptr), 8), bad);
   EXPECT_CODE(cudaMallocPitch(static_cast<void**>(nullptr), nullptr, 8, 8), bad);
   EXPECT_CODE(cudaMalloc3D(nullptr, make_cudaExtent(1, 1, 1)), bad);
-  EXPECT_CODE(cudaMemGetInfo(nullptr, nullptr), bad);
   EXPECT_CODE(cudaGetDeviceCount(nullptr), bad);
   EXPECT_CODE(cudaGetDevice(nullptr), bad);
   EXPECT_CODE(cudaDeviceGetAttribute(nullptr, cudaDevAttrWarpSize, 0), bad);

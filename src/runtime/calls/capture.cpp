@@ -51,12 +51,16 @@ Error begin_capture_to(State& card, void* stream, void* graph, void* const* node
 }
 
 Error end_capture(State& card, void* stream, void** graph) {
-  if (graph == nullptr) return Error::kInvalidValue;
-  *graph = nullptr;
+  if (graph != nullptr) *graph = nullptr;
   if (!card.streams.is_known(stream)) return Error::kInvalidHandle;
   Graph* made = nullptr;
   const Error error = card.captures.end(card.graphs, stream, made);
-  if (made != nullptr) *graph = made->handle();
+  if (made == nullptr) return error;
+  if (graph != nullptr) {
+    *graph = made->handle();
+  } else {  // nobody could destroy it
+    card.graphs.destroy(made->handle());
+  }
   return error;
 }
 

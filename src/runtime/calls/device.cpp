@@ -24,12 +24,15 @@ Error properties(State& card, void* result, int device, int version) {
 }
 
 template <class T>
+Error give_to(T* result, T value) {
+  if (result == nullptr) return Error::kInvalidValue;
+  *result = value;
+  return Error::kSuccess;
+}
+
+template <class T>
 int give(const char* name, T* result, T value) {
-  return call(name, [&](State&) {
-    if (result == nullptr) return Error::kInvalidValue;
-    *result = value;
-    return Error::kSuccess;
-  });
+  return call(name, [&](State&) { return give_to(result, value); });
 }
 
 // As cudaDeviceSetLimit numbers them: stack, printf buffer, malloc heap, and so on.
@@ -49,6 +52,7 @@ HEDDLE_CUDA_CALL int cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 
 // Gives everything back, a broken context included.
 HEDDLE_CUDA_CALL int cudaDeviceReset() {
+  if (InHostFunction::is_here()) return remember(refuse_in_host_function("cudaDeviceReset"));
   guard("cudaDeviceReset", [](State& card) {
     show_printed(card);
     card.memory.free_all();
@@ -73,8 +77,10 @@ HEDDLE_CUDA_CALL int cudaSetDevice(int device) {
   return call("cudaSetDevice", [&](State&) { return check_device(device); });
 }
 
-HEDDLE_CUDA_CALL int cudaInitDevice(int device, unsigned, unsigned) {
-  return call("cudaInitDevice", [&](State&) { return check_device(device); });
+HEDDLE_CUDA_CALL int cudaInitDevice(int device, unsigned, unsigned flags) {
+  constexpr unsigned kFlagsAreValid = 1;
+  return call("cudaInitDevice",
+              [&](State&) { return flags > kFlagsAreValid ? Error::kInvalidValue : check_device(device); });
 }
 
 HEDDLE_CUDA_CALL int cudaSetValidDevices(const int* devices, int count) {
@@ -106,20 +112,22 @@ HEDDLE_CUDA_CALL int cudaDeviceGetAttribute(int* value, int attribute, int devic
 // Programs of CUDA 12 ask for the second form of the call and expect its structure; those of 13 have one form
 // again.
 HEDDLE_CUDA_CALL int cudaGetDeviceProperties_v2(void* result, int device) {
-  return call("cudaGetDeviceProperties", [&](State& card) { return properties(card, result, device, 12); });
+  return call_anywhere("cudaGetDeviceProperties",
+                       [&](State& card) { return properties(card, result, device, 12); });
 }
 
 HEDDLE_CUDA_CALL int cudaGetDeviceProperties(void* result, int device) {
-  return call("cudaGetDeviceProperties",
-              [&](State& card) { return properties(card, result, device, cudart_major()); });
+  return call_anywhere("cudaGetDeviceProperties",
+                       [&](State& card) { return properties(card, result, device, cudart_major()); });
 }
 
 HEDDLE_CUDA_CALL int cudaRuntimeGetVersion(int* version) {
-  return give("cudaRuntimeGetVersion", version, cudart_major() == 12 ? 12080 : 13000);
+  return call_anywhere("cudaRuntimeGetVersion",
+                       [&](State&) { return give_to(version, cudart_major() == 12 ? 12080 : 13000); });
 }
 
 HEDDLE_CUDA_CALL int cudaDriverGetVersion(int* version) {
-  return give("cudaDriverGetVersion", version, kDriverVersion);
+  return call_anywhere("cudaDriverGetVersion", [&](State&) { return give_to(version, kDriverVersion); });
 }
 
 HEDDLE_CUDA_CALL int cudaDeviceGetLimit(std::size_t* value, int limit) {
@@ -148,8 +156,10 @@ HEDDLE_CUDA_CALL int cudaGetDeviceFlags(unsigned* flags) {
 
 HEDDLE_CUDA_CALL int cudaSetDeviceFlags(unsigned flags) {
   constexpr unsigned kAllFlags = 0xFF;
-  return call("cudaSetDeviceFlags",
-              [&](State&) { return (flags & ~kAllFlags) == 0 ? Error::kSuccess : Error::kInvalidValue; });
+  // How to wait: spinning, yielding, blocking, or as CUDA likes.
+  const unsigned wait = flags & 7;
+  const bool is_legal = (flags & ~kAllFlags) == 0 && (wait & (wait - 1)) == 0;
+  return call("cudaSetDeviceFlags", [&](State&) { return is_legal ? Error::kSuccess : Error::kInvalidValue; });
 }
 
 HEDDLE_CUDA_CALL int cudaDeviceGetCacheConfig(int* config) { return give("cudaDeviceGetCacheConfig", config, 0); }

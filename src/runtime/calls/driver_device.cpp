@@ -6,6 +6,7 @@
 #include "runtime/stream_work.h"
 #include "runtime/version.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace heddle::runtime;
@@ -27,7 +28,14 @@ int give_checked(const char* name, T* result, T value) {
 int code_of_device(int device) { return device == 0 ? 0 : driver_code(Error::kInvalidDevice); }
 
 int code_of_context(const void* context) {
+  if (context == nullptr) return driver_code(Error::kInvalidValue);
   return context == &the_context ? 0 : driver_code(Error::kInvalidContext);
+}
+
+int push_context(const void* context) {
+  const int code = code_of_context(context);
+  if (code == 0) ++contexts_of_thread();
+  return code;
 }
 
 int give_context(const char* name, void** context) { return give_checked<void*>(name, context, &the_context); }
@@ -51,8 +59,10 @@ HEDDLE_CUDA_CALL int cuDeviceGetName(char* name, int length, int device) {
   return driver_call("cuDeviceGetName", [&](State&) {
     if (device != 0) return Error::kInvalidDevice;
     if (name == nullptr || length <= 0) return Error::kInvalidValue;
-    std::strncpy(name, device_name(), static_cast<std::size_t>(length));
-    name[length - 1] = '\0';
+    // No more of the place than the name takes, whatever it is said to have.
+    const std::size_t letters = std::min(std::strlen(device_name()), static_cast<std::size_t>(length) - 1);
+    std::memcpy(name, device_name(), letters);
+    name[letters] = '\0';
     return Error::kSuccess;
   });
 }
@@ -108,24 +118,45 @@ HEDDLE_CUDA_CALL int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int
 }
 
 HEDDLE_CUDA_CALL int cuCtxCreate_v2(void** context, unsigned, int device) {
-  return device == 0 ? give_context("cuCtxCreate", context) : driver_code(Error::kInvalidDevice);
+  if (device != 0) return driver_code(Error::kInvalidDevice);
+  const int code = give_context("cuCtxCreate", context);
+  return code != 0 ? code : push_context(&the_context);
 }
 
 HEDDLE_CUDA_CALL int cuCtxCreate_v4(void** context, void*, unsigned flags, int device) {
   return cuCtxCreate_v2(context, flags, device);
 }
 
-HEDDLE_CUDA_CALL int cuCtxDestroy_v2(void* context) { return code_of_context(context); }
+HEDDLE_CUDA_CALL int cuCtxDestroy_v2(void* context) {
+  const int code = code_of_context(context);
+  if (code == 0) contexts_of_thread() = std::max(contexts_of_thread() - 1, 0);
+  return code;
+}
 
-HEDDLE_CUDA_CALL int cuCtxGetCurrent(void** context) { return give_context("cuCtxGetCurrent", context); }
+HEDDLE_CUDA_CALL int cuCtxGetCurrent(void** context) {
+  void* const current = contexts_of_thread() == 0 ? nullptr : &the_context;
+  return give_checked<void*>("cuCtxGetCurrent", context, current);
+}
 
-// Model: a thread cannot be without the one context.
-HEDDLE_CUDA_CALL int cuCtxSetCurrent(void* context) { return context == nullptr ? 0 : code_of_context(context); }
+// It takes the place of the one on top; null takes that away.
+HEDDLE_CUDA_CALL int cuCtxSetCurrent(void* context) {
+  int& contexts = contexts_of_thread();
+  if (context == nullptr) {
+    contexts = std::max(contexts - 1, 0);
+    return 0;
+  }
+  const int code = code_of_context(context);
+  if (code == 0) contexts = std::max(contexts, 1);
+  return code;
+}
 
-HEDDLE_CUDA_CALL int cuCtxPushCurrent_v2(void* context) { return code_of_context(context); }
+HEDDLE_CUDA_CALL int cuCtxPushCurrent_v2(void* context) { return push_context(context); }
 
 HEDDLE_CUDA_CALL int cuCtxPopCurrent_v2(void** context) {
-  return context == nullptr ? 0 : give_context("cuCtxPopCurrent", context);
+  if (contexts_of_thread() == 0) return driver_code(Error::kInvalidContext);
+  if (context != nullptr) *context = &the_context;
+  --contexts_of_thread();
+  return 0;
 }
 
 HEDDLE_CUDA_CALL int cuCtxGetDevice(int* device) { return give_checked("cuCtxGetDevice", device, 0); }

@@ -194,9 +194,7 @@ HEDDLE_CUDA_CALL int cuMemHostRegister_v2(void* begin, std::size_t bytes, unsign
 }
 
 HEDDLE_CUDA_CALL int cuMemHostUnregister(void* begin) {
-  return driver_call("cuMemHostUnregister", [&](State& card) {
-    return card.memory.unregister_host(begin) ? Error::kSuccess : Error::kHostMemoryNotRegistered;
-  });
+  return driver_call("cuMemHostUnregister", [&](State& card) { return unregister_host(card, begin); });
 }
 
 HEDDLE_CUDA_CALL int cuMemcpy(DevicePointer to, DevicePointer from, std::size_t bytes) {

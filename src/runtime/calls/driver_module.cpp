@@ -100,6 +100,8 @@ HEDDLE_CUDA_CALL int cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* b
   return with_module("cuModuleGetGlobal", module, [&](State&, Module& found) {
     if (name == nullptr) return Error::kInvalidValue;
     const heddle::sim::PtxVariable* variable = found.variable(name);
+    // As an H200 has it, for the name of a kernel.
+    if (variable == nullptr && found.kernel(name) != nullptr) return Error::kInvalidValue;
     if (variable == nullptr) return Error::kSymbolNotFound;
     if (address != nullptr) *address = reinterpret_cast<std::uint64_t>(variable->address);
     if (bytes != nullptr) *bytes = variable->bytes;

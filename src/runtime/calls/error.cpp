@@ -9,7 +9,7 @@ namespace {
 
 // A card that a kernel broke says so whatever came last.
 int seen(Error error) {
-  const Error broken = guarded("cudaGetLastError", [](State&) { return Error::kSuccess; });
+  const Error broken = guarded<true>("cudaGetLastError", [](State&) { return Error::kSuccess; });
   return static_cast<int>(broken != Error::kSuccess ? broken : error);
 }
 

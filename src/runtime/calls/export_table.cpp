@@ -7,6 +7,7 @@
 // (github.com/vosen/ZLUDA). A function that nobody was seen to call is refused by its number.
 #include "runtime/driver_call.h"
 #include "runtime/hmac_md2.h"
+#include "runtime/linked_runtime.h"
 #include "runtime/options.h"
 
 #include <fmt/format.h>
@@ -250,6 +251,7 @@ const void* find_table(const Uuid& id) {
 }  // namespace
 
 HEDDLE_CUDA_CALL int cuGetExportTable(const void** table, const void* id) {
+  note_linked_runtime();
   return driver_call_with(
       "cuGetExportTable",
       [&](State&) {

@@ -140,6 +140,11 @@ Error add_edges(State& card, void* graph, void* const* from, void* const* to, co
 Error remove_edges(State& card, void* graph, void* const* from, void* const* to, std::size_t count) {
   std::vector<std::pair<GraphNode*, GraphNode*>> ends;
   if (const Error error = find_ends(card, graph, from, to, count, ends); error != Error::kSuccess) return error;
+  for (const auto& [from_node, to_node] : ends) {
+    const auto is_same = [from = from_node](const GraphEdge& edge) { return edge.from == from; };
+    if (std::none_of(to_node->dependencies.begin(), to_node->dependencies.end(), is_same))
+      return Error::kInvalidValue;
+  }
   for (const auto& end : ends) {
     std::erase_if(end.second->dependencies, [&](const GraphEdge& edge) { return edge.from == end.first; });
   }

@@ -76,11 +76,11 @@ Error upload(State& card, void* exec, void* stream) {
 Error update(State& card, void* exec, void* graph, UpdateResult* result) {
   const std::shared_ptr<GraphExec> found = card.graphs.find_exec(exec);
   const Graph* source = card.graphs.find(graph);
-  if (found == nullptr || source == nullptr || result == nullptr) return Error::kInvalidValue;
-  *result = {};
+  if (found == nullptr || source == nullptr) return Error::kInvalidValue;
+  if (result != nullptr) *result = {};
   const std::shared_ptr<GraphExec> now = flatten(*source);
   const auto fail = [&](int why, const void* node) {
-    *result = {why, const_cast<void*>(node), nullptr};
+    if (result != nullptr) *result = {why, const_cast<void*>(node), nullptr};
     return Error::kGraphExecUpdateFailure;
   };
   if (now == nullptr || now->nodes.size() != found->nodes.size()) return fail(kTopologyChanged, nullptr);
@@ -102,8 +102,9 @@ Error begin_run(State& card, void* exec, void* stream, std::optional<GraphRun>& 
   bool is_captured = false;
   if (const Error error = card.captures.admit(stream, is_captured); error != Error::kSuccess) return error;
   if (is_captured) {
-    say("a launch of a graph in a stream that captures is not there; cudaGraphAddChildGraphNode is");
-    return Error::kNotSupported;
+    say("a graph cannot be launched in a stream that captures; cudaGraphAddChildGraphNode puts it into another");
+    card.captures.invalidate(stream);
+    return Error::kStreamCaptureUnsupported;
   }
   run.emplace(std::make_shared<GraphExec>(*found), stream);
   return run->advance(card);

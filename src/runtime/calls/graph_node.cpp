@@ -81,17 +81,17 @@ Error job_of(State& card, const DriverKernelParameters* parameters, Job& job) {
 }
 
 template <class Layout>
-Error job_of_copy(const Layout* parameters, Job& job) {
+Error job_of_copy(const State& card, const Layout* parameters, Job& job) {
   CopyWork work;
   const Error error = parameters == nullptr ? Error::kInvalidValue : work_of(*parameters, work);
   job.work = work;
-  return error;
+  return error != Error::kSuccess ? error : check_copy(card, work);
 }
 
-Error job_of(State&, const Copy3D* parameters, Job& job) { return job_of_copy(parameters, job); }
-Error job_of(State&, const DriverCopy3D* parameters, Job& job) { return job_of_copy(parameters, job); }
+Error job_of(State& card, const Copy3D* parameters, Job& job) { return job_of_copy(card, parameters, job); }
+Error job_of(State& card, const DriverCopy3D* parameters, Job& job) { return job_of_copy(card, parameters, job); }
 
-Error job_of(State&, const FillParameters* parameters, Job& job) {
+Error job_of(State& card, const FillParameters* parameters, Job& job) {
   if (parameters == nullptr) return Error::kInvalidValue;
   const unsigned bytes = parameters->element_bytes;
   if (bytes != 1 && bytes != 2 && bytes != 4) return Error::kInvalidValue;
@@ -101,8 +101,9 @@ Error job_of(State&, const FillParameters* parameters, Job& job) {
   work.extent.height = parameters->height;
   work.value.resize(bytes);
   std::memcpy(work.value.data(), &parameters->value, bytes);
+  const Error error = check_fill(card, work);
   job.work = std::move(work);
-  return Error::kSuccess;
+  return error;
 }
 
 Error job_of(State&, const HostParameters* parameters, Job& job) {
@@ -118,11 +119,12 @@ struct Copy1D {
   int kind;
 };
 
-Error job_of(State&, const Copy1D* copy, Job& job) {
+Error job_of(State& card, const Copy1D* copy, Job& job) {
   if (copy->kind < kHostToHost || copy->kind > kDefault) return Error::kInvalidMemcpyDirection;
-  job.work =
-      CopyWork{{.begin = copy->to}, {.begin = const_cast<void*>(copy->from)}, {.width = copy->bytes}, copy->kind};
-  return Error::kSuccess;
+  const CopyWork work{
+      {.begin = copy->to}, {.begin = const_cast<void*>(copy->from)}, {.width = copy->bytes}, copy->kind};
+  job.work = work;
+  return check_copy(card, work);
 }
 
 struct ChildParameters {
@@ -150,6 +152,7 @@ struct EventParameters {
 
 template <class Work>
 Error job_of(State& card, const EventParameters<Work>* parameters, Job& job) {
+  if (parameters->event == nullptr) return Error::kInvalidValue;
   if (card.streams.find_event(parameters->event) == nullptr) return Error::kInvalidHandle;
   job.work = Work{parameters->event};
   return Error::kSuccess;
@@ -177,7 +180,8 @@ enum NodeType : int {
   kChildNode,
   kEmptyNode,
   kWaitNode,
-  kRecordNode
+  kRecordNode,
+  kLastNode = 13  // of those that CUDA 13.0 has
 };
 
 Error job_of(State& card, const AnyParameters* parameters, bool is_driver, Job& job) {
@@ -198,6 +202,7 @@ Error job_of(State& card, const AnyParameters* parameters, bool is_driver, Job& 
     case kWaitNode: return job_of(card, parameters->as<EventParameters<WaitWork>>(), job);
     case kRecordNode: return job_of(card, parameters->as<EventParameters<RecordWork>>(), job);
     default:
+      if (parameters->type < 0 || parameters->type > kLastNode) return Error::kInvalidValue;
       say(fmt::format("a node of type {} is not there: semaphores, allocations, batches and conditions of graphs",
                       parameters->type));
       return Error::kNotSupported;

@@ -45,6 +45,14 @@ Error release(State& card, MemoryKind kind, const void* pointer) {
   return Error::kInvalidValue;
 }
 
+// In a stream. What a capture takes itself is not there, so that it has nothing to give back.
+Error release_in_order(State& card, const void* pointer) {
+  if (card.captures.is_captured(*card.stream)) return Error::kInvalidValue;
+  const Allocation* found = card.memory.find(pointer);
+  if (found != nullptr && found->kind == MemoryKind::kManaged) return Error::kNotSupported;
+  return release(card, MemoryKind::kDevice, pointer);
+}
+
 // Memory that has one address on both sides.
 bool is_of_host(State& card, const void* address) {
   const Allocation* found = card.memory.find(address);
@@ -84,6 +92,8 @@ Error fill_3d(State& card, const PitchedPointer& to, int value, const Extent& ex
 
 Error fill_2d(State& card, void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
   const std::array byte = {static_cast<std::byte>(value)};
+  // Not the code that a copy has for it.
+  if (height != 0 && width > pitch) return Error::kInvalidValue;
   return fill_box(card, {.begin = to, .pitch = pitch}, byte, {.width = width, .height = height});
 }
 
@@ -177,8 +187,7 @@ HEDDLE_CUDA_CALL int cudaFree(void* pointer) {
 }
 
 HEDDLE_CUDA_CALL int cudaFreeAsync(void* pointer, void* stream) {
-  return call_on("cudaFreeAsync", stream,
-                 [&](State& card) { return release(card, MemoryKind::kDevice, pointer); });
+  return call_on("cudaFreeAsync", stream, [&](State& card) { return release_in_order(card, pointer); });
 }
 
 HEDDLE_CUDA_CALL int cudaFreeHost(void* pointer) {
@@ -190,9 +199,7 @@ HEDDLE_CUDA_CALL int cudaHostRegister(void* pointer, std::size_t bytes, unsigned
 }
 
 HEDDLE_CUDA_CALL int cudaHostUnregister(void* pointer) {
-  return call("cudaHostUnregister", [&](State& card) {
-    return card.memory.unregister_host(pointer) ? Error::kSuccess : Error::kHostMemoryNotRegistered;
-  });
+  return call("cudaHostUnregister", [&](State& card) { return unregister_host(card, pointer); });
 }
 
 HEDDLE_CUDA_CALL int cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
@@ -238,14 +245,11 @@ HEDDLE_CUDA_CALL int cudaPointerGetAttributes(PointerAttributes* attributes, con
 }
 
 HEDDLE_CUDA_CALL int cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  return call_with(
-      "cudaMemGetInfo",
-      [&](State& card) {
-        *free = card.memory.free_bytes();
-        *total = card.memory.total_bytes();
-        return Error::kSuccess;
-      },
-      free, total);
+  return call("cudaMemGetInfo", [&](State& card) {
+    if (free != nullptr) *free = card.memory.free_bytes();
+    if (total != nullptr) *total = card.memory.total_bytes();
+    return Error::kSuccess;
+  });
 }
 
 HEDDLE_CUDA_CALL int cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {

@@ -84,12 +84,14 @@ HEDDLE_CUDA_CALL int cudaDeviceGetDefaultMemPool(void** pool, int device) {
 }
 
 HEDDLE_CUDA_CALL int cudaDeviceGetMemPool(void** pool, int device) {
-  return call("cudaDeviceGetMemPool", [&](State& card) { return give_pool(pool, card.pools.current, device); });
+  return call("cudaDeviceGetMemPool", [&](State& card) {
+    return device == 0 ? give_pool(pool, card.pools.current, device) : Error::kInvalidValue;  // as an H200 has it
+  });
 }
 
 HEDDLE_CUDA_CALL int cudaDeviceSetMemPool(int device, void* pool) {
   return with_pool("cudaDeviceSetMemPool", pool, [&](State& card, Pool&) {
-    if (device != 0) return Error::kInvalidDevice;
+    if (device != 0) return Error::kInvalidValue;
     card.pools.current = pool;
     return Error::kSuccess;
   });

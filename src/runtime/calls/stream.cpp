@@ -23,6 +23,16 @@ int ask(const char* name, void* stream, T* result, T usual, Read&& read) {
   });
 }
 
+// As an H200 has it: of what can be asked of a stream, its flags and number are not there while it captures, and
+// asking spoils the capture.
+int refuse_captured(const char* name, void* stream) {
+  return call(name, [&](State& card) {
+    if (!card.captures.is_captured(stream)) return Error::kSuccess;
+    card.captures.invalidate(stream);
+    return Error::kStreamCaptureUnsupported;
+  });
+}
+
 }  // namespace
 
 HEDDLE_CUDA_CALL int cudaStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
@@ -51,6 +61,7 @@ HEDDLE_CUDA_CALL int cudaStreamSynchronize(void* stream) { return wait("cudaStre
 HEDDLE_CUDA_CALL int cudaStreamQuery(void* stream) { return wait("cudaStreamQuery", stream); }
 
 HEDDLE_CUDA_CALL int cudaStreamGetFlags(void* stream, unsigned* flags) {
+  if (const int code = refuse_captured("cudaStreamGetFlags", stream); code != 0) return code;
   return ask("cudaStreamGetFlags", stream, flags, 0u, [](const Stream& one) { return one.flags; });
 }
 
@@ -59,6 +70,7 @@ HEDDLE_CUDA_CALL int cudaStreamGetPriority(void* stream, int* priority) {
 }
 
 HEDDLE_CUDA_CALL int cudaStreamGetId(void* stream, unsigned long long* id) {
+  if (const int code = refuse_captured("cudaStreamGetId", stream); code != 0) return code;
   const auto usual = static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(stream));
   return ask("cudaStreamGetId", stream, id, usual, [](const Stream& one) { return one.id; });
 }

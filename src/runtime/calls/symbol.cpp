@@ -28,6 +28,8 @@ Error copy_part(State& card, const void* handle, std::size_t offset, std::size_t
   Error error = Error::kSuccess;
   const heddle::sim::PtxVariable* variable = find(card, handle, error);
   if (variable == nullptr) return error;
+  const int other = to == nullptr ? kHostToDevice : kDeviceToHost;
+  if (kind != other && kind != kDeviceToDevice && kind != kDefault) return Error::kInvalidMemcpyDirection;
   if (offset > variable->bytes || bytes > variable->bytes - offset) {
     say(fmt::format("a copy of {} bytes at byte {} of the variable {}, which has {}", bytes, offset,
                     variable->name, variable->bytes));
