@@ -15,6 +15,7 @@ constexpr int driver_code(Error error) {
     case Error::kInvalidConfiguration:
     case Error::kInvalidPitch:
     case Error::kInvalidDevicePointer:
+    case Error::kInvalidFilterSetting:
     case Error::kInvalidMemcpyDirection: return static_cast<int>(Error::kInvalidValue);
     case Error::kInvalidSymbol:
     case Error::kInvalidDeviceFunction: return static_cast<int>(Error::kSymbolNotFound);

@@ -17,6 +17,7 @@ enum class Error : int {
   kInvalidSymbol = 13,
   kInvalidDevicePointer = 17,
   kInvalidMemcpyDirection = 21,
+  kInvalidFilterSetting = 26,
   kInvalidDeviceFunction = 98,
   kInvalidDevice = 101,
   kInvalidKernelImage = 200,

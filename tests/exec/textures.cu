@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays, textures and surfaces: what kernels find there, and what calls give for mistakes. As a card has it,
-// too.
+// Arrays, textures and surfaces: what kernels find there, and what calls give for mistakes. An H200 has all of it
+// but linear filtering by coordinates from 0 to 1: of 512 places 38 to 87 differ there, which this test would
+// report.
 #include "expect.h"
 
 #include <cmath>
@@ -230,7 +231,7 @@ void check_other_memory() {
   EXPECT_OK(cudaDestroyTextureObject(texture));
   how.filterMode = cudaFilterModeLinear;
   how.readMode = cudaReadModeElementType;
-  EXPECT_CODE(cudaCreateTextureObject(&texture, &resource, &how, nullptr), cudaErrorInvalidValue);
+  EXPECT_CODE(cudaCreateTextureObject(&texture, &resource, &how, nullptr), cudaErrorInvalidFilterSetting);
   cudaFree(memory);
   cudaFree(out);
 }

@@ -132,7 +132,7 @@ Error create_texture(State& card, const Resource& resource, const Sampling& how,
   if (how.gives_fractions != 0 && is_integer && texture.channel_bytes == 4) return Error::kInvalidValue;
   texture.is_filtered = how.filter == 1;
   texture.gives_fractions = how.gives_fractions != 0;
-  if (texture.is_filtered && is_integer && !texture.gives_fractions) return Error::kInvalidValue;
+  if (texture.is_filtered && is_integer && !texture.gives_fractions) return Error::kInvalidFilterSetting;
   texture.has_unit_coords = how.has_unit_coords != 0;
   if (resource.type != kOfLine) std::copy(how.border, how.border + 4, texture.border.begin());
   *handle = card.arrays.add(texture);
