@@ -112,6 +112,26 @@ const Rendezvous* Warp::crossed(const Rendezvous& meeting) const {
   return nullptr;
 }
 
+// PTX: barrier, barrier.cluster: with .aligned, all threads of the warp must execute the same instruction.
+void WarpUnit::check_aligned(const Thread& thread, std::uint32_t lanes, WaitKind kind, std::uint32_t id,
+                             const char* instruction, CallSite site) const {
+  const Cta& cta = *thread.cta;
+  const std::uint32_t first = thread.warp() * 32;
+  for (std::uint32_t left = cta.warps[thread.warp()].live & ~lanes; left != 0; left &= left - 1) {
+    const Thread& other = cta.threads[first + static_cast<std::uint32_t>(std::countr_zero(left))];
+    if (other.state != ThreadState::kBlocked || other.wait.kind != kind || other.wait.id != id) continue;
+    // One that has passed may wait in the next round.
+    if (kind == WaitKind::kClusterBarrier && other.cluster_arrivals != thread.cluster_arrivals) continue;
+    const CallSite& at = other.wait.site;
+    if (at.line == site.line && (at.file == site.file || std::string_view(at.file) == site.file)) continue;
+    core_.fault(
+        &thread, site, FaultCode::kDivergence,
+        fmt::format("{} is executed by lanes of one warp at different places; a warp executes it as a whole",
+                    instruction),
+        {fmt::format("{:<62} {}", core_.describe(other) + ": waits", place(at))});
+  }
+}
+
 bool WarpUnit::meet(Thread& thread, WarpOp op, std::uint32_t mask, std::uint32_t value, std::uint32_t operand,
                     CallSite site) {
   const std::uint32_t lane = thread.lane();

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -26,6 +28,17 @@ std::uint32_t each(std::uint32_t mask, F&& body) {
 
 // Barriers of threads.
 
+// flags of barriers.
+constexpr std::uint32_t kReleasesCluster = 1;
+constexpr std::uint32_t kAligned = 8;
+
+void check_aligned(Warp& warp, const Instruction& i, std::uint32_t mask, machine::WaitKind kind, std::uint32_t id,
+                   const char* name) {
+  if ((i.flags & kAligned) == 0 || mask == warp.exist) return;
+  warp.machine->warps.check_aligned(warp.thread(static_cast<std::uint32_t>(std::countr_zero(mask))), mask, kind,
+                                    id, name, i.site);
+}
+
 // Without a count, it is for all threads that have not exited.
 bool sync_lane(Warp& warp, const Instruction& i, std::uint32_t lane) {
   const auto id = static_cast<std::uint32_t>(warp.rows[i.a][lane]);
@@ -35,8 +48,19 @@ bool sync_lane(Warp& warp, const Instruction& i, std::uint32_t lane) {
 }
 
 std::uint32_t bar_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  std::uint32_t arriving = 0;
   return meet(
-      warp, mask, [&](std::uint32_t l) { sync_lane(warp, i, l); }, [](std::uint32_t) { return true; });
+      warp, mask,
+      [&](std::uint32_t l) {
+        // Those who come back to it have arrived before.
+        if (arriving == 0) {
+          const auto id = static_cast<std::uint32_t>(warp.rows[i.a][l]);
+          check_aligned(warp, i, mask, machine::WaitKind::kNamedBarrier, id, "bar.sync");
+        }
+        arriving |= 1u << l;
+        sync_lane(warp, i, l);
+      },
+      [](std::uint32_t) { return true; });
 }
 
 std::uint32_t bar_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
@@ -63,13 +87,25 @@ std::uint32_t bar_red(Warp& warp, const Instruction& i, std::uint32_t mask) {
       });
 }
 
-// flags: 1: it releases.
 std::uint32_t cluster_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  return each(
-      mask, [&](std::uint32_t l) { warp.machine->cluster_barrier.arrive(warp.thread(l), i.flags != 0, i.site); });
+  return each(mask, [&](std::uint32_t l) {
+    warp.machine->cluster_barrier.arrive(warp.thread(l), (i.flags & kReleasesCluster) != 0, i.site);
+    warp.arrived_by[l] = &i;
+    for (std::uint32_t other = 0; (i.flags & kAligned) != 0 && other < 32; ++other) {
+      const Instruction* by = warp.arrived_by[other];
+      if ((warp.exist >> other & 1) == 0 || by == nullptr || by == &i) continue;
+      if (warp.thread(other).cluster_arrivals != warp.thread(l).cluster_arrivals) continue;
+      warp.machine->fault(
+          &warp.thread(l), i.site, FaultCode::kDivergence,
+          "barrier.cluster.arrive.aligned is executed by lanes of one warp at different places; a "
+          "warp executes it as a whole",
+          {fmt::format("{:<62} {}", fmt::format("lane {}: arrived", other), machine::place(by->site))});
+    }
+  });
 }
 
 std::uint32_t cluster_wait(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  check_aligned(warp, i, mask, machine::WaitKind::kClusterBarrier, 0, "barrier.cluster.wait.aligned");
   std::uint32_t done = 0;
   for_lanes(mask, [&](std::uint32_t l) {
     if (warp.machine->cluster_barrier.wait(warp.thread(l), i.site)) done |= 1u << l;
@@ -394,7 +430,11 @@ void mark_unanswered_waits(Function& function) {
 
 void add_barrier_forms(FormTable& table) {
   for (const std::string name : {"bar", "bar.cta", "barrier", "barrier.cta"}) {
-    table.add(name + ".sync[.aligned]", [](Build& b) { decode_bar(b, bar_sync, false); });
+    const bool is_aligned = name.starts_with("bar.") || name == "bar";
+    table.add(name + ".sync[.aligned]", [is_aligned](Build& b) {
+      decode_bar(b, bar_sync, false);
+      if (is_aligned || b.has(0)) b.out().flags = kAligned;
+    });
     table.add(name + ".arrive[.aligned]", [](Build& b) { decode_bar(b, bar_arrive, true); });
     table.add(name + ".red{.popc,.and,.or}[.aligned]{.u32,.pred}", [](Build& b) {
       b.want(3, 4);
@@ -413,11 +453,12 @@ void add_barrier_forms(FormTable& table) {
   }
   table.add("barrier.cluster.arrive[.release,.relaxed][.aligned]", [](Build& b) {
     b.want(0);
-    b.out().flags = b.mod(0) == ".relaxed" ? 0 : 1;
+    b.out().flags = (b.mod(0) == ".relaxed" ? 0 : kReleasesCluster) | (b.has(1) ? kAligned : 0);
     b.machine(cluster_arrive);
   });
   table.add("barrier.cluster.wait[.acquire][.aligned]", [](Build& b) {
     b.want(0);
+    b.out().flags = b.has(1) ? kAligned : 0;
     b.machine(cluster_wait);
   });
   table.add("fence.mbarrier_init.release.cluster", [](Build& b) { decode_fence(b, FenceKind::kMbarrierInit); });

@@ -101,7 +101,8 @@ struct Warp {
   std::uint32_t exist = 0;
   std::array<std::uint32_t, 32> pc = {};
   std::array<Frame*, 32> frame_of = {};
-  std::array<std::uint8_t, 32> step = {};  // how far a lane has come within an instruction
+  std::array<std::uint8_t, 32> step = {};              // how far a lane has come within an instruction
+  std::array<const Instruction*, 32> arrived_by = {};  // where each lane came to the cluster barrier last
 
   // Of the lanes that run now.
   Frame* frame = nullptr;
