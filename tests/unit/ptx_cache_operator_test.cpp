@@ -136,12 +136,58 @@ TEST(PtxCompareAndSwap, DoesNotCheckWhatWasUsedBefore) {
     EXPECT_TRUE(count(load + " setp.ne.u32 %p2, %r1, %r1;",
                       "@%p2 " + cas + " atom.global.add.u32 %r4, [%rd1], 1; mov.u32 %r3, %r1;", schedule, out)
                     .has("global_race"));
-    // A lock that is polled before it is taken, and what may go around the comparison.
+    // A lock that is polled before it is taken.
     EXPECT_TRUE(count("POLL: " + load + " setp.gt.u32 %p2, %r1, 99; @%p2 bra POLL;", cas, schedule, out)
                     .has("global_race"));
-    EXPECT_TRUE(count(load + " mov.u32 %r5, %ctaid.x; setp.gt.u32 %p2, %r5, 1; @%p2 bra AGAIN; bra AGAIN;", cas,
+    EXPECT_TRUE(count("POLL: " + load + " setp.gt.u32 %p2, %r1, 99; @%p2 bra MORE; bra AGAIN; MORE: bra POLL;",
+                      cas, schedule, out)
+                    .has("global_race"));
+    // What it gave is the result of those who do not compare it.
+    EXPECT_TRUE(count(load + " setp.lt.u32 %p2, %r1, 99; @%p2 bra AGAIN; st.global.u32 [%rd1+32], %r1; ret;", cas,
                       schedule, out)
                     .has("global_race"));
+  }
+}
+
+// A maximum: who finds one as large has nothing to do.
+TEST(PtxCompareAndSwap, MayBeLeftOutForWhatThePlainLoadGave) {
+  const std::string cas = "atom.global.cas.b32 %r3, [%rd1], %r1, %r2;";
+  const std::string least = "mov.u32 %r6, 5; ld.global.u32 %r1, [%rd1]; ";
+  const std::string leave = "setp.gt.u32 %p2, %r1, 99; @%p2 bra LEFT; bra AGAIN; LEFT: ret; ";
+  const std::string in_turn =
+      "mov.u32 %r6, 0; EACH: ld.global.u32 %r1, [%rd1]; setp.lt.u32 %p2, %r1, 99; @%p2 bra AGAIN; NEXT: add.u32 "
+      "%r6, %r6, 1; setp.lt.u32 %p3, %r6, 3; @%p3 bra EACH; ret; ";
+  for (const char* schedule : kSchedules) {
+    for (const std::string& load : {least + leave, in_turn}) {
+      std::vector<std::uint32_t> out(16, 0);
+      const sim::Report report = count(load, cas, schedule, out);
+      EXPECT_TRUE(report.ok()) << report.text();
+      EXPECT_EQ(out[0], 2u);
+      EXPECT_FALSE(report.formal.empty());
+    }
+  }
+}
+
+// Nor does such a load take over what a fence would acquire.
+TEST(PtxCompareAndSwap, TakesNothingOverWithAPlainLoad) {
+  const auto run_with = [](const std::string& load, const char* schedule) {
+    std::vector<std::uint32_t> out(16, 0);
+    return run_ptx(
+        ptx_module("ld.param.u64 %rd1, [out]; mov.u32 %r2, %ctaid.x; setp.eq.u32 %p1, %r2, 0; @%p1 bra WRITE;\n"
+                   "READ: " +
+                   load +
+                   " %r4, [%rd1]; setp.ne.u32 %p2, %r4, 0; @%p2 bra SET;\n"
+                   "atom.relaxed.gpu.global.cas.b32 %r6, [%rd1], %r4, %r4; bra READ;\n"
+                   "SET: fence.acq_rel.gpu; ld.global.u32 %r5, [%rd1+32]; st.global.u32 [%rd1+48], %r5; ret;\n"
+                   "WRITE: st.global.u32 [%rd1+32], 7; fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%rd1], 1; "
+                   "ret;"),
+        out, {0}, {.threads = 1, .grid = {2, 1, 1}, .schedule = sim::Schedule::parse(schedule)});
+  };
+  // Round robin has the flag set before the first load. Otherwise the compare-and-swap may see it.
+  EXPECT_TRUE(run_with("ld.global.u32", "rr").has("global_race"));
+  for (const char* schedule : kSchedules) {
+    const sim::Report report = run_with("ld.relaxed.gpu.global.u32", schedule);
+    EXPECT_TRUE(report.ok()) << report.text();
   }
 }
 

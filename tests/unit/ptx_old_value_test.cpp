@@ -72,6 +72,35 @@ TEST(PtxOldValue, PartsOfOneStoreAreSeenApart) {
   expect(true, {store, wait + "ld.relaxed.gpu.global.u32 %r3, [%rd1+4]; st.global.u32 [%rd1+128], %r3;"});
 }
 
+TEST(PtxOldValue, WordsStoredInPartsAndLoadedAsOne) {
+  const std::string data = "st.relaxed.gpu.global.u32 [%rd1], 7; ";
+  const std::string flag = "st.relaxed.gpu.global.u32 [%rd1+4], 1; ";
+  const std::string line =
+      "LINE: ld.relaxed.gpu.global.u64 %rd2, [%rd1]; shr.u64 %rd3, %rd2, 32; cvt.u32.u64 %r2, %rd3;\n"
+      "setp.ne.u32 %p2, %r2, 1; @%p2 bra LINE; cvt.u32.u64 %r3, %rd2; st.global.u32 [%rd1+128], %r3;";
+  expect(false, {data + flag, line});
+  expect(true, {data + kFence + flag, line});
+  expect(true, {data + "st.release.gpu.global.u32 [%rd1+4], 1;", line});
+  expect(true, {"mov.u64 %rd2, 0x100000007; st.relaxed.gpu.global.u64 [%rd1], %rd2;", line});
+  // Each part of a thread of its own.
+  const std::string both =
+      "BOTH: ld.relaxed.gpu.global.u64 %rd2, [%rd1]; setp.ne.u64 %p2, %rd2, 0x100000007; @%p2 bra BOTH;";
+  expect(true, {data, flag, both});
+}
+
+TEST(PtxOldValue, AtomicsOfTwoSizesAreFormal) {
+  const std::string narrow = "red.relaxed.gpu.global.add.u32 [%rd1], 1;";
+  for (const char* schedule : kSchedules) {
+    const sim::Report mixed = blocks({"red.relaxed.gpu.global.add.u64 [%rd1], 1;", narrow}, schedule);
+    EXPECT_TRUE(mixed.ok()) << mixed.text();
+    ASSERT_EQ(mixed.formal.size(), 1u);
+    EXPECT_NE(mixed.formal[0].text.find("they do not overlap completely"), std::string::npos)
+        << mixed.formal[0].text;
+    const sim::Report alike = blocks({narrow, narrow}, schedule);
+    EXPECT_TRUE(alike.ok() && alike.formal.empty()) << alike.text();
+  }
+}
+
 // Lanes store words of their own and load those of their neighbours.
 sim::Report exchange(const std::string& between, const char* schedule) {
   std::vector<std::uint32_t> out(32, 0);

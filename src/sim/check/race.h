@@ -6,7 +6,7 @@
 //
 // Model: what copies do to global memory is not compared with anything: threads that read or write the same
 // bytes in one launch are found only among themselves.
-// Model: strong accesses of different sizes, or to parts of one another's bytes, count as morally strong.
+// Model: strong accesses of different sizes are told as formal: chips keep the order of a word for all sizes.
 #pragma once
 
 #include "sim/check/lane_batch.h"

@@ -507,6 +507,22 @@ std::string RaceReport::why_unordered(const Side& before, const Side& now, const
                                                        : "a compare-and-swap checks what the plain load gave");
   }
   if (before.access.is_strong && now.access.is_strong) {
+    const MemoryScope narrowest = std::min(before.access.scope, now.access.scope);
+    std::uint32_t of_lane = 0;
+    const bool is_near = before.access.cluster == view.cluster;
+    const bool is_included = narrowest >= MemoryScope::kGpu || (is_near && narrowest == MemoryScope::kCluster) ||
+                             (is_near && who_made(before, of_lane).cta == who_made(now, of_lane).cta);
+    if (is_included && before.access.size() != now.access.size()) {
+      return fmt::format(
+          "one has {} bytes and the other {}: they do not overlap completely, which strong accesses do "
+          "where they need no other order",
+          before.access.size(), now.access.size());
+    }
+    if (is_included) {
+      return "strong accesses order nothing but their own word: the second may give what was there before the "
+             "first, "
+             "without a release and an acquire, fences or a barrier between";
+    }
     return fmt::format("their scopes, {} and {}, do not include each other's thread",
                        scope_name(before.access.scope), scope_name(now.access.scope));
   }

@@ -3,6 +3,7 @@
 // Accesses with a memory order, wherever they go, and all of threads in global memory.
 #include "sim/check/race.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace heddle::sim::check {
@@ -287,6 +288,45 @@ bool RaceChecker::stops_for_old_value(const Spot& spot, const Side& now, const S
   return false;
 }
 
+// PTX: Memory Consistency Model: Morally Strong Operations: they overlap completely. A load of what one thread
+// has stored in two parts may give the later part beside what was there before the other.
+static const Access* earlier_part(const Access& load, const StrongAccesses& strong, const ThreadOrder& thread) {
+  const std::vector<Access>& all = strong.accesses;
+  const View view = View::of(thread);
+  const auto lanes_of = [&](const Access& store) {
+    return store.lanes_at(static_cast<std::uint16_t>(store.bytes & load.bytes));
+  };
+  const auto is_part = [&](const Access& store) {
+    return store.is_write && !store.is_read && (store.bytes & load.bytes) != 0 &&
+           (load.bytes & ~store.bytes) != 0 && is_one(lanes_of(store));
+  };
+  const auto is_known = [&](const Access& store, std::uint16_t bytes) {
+    const auto knows = [&](const Clock& clock) {
+      View with = view;
+      with.known = &clock;
+      return !clock.is_null() && !store.unknown_to(with, bytes);
+    };
+    return !store.unknown_to(view, bytes) || std::any_of(thread.observed.begin(), thread.observed.end(), knows);
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto both = static_cast<std::uint16_t>(all[i].bytes & load.bytes);
+    if (!is_part(all[i]) || is_known(all[i], both)) continue;
+    const auto rest = all.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    const auto is_over = [&](const Access& later) { return later.is_write && (later.bytes & both) != 0; };
+    const auto is_other = [&](const Access& later) {
+      return is_part(later) && later.cluster == all[i].cluster && later.who == all[i].who &&
+             lanes_of(later) == lanes_of(all[i]);
+    };
+    if (std::any_of(rest, all.end(), is_over) || std::none_of(rest, all.end(), is_other)) continue;
+    return &all[i];
+  }
+  return nullptr;
+}
+
+// A plain load that an atom.cas checks: it is weak, and takes over nothing. Of cache operators the scope is that
+// of the system.
+static bool is_compared(const Strong& how) { return how.is_hint && how.scope != MemoryScope::kSys; }
+
 // PTX: Memory Consistency Model: Morally Strong Operations; Release and Acquire Patterns.
 void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const Strong& how, CallSite site,
                                 const Spot& spot) {
@@ -296,7 +336,7 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
   access.is_strong = true;
   const bool builds_on_old = how.reads || how.old == Strong::Old::kBuiltOn;
   access.is_read = builds_on_old;
-  access.returns = how.reads;
+  access.returns = how.reads && !is_compared(how);
   access.scope = how.scope;
   access.is_hint = how.is_hint;
   const View view = View::of(thread);
@@ -309,7 +349,10 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
   });
   if (stops || stops_for_copies(spot, now, view)) return;
   StrongAccesses& strong = spot.shadow.strong_of(granule);
-  const bool is_for_all = how.is_hint || !strong.all_include(thread, how.scope);
+  // PTX: Memory Consistency Model: Morally Strong Operations: they overlap completely. Chips keep the order of a
+  // word for all sizes.
+  const bool is_mixed = !strong.accesses.empty() && strong.sizes != access.size();
+  const bool is_for_all = how.is_hint || is_mixed || !strong.all_include(thread, how.scope);
   if (is_for_all || !strong.hints.empty()) {
     std::optional<std::uint16_t> told;  // the place of a formal conflict: others there are the same one
     for (const Access& before : is_for_all ? strong.accesses : strong.hints) {
@@ -317,7 +360,8 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
       if (both == 0 || !(before.is_write || how.writes)) continue;
       const bool includes =
           order_.include_each_other(before.cluster, before.who, before.scope, thread, how.scope);
-      if (includes && ((!before.is_hint && !how.is_hint) || told == before.site)) continue;
+      const bool is_alike = !before.is_hint && !how.is_hint && before.size() == access.size();
+      if (includes && (is_alike || told == before.site)) continue;
       const std::optional<std::uint32_t> lane = before.unknown_to(view, both);
       if (!lane) continue;
       if (stops_for(spot, {before, *lane}, now, view, is_beside, includes)) return;
@@ -329,7 +373,7 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
   } else if (spot.memory != nullptr && how.writes && (granule.read_unwritten & access.bytes) != 0) {
     settle_unwritten(*spot.cta, spot.offset / kGranule);
   }
-  if (how.reads) {
+  if (how.reads && !is_compared(how)) {
     if (how.is_final && stops_for_old_value(spot, now, strong, view)) return;
     const bool is_load = !how.writes;
     if (is_load) order_.begin_poll(thread, spot.granule_address() + spot.offset % kGranule);
@@ -341,6 +385,10 @@ void RaceChecker::strong_access(ThreadOrder& thread, std::uint32_t bytes, const 
     if (is_load) {
       order_.end_poll(thread);
       has_polls_ = true;
+      if (const Access* part = earlier_part(access, strong, thread); part != nullptr) {
+        const Side first{*part, part->a_lane_at(access.bytes)};
+        if (stops_for(spot, first, now, View::of(thread), is_beside)) return;
+      }
     }
   }
   strong.add(access, thread, view);

@@ -194,11 +194,13 @@ void StrongAccesses::add(const Access& access, const ThreadOrder& thread, const 
     cta = home.linear;
     cluster = access.cluster;
     has_several_ctas = has_several_clusters = false;
+    sizes = 0;
   } else {
     narrowest = std::min<MemoryScope>(narrowest, access.scope);
     has_several_ctas |= cta != home.linear;
     has_several_clusters |= cluster != access.cluster;
   }
+  sizes |= access.size();
   add_to(accesses, trim_at, access, view);
   if (access.is_hint) add_to(hints, trim_hints_at, access, view);
 }

@@ -54,6 +54,11 @@ struct Access {
   MemoryScope scope = MemoryScope::kCta;  // strong
 
   bool is_async() const { return by != By::kThread; }
+  // The bytes of one lane.
+  std::uint32_t size() const { return width != 0 ? width : static_cast<std::uint32_t>(std::popcount(bytes)); }
+  bool is_of_lanes() const { return by == By::kThread || by == By::kAsyncCopy; }
+  // That of lane 0, from which the others follow.
+  Component first_component() const { return by == By::kThread ? 32 * who : who; }
 
   static Access of(const ThreadOrder& thread, std::uint32_t offset, std::uint32_t bytes, bool is_write,
                    std::uint16_t site) {
@@ -161,6 +166,7 @@ struct StrongAccesses {
   MemoryScope narrowest = MemoryScope::kSys;
   std::uint32_t cta = 0, cluster = 0;
   bool has_several_ctas = false, has_several_clusters = false;
+  std::uint32_t sizes = 0;  // one of them or several, added up
 
   // Whether each of them and an access of this thread at this scope include one another in their scopes.
   bool all_include(const ThreadOrder& thread, MemoryScope scope) const;

@@ -3,6 +3,7 @@
 // PTX: ld, ld.global.nc, ldu, st, prefetch, applypriority, discard, createpolicy.
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/interpreter.h"
+#include "sim/frontend/ptx/uses.h"
 
 #include <fmt/format.h>
 
@@ -370,52 +371,11 @@ constexpr const char* kHints =
 constexpr const char* kTypes =
     "[.v2,.v4,.v8]{.b8,.b16,.b32,.b64,.b128,.u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,.f32,.f64}";
 
-// Whether an atom.cas compares what the load gave before anything else depends on it: on all ways from the load,
-// of which there is one, with nothing in between that others see or that may be skipped.
-bool is_compared(const Function& function, std::size_t load_at) {
-  constexpr std::size_t kMostSteps = 1000;  // what is not found by then is as if nothing compared it
-  const Instruction& load = function.code[load_at];
-  const auto has = [](const std::vector<std::uint32_t>& rows, std::uint32_t row) {
-    return std::find(rows.begin(), rows.end(), row) != rows.end();
-  };
-  std::vector<std::uint32_t> copies = load.rows;   // of what was loaded
-  std::vector<std::uint32_t> depends = load.rows;  // on it, the copies too
-  if (has(load.rows, load.a)) return false;
-  std::size_t at = load_at + 1;
-  for (std::size_t steps = 0; steps < kMostSteps && !copies.empty(); ++steps) {
-    const Instruction& i = function.code[at];
-    const Flow& flow = function.flows[at];
-    const bool is_guarded = i.guard != kNone;
-    if (i.compares) return !is_guarded && i.a == load.a && i.value == load.value && has(copies, i.b);
-    if (i.control == Control::kBranch && !is_guarded) {
-      at = i.target;
-      continue;
-    }
-    if (i.control != Control::kScalar || flow.has_effect || has(flow.writes, load.a)) return false;
-    const auto is_dependent = [&](std::uint32_t row) { return has(depends, row); };
-    const bool is_use = (is_guarded && is_dependent(i.guard)) ||
-                        std::any_of(flow.reads.begin(), flow.reads.end(), is_dependent) ||
-                        std::any_of(flow.addresses.begin(), flow.addresses.end(), is_dependent);
-    const bool is_memory = flow.kind == FlowKind::kLoad || flow.kind == FlowKind::kStore ||
-                           flow.kind == FlowKind::kControl || flow.kind == FlowKind::kHandled;
-    if (is_use && is_memory) return false;
-    const bool is_copy = flow.kind == FlowKind::kCopy && !is_guarded && flow.reads.size() == 1 &&
-                         flow.writes.size() == 1 && has(copies, flow.reads[0]);
-    for (const std::uint32_t row : flow.writes) {
-      std::erase(copies, row);
-      if (!is_guarded) std::erase(depends, row);
-    }
-    if (is_copy) copies.push_back(flow.writes[0]);
-    if (is_use) depends.insert(depends.end(), flow.writes.begin(), flow.writes.end());
-    ++at;
-  }
-  return false;
-}
-
 }  // namespace
 
 // CUDA: Atomic Functions: a loop around atomicCAS begins with a plain load of the word. If it gives an old value,
-// the comparison fails and the loop goes on, so the load counts as one of the GPU's scope, told as formal.
+// the comparison fails and the loop goes on, so the load counts as one of the GPU's scope, told as formal. So
+// does one that ends the loop, or goes around it, where the word has its value already.
 void mark_compared_loads(Function& function) {
   const auto compares = [](const Instruction& i) { return i.compares; };
   if (std::none_of(function.code.begin(), function.code.end(), compares)) return;
@@ -423,7 +383,7 @@ void mark_compared_loads(Function& function) {
     Instruction& i = function.code[at];
     const bool is_plain =
         i.control == Control::kScalar && i.run == load && i.rows.size() == 1 && (i.flags & kNonCoherent) == 0;
-    if (!is_plain || !is_compared(function, at)) continue;
+    if (!is_plain || !is_only_compared(function, at)) continue;
     i.flags |= kStrong | kHint | strong_flags(".relaxed", ".gpu") << kStrongShift;
     i.control = Control::kMachine;
     i.machine = load_strong;
@@ -493,7 +453,7 @@ void mark_final_loads(Function& function) {
   }
   for (std::size_t at = 0; at < function.code.size(); ++at) {
     Instruction& i = function.code[at];
-    if (is_load(i) && !is_compared(function, at) && !polled.contains({i.a, i.value})) i.flags |= kFinal;
+    if (is_load(i) && !is_only_compared(function, at) && !polled.contains({i.a, i.value})) i.flags |= kFinal;
   }
 }
 
@@ -509,7 +469,10 @@ void add_memory_forms(FormTable& table) {
                 "[.nc][.ca,.cg,.cs,.lu,.cv]" +
                 kHints + kTypes,
             [](Build& b) {
-              access(b, true, b.mod(0), b.mod(1), b.mod(2), b.mod(4), b.mod(9), b.mod(10), b.mod(3).empty());
+              // Model: what the first level does not keep comes from the second, which is coherent: DeepEP loads
+              // what others have sent in this way, after it has acquired it.
+              const bool is_coherent = b.mod(3).empty() || b.mod(5) == ".L1::no_allocate";
+              access(b, true, b.mod(0), b.mod(1), b.mod(2), b.mod(4), b.mod(9), b.mod(10), is_coherent);
             });
   table.add(std::string("st[.weak,.volatile,.relaxed,.release,.mmio]") + kScope +
                 "[.global,.local,.param,.param::func,.shared,.shared::cta,.shared::cluster]"

@@ -5,11 +5,17 @@
 
 #include "sim/check/spare_loads.h"
 
+#include <cstddef>
+
 namespace heddle::sim::ptx {
 
 struct Function;
 
 // Of the loads at this place, all of them.
 check::LoadUses uses_of_loads(const Function& function, CallSite site);
+
+// Whether what the plain load at this place gives only decides whether, and with what, an atom.cas of the same
+// word is tried, which compares it: a value that is old does no harm then.
+bool is_only_compared(const Function& function, std::size_t load_at);
 
 }  // namespace heddle::sim::ptx
