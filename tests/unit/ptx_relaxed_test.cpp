@@ -55,6 +55,55 @@ TEST(PtxRelaxed, FencesBesideThemDo) {
   }
 }
 
+TEST(PtxRelaxed, FencesOfOneDirectionAreOneHalf) {
+  const auto fence = [](const std::string& order) { return "fence." + order + "; "; };
+  for (const char* schedule : kSchedules) {
+    const auto is_ordered = [&](const std::string& before, const std::string& after) {
+      return hand_over(".relaxed.cta", ".relaxed.cta", schedule, fence(before), fence(after)).ok();
+    };
+    for (const std::string scope : {".cta", ".cluster", ".gpu", ".sys"}) {
+      EXPECT_TRUE(is_ordered("release" + scope, "acquire" + scope)) << scope;
+      EXPECT_TRUE(is_ordered("acq_rel" + scope, "acquire" + scope)) << scope;
+      EXPECT_TRUE(is_ordered("release" + scope, "sc" + scope)) << scope;
+      EXPECT_FALSE(is_ordered("acquire" + scope, "acquire" + scope)) << scope;
+      EXPECT_FALSE(is_ordered("release" + scope, "release" + scope)) << scope;
+    }
+  }
+}
+
+// Threads 0 and 32 of one CTA write, and meet; thread 0 counts them in, which a thread of another CTA waits for.
+sim::Report count_in(const std::string& writers, const std::string& counter, const std::string& reader,
+                     const char* schedule) {
+  std::vector<std::uint32_t> out(64, 0);
+  const std::string body =
+      "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; setp.ne.u32 %p1, %r2, 0;\n"
+      "@%p1 bra WAIT; shl.b32 %r3, %r1, 1; cvt.u64.u32 %rd2, %r3; add.u64 %rd2, %rd1, %rd2; and.b32 %r4, %r1, "
+      "31;\n"
+      "setp.ne.u32 %p2, %r4, 0; @!%p2 st.global.u32 [%rd2], 7; " +
+      writers + "bar.sync 0; setp.ne.u32 %p3, %r1, 0; @%p3 ret;\n" + counter +
+      "red.relaxed.gpu.global.add.u32 [%rd1+16], 1; ret;\n"
+      "WAIT: setp.ne.u32 %p3, %r1, 0; @%p3 ret;\n"
+      "POLL: ld.relaxed.gpu.global.u32 %r5, [%rd1+16]; setp.ne.u32 %p4, %r5, 1; @%p4 bra POLL;\n" +
+      reader + "ld.global.u32 %r6, [%rd1+64]; st.global.u32 [%rd1+128], %r6; ret;";
+  return run_ptx(ptx_module(body, ""), out, {0},
+                 {.threads = 64, .grid = {2, 1, 1}, .schedule = sim::Schedule::parse(schedule)});
+}
+
+// PTX: a fence makes a release pattern with a write of its own thread. Only fences that are sequential order what
+// others wrote before a barrier.
+TEST(PtxRelaxed, FencesOfOneDirectionOrderTheirOwnThreadsWrites) {
+  const std::string none, release = "fence.release.gpu; ", acquire = "fence.acquire.gpu; ";
+  for (const char* schedule : kSchedules) {
+    EXPECT_TRUE(count_in("fence.sc.gpu; ", none, "fence.sc.gpu; ", schedule).ok());
+    EXPECT_TRUE(count_in(none, release, acquire, schedule).ok());
+    EXPECT_TRUE(count_in(release, release, acquire, schedule).ok());
+    EXPECT_TRUE(count_in(none, acquire, acquire, schedule).has("global_race"));
+    EXPECT_TRUE(count_in(none, release, release, schedule).has("global_race"));
+    EXPECT_TRUE(count_in(none, "fence.release.cta; ", acquire, schedule).has("global_race"));
+    EXPECT_TRUE(count_in(none, release, "fence.acquire.cluster; ", schedule).has("global_race"));
+  }
+}
+
 // The peer's barrier, as an address of shared memory.
 sim::Report arrive_at_peer(const std::string& arrive) {
   std::vector<std::uint32_t> out(4, 0);

@@ -21,8 +21,14 @@ enum class FenceKind : std::uint8_t {
   kTcgen05After,
   kTensorMapRelease,  // fence.proxy.tensormap::generic.release, and .acquire
   kTensorMapAcquire,
-  kGridWait,         // griddepcontrol.wait: the launches that this one depends on are complete
-  kLaunchDependents  // griddepcontrol.launch_dependents
+  kGridWait,          // griddepcontrol.wait: the launches that this one depends on are complete
+  kLaunchDependents,  // griddepcontrol.launch_dependents
+  kAcquireCta,        // fence.acquire and fence.release: one half of kAcqRelCta and its kin
+  kAcquireCluster,
+  kAcquireGpu,
+  kReleaseCta,
+  kReleaseCluster,
+  kReleaseGpu
 };
 
 // How tensor memory is touched: bit i stands for lanes 16 * i to 16 * i + 15, and bit kLaneShift + j for lane j

@@ -199,6 +199,7 @@ void Gather::add(ClockPool& pool, const Clock& clock) {
   if (!clock.world.is_null()) world_ = pool.join(world_, clock.world);
   if (!clock.seen.is_null()) seen_ = pool.join(seen_, clock.seen);
   if (!clock.fenced_world.is_null()) fenced_world_ = pool.join(fenced_world_, clock.fenced_world);
+  if (!clock.mapped.is_null()) mapped_ = pool.join(mapped_, clock.mapped);
   Dense::Block* block = clock.own.block_;
   if (block == nullptr) return;
   if (clocks_.empty()) mark_ = ++pool.marks_;
@@ -212,7 +213,7 @@ void Gather::clear() {
   times_.clear();
   for (std::vector<Time>& times : fenced_times_) times.clear();
   met_.clear();
-  world_ = fenced_world_ = seen_ = {};
+  world_ = fenced_world_ = seen_ = mapped_ = {};
 }
 
 void Gather::put(Dense::Block& block, const Dense* clocks, std::size_t count, const std::vector<Time>& times) {
@@ -249,7 +250,7 @@ Dense Gather::finish_fenced(ClockPool& pool, std::size_t kind) const {
 Clock Gather::finish(ClockPool& pool) {
   if (times_.empty() && met_.empty() && !has_fenced_times() && clocks_.size() <= 1) {
     Clock only{clocks_.empty() ? Dense() : std::move(clocks_.front()), std::move(world_),
-               std::move(fenced_world_), std::move(seen_)};
+               std::move(fenced_world_), std::move(seen_), std::move(mapped_)};
     clear();
     return only;
   }
@@ -260,7 +261,8 @@ Clock Gather::finish(ClockPool& pool) {
   put(*gathered.block_, clocks_.data(), clocks_.size(), times_);
   for (std::size_t kind = 0; kind < kFencedKinds; ++kind)
     ClockPool::set_part(*gathered.block_, kind, finish_fenced(pool, kind));
-  Clock all{std::move(gathered), std::move(world_), std::move(fenced_world_), std::move(seen_)};
+  Clock all{std::move(gathered), std::move(world_), std::move(fenced_world_), std::move(seen_),
+            std::move(mapped_)};
   clear();
   return all;
 }

@@ -146,13 +146,14 @@ struct Clock {
   World world;
   World fenced_world;  // what of it has passed a proxy fence for global memory in another cluster than its own
   World seen;          // what relaxed reads have observed, for a fence to acquire
+  World mapped;        // what of the world has passed a fence.proxy.tensormap that acquires
 
   Epoch operator[](Component component) const { return own[component]; }
   Epoch fenced(Fenced kind, Component component) const { return own.fenced(kind, component); }
   Epoch met(Component component) const { return own.met(component); }
   bool is_same(const Clock& other) const {
     return own.is_same(other.own) && world.is_same(other.world) && fenced_world.is_same(other.fenced_world) &&
-           seen.is_same(other.seen);
+           seen.is_same(other.seen) && mapped.is_same(other.mapped);
   }
   bool is_null() const { return own.is_null() && world.is_null() && seen.is_null(); }
 };
@@ -170,27 +171,28 @@ class ClockPool {
   World join(const World& a, const World& b);
   Clock join(const Clock& a, const Clock& b) {
     return {join(a.own, b.own), join(a.world, b.world), join(a.fenced_world, b.fenced_world),
-            join(a.seen, b.seen)};
+            join(a.seen, b.seen), join(a.mapped, b.mapped)};
   }
   // The same, all of it known through a proxy fence.
   Clock fence(const Clock& clock, bool shared, bool global) {
     return {fence(clock.own, bit(Fenced::kShared, shared) | bit(Fenced::kGlobal, global)), clock.world,
-            global ? clock.world : clock.fenced_world, clock.seen};
+            global ? clock.world : clock.fenced_world, clock.seen, clock.mapped};
   }
   // The same for tensor maps: a fence that releases, and one that acquires what such a fence has released.
   Clock release_maps(const Clock& clock) {
-    return {fence(clock.own, bit(Fenced::kMapReleased)), clock.world, clock.fenced_world, clock.seen};
+    return {fence(clock.own, bit(Fenced::kMapReleased)), clock.world, clock.fenced_world, clock.seen,
+            clock.mapped};
   }
   Clock acquire_maps(const Clock& clock) {
-    return {acquire_maps(clock.own), clock.world, clock.fenced_world, clock.seen};
+    return {acquire_maps(clock.own), clock.world, clock.fenced_world, clock.seen, clock.world};
   }
 
   // The same, all of it known through a fence of memory at the scope of the GPU; and what of a clock is.
   Clock fence_memory(const Clock& clock) {
-    return {fence(clock.own, bit(Fenced::kMemory)), clock.world, clock.fenced_world, {}};
+    return {fence(clock.own, bit(Fenced::kMemory)), clock.world, clock.fenced_world, {}, clock.mapped};
   }
   Clock fenced_memory(const Clock& clock) const {
-    return {part(clock.own, static_cast<std::size_t>(Fenced::kMemory)), {}, {}, {}};
+    return {part(clock.own, static_cast<std::size_t>(Fenced::kMemory)), {}, {}, {}, {}};
   }
 
   // What somebody of the cluster knows, for others to know.
@@ -271,7 +273,7 @@ class Gather {
   std::vector<Time> times_;
   std::array<std::vector<Time>, kFencedKinds> fenced_times_;
   std::vector<Dense> met_;
-  World world_, fenced_world_, seen_;
+  World world_, fenced_world_, seen_, mapped_;
 };
 
 }  // namespace heddle::sim::check

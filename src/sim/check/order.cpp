@@ -194,6 +194,12 @@ void Order::on(const event::Fence& event) {
     case FenceKind::kAcqRelCta: return fence_memory(by, MemoryScope::kCta);
     case FenceKind::kAcqRelCluster: return fence_memory(by, MemoryScope::kCluster);
     case FenceKind::kAcqRelGpu: return fence_memory(by, MemoryScope::kGpu);
+    case FenceKind::kAcquireCta: return acquire_observed(by, MemoryScope::kCta);
+    case FenceKind::kAcquireCluster: return acquire_observed(by, MemoryScope::kCluster);
+    case FenceKind::kAcquireGpu: return acquire_observed(by, MemoryScope::kGpu);
+    case FenceKind::kReleaseCta: return release_to_writes(by, MemoryScope::kCta);
+    case FenceKind::kReleaseCluster: return release_to_writes(by, MemoryScope::kCluster);
+    case FenceKind::kReleaseGpu: return release_to_writes(by, MemoryScope::kGpu);
     case FenceKind::kTcgen05Before: by.tmem_fenced = warp.tmem_waited; return;
     case FenceKind::kTcgen05After: by.tcgen05_known = by.known; return;
     case FenceKind::kTensorMapRelease: return fence_maps(by, true);

@@ -196,7 +196,7 @@ struct Released {
   std::uint32_t cta = ~std::uint32_t{0};
   Component by = 0;  // the thread that released last
   Clock to_cta, to_cluster;
-  World to_launch, to_launch_fenced;
+  World to_launch, to_launch_fenced, to_launch_mapped;
 };
 
 // A strong store, and what its thread knew then. See Signals.
@@ -299,9 +299,8 @@ struct View {
       if (component == self && self_proxy_fences[static_cast<std::size_t>(kind)] >= epoch) return true;
       return known->fenced(kind, component) >= epoch;
     }
-    // Model: of a map that was written in another cluster it is asked that it was released there.
     if (kind == Fenced::kMapAcquired)
-      return known->world.of(in_cluster).fenced(Fenced::kMapReleased, component) >= epoch;
+      return known->mapped.of(in_cluster).fenced(Fenced::kMapReleased, component) >= epoch;
     return known->world.of(in_cluster).fenced(kind, component) >= epoch ||
            known->fenced_world.of(in_cluster)[component] >= epoch;
   }
@@ -402,6 +401,8 @@ class Order {
   Clock known_together(const CtaOrder& cta, std::uint32_t first_thread);
   void fence_proxy(ThreadOrder& by, FenceKind kind);
   void fence_memory(ThreadOrder& by, MemoryScope scope);
+  void acquire_observed(ThreadOrder& by, MemoryScope scope);
+  void release_to_writes(ThreadOrder& by, MemoryScope scope);
   void fence_maps(ThreadOrder& by, bool releases);
   void join_group(ThreadOrder& by, IssuedCopy& copy);
   void issue_wgmma(const event::MmaIssue& event);

@@ -12,31 +12,42 @@
 // the count itself: the fences of the writers and of the reader cannot come the other way round. So what has
 // passed a fence of the scope of the GPU is handed on by relaxed writes of whoever knows it, and what a relaxed
 // read has observed goes on through barriers until a fence acquires it. Model: fence.acq_rel is taken for
-// fence.sc there. Apart from that fence.sc orders no more than fence.acq_rel: that two of them are ordered one
-// way or the other is true of every execution, but which way is up to the schedule.
+// fence.sc there; fence.acquire and fence.release are not. Apart from that fence.sc orders no more than
+// fence.acq_rel: that two of them are ordered one way or the other is true of every execution, but which way is
+// up to the schedule.
 #include "sim/check/order.h"
 
 #include <algorithm>
 
 namespace heddle::sim::check {
 
-void Order::fence_memory(ThreadOrder& by, MemoryScope scope) {
+// PTX: fence.acquire: of an acquire pattern with the strong reads before it, and of no release pattern.
+void Order::acquire_observed(ThreadOrder& by, MemoryScope scope) {
   for (std::size_t s = 0; s <= index_of(scope); ++s) {
     if (by.observed[s].is_null()) continue;
     acquire(by, by.observed[s]);
     by.observed[s] = {};
   }
-  if (index_of(scope) == index_of(MemoryScope::kGpu)) {
-    if (const World seen = by.known.seen; !seen.is_null()) {
-      acquire(by, {seen.of(by.warp->cluster), seen, {}, {}});
-    }
-    by.proxy_fences[static_cast<std::size_t>(Fenced::kMemory)] = by.warp->now;
-    by.known = pool_.fence_memory(by.known);
-  }
+}
+
+// PTX: fence.release: of a release pattern with the strong writes after it.
+void Order::release_to_writes(ThreadOrder& by, MemoryScope scope) {
   Gather gather;
   release(by, gather);
   const Clock released = gather.finish(pool_);
   for (std::size_t s = 0; s <= index_of(scope); ++s) by.fenced[s] = released;
+}
+
+void Order::fence_memory(ThreadOrder& by, MemoryScope scope) {
+  acquire_observed(by, scope);
+  if (index_of(scope) == index_of(MemoryScope::kGpu)) {
+    if (const World seen = by.known.seen; !seen.is_null()) {
+      acquire(by, {seen.of(by.warp->cluster), seen, {}, {}, {}});
+    }
+    by.proxy_fences[static_cast<std::size_t>(Fenced::kMemory)] = by.warp->now;
+    by.known = pool_.fence_memory(by.known);
+  }
+  release_to_writes(by, scope);
 }
 
 void Order::observe(ThreadOrder& thread, const Released& released, const Strong& how) {
@@ -53,7 +64,11 @@ void Order::observe(ThreadOrder& thread, const Released& released, const Strong&
   if (released.cluster == cluster) take(MemoryScope::kCluster, released.to_cluster);
   if (how.scope == MemoryScope::kCluster || released.to_launch.is_null()) return;
   if (!how.acquires) thread.known.seen = pool_.join(thread.known.seen, released.to_launch);
-  take(MemoryScope::kGpu, {released.to_launch.of(cluster), released.to_launch, released.to_launch_fenced, {}});
+  take(MemoryScope::kGpu, {released.to_launch.of(cluster),
+                           released.to_launch,
+                           released.to_launch_fenced,
+                           {},
+                           released.to_launch_mapped});
 }
 
 void Order::begin_poll(ThreadOrder& thread, std::uint64_t address) {
@@ -104,6 +119,7 @@ void Order::publish(ThreadOrder& thread, Released& released, const Strong& how, 
   if (how.scope == MemoryScope::kCluster || handed[2].is_null()) return;
   released.to_launch = pool_.join(released.to_launch, pool_.tell(cluster, handed[2]));
   released.to_launch_fenced = pool_.join(released.to_launch_fenced, handed[2].fenced_world);
+  released.to_launch_mapped = pool_.join(released.to_launch_mapped, handed[2].mapped);
 }
 
 bool Order::include_each_other(std::uint64_t cluster, std::uint32_t warp, MemoryScope scope,

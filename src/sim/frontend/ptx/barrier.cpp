@@ -355,6 +355,17 @@ FenceKind fence_of_scope(std::string_view scope) {
   return scope == ".cluster" ? FenceKind::kAcqRelCluster : FenceKind::kAcqRelGpu;
 }
 
+FenceKind memory_fence(std::string_view order, std::string_view scope) {
+  const bool is_cta = scope == ".cta", is_cluster = scope == ".cluster";
+  if (order == ".acquire") {
+    return is_cta ? FenceKind::kAcquireCta : is_cluster ? FenceKind::kAcquireCluster : FenceKind::kAcquireGpu;
+  }
+  if (order == ".release") {
+    return is_cta ? FenceKind::kReleaseCta : is_cluster ? FenceKind::kReleaseCluster : FenceKind::kReleaseGpu;
+  }
+  return fence_of_scope(scope);
+}
+
 constexpr const char* kSpace = "[.shared,.shared::cta,.shared::cluster]";
 constexpr const char* kScope = "[.release,.relaxed][.cta,.cluster]";
 
@@ -485,7 +496,7 @@ void add_barrier_forms(FormTable& table) {
     b.machine(tensor_map_fence);
   });
   table.add("fence[.sc,.acq_rel,.acquire,.release]{.cta,.cluster,.gpu,.sys}",
-            [](Build& b) { decode_fence(b, fence_of_scope(b.mod(1))); });
+            [](Build& b) { decode_fence(b, memory_fence(b.mod(0), b.mod(1))); });
   table.add("membar{.cta,.gl,.sys}", [](Build& b) { decode_fence(b, fence_of_scope(b.mod(0))); });
   // Model: a launch runs alone, so the launch before it is over and nothing waits for its trigger. What the
   // launch does before its wait is judged as if it were not.
