@@ -116,6 +116,15 @@ Dense ClockPool::acquire_maps(const Dense& clock) {
   return acquired;
 }
 
+std::uint32_t Dense::behind_at_end(Component first, std::uint32_t lanes, Epoch epoch) const {
+  std::uint32_t found = 0;
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
+    if ((*this)[first + lane] < epoch) found |= 1u << lane;
+  }
+  return found;
+}
+
 void World::drop(Node* node) {
   if (--node->references != 0) return;
   for (Node* child : node->nodes) {

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -56,6 +57,19 @@ class Dense {
     return block_ != nullptr && component < block_->size ? block_->epochs()[component] : 0;
   }
 
+  // Of 32 components that follow one another, those of these lanes that are not known up to the epoch.
+  std::uint32_t behind(Component first, std::uint32_t lanes, Epoch epoch) const {
+    if (epoch == 0) return 0;
+    if (block_ == nullptr || first + 32 > block_->size) return behind_at_end(first, lanes, epoch);
+    const Epoch* epochs = block_->epochs() + first;
+    std::uint32_t found = 0;
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
+      if (epochs[lane] < epoch) found |= 1u << lane;
+    }
+    return found;
+  }
+
   // The last epoch that is known through a proxy fence.
   Epoch fenced(Fenced kind, Component component) const {
     if (block_ == nullptr) return 0;
@@ -89,6 +103,7 @@ class Dense {
 
   explicit Dense(Block* block) : block_(block) {}
   void give_back();
+  std::uint32_t behind_at_end(Component first, std::uint32_t lanes, Epoch epoch) const;
 
   Block* block_ = nullptr;
 };

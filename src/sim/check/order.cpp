@@ -32,7 +32,15 @@ void Order::on(const event::NamedPass& event) {
   CtaOrder::Named& named = to.warp->cta->named[event.id];
   // The machine lets all of a round pass before anyone arrives in the next.
   if (!named.arriving.is_empty()) named.passed = named.arriving.finish(pool_);
-  to.known = named.passed;  // includes what it knew when it arrived
+  take(to, named.passed);
+}
+
+// What the thread has given to a barrier, with what others have: it includes what it knew.
+void Order::take(ThreadOrder& thread, const Clock& shared) {
+  thread.known = shared;
+  if (thread.copies_over == 0) return;
+  thread.copies_over = 0;
+  if (--apart_count_ == 0) apart_.clear();
 }
 
 void Order::on(const event::CopyDone& event) { copies_[event.copy - 1].known = {}; }
@@ -108,6 +116,7 @@ void Order::give(const ThreadOrder& thread, Gather& gather) {
   }
   if (thread.init_fence != 0) gather.add(warp.init_fences + thread.lane, thread.init_fence);
   if (warp.tmem != 0) give_tmem(thread, gather);
+  if (thread.copies_over != 0) gather.add(warp.async_copies + thread.lane, thread.copies_over);
 }
 
 void Order::give_tmem(const ThreadOrder& thread, Gather& gather) {
@@ -175,7 +184,7 @@ void Order::on(const event::WarpMeet& event) {
   }
   const Clock met = meeting_.finish(pool_);
   for (std::uint32_t lanes = event.lanes; lanes != 0; lanes &= lanes - 1) {
-    cta.threads[first + static_cast<std::uint32_t>(std::countr_zero(lanes))].known = met;
+    take(cta.threads[first + static_cast<std::uint32_t>(std::countr_zero(lanes))], met);
   }
   ++warp.now;
 }
@@ -445,10 +454,23 @@ void Order::on(const event::AsyncPass& event) {
   const Component copies = to.warp->async_copies + to.lane;
   const auto done = static_cast<Epoch>(event.over);
   if (done == 0 || to.known[copies] >= done) return;
-  Gather gather;
-  gather.add(pool_, to.known);
-  gather.add(copies, done);
-  to.known = gather.finish(pool_);
+  if (to.copies_over == 0) {
+    apart_.push_back(&to);
+    ++apart_count_;
+  }
+  to.copies_over = std::max(to.copies_over, done);
+}
+
+void Order::settle() {
+  for (ThreadOrder* thread : apart_) {
+    if (thread->copies_over == 0) continue;
+    Gather gather;
+    gather.add(pool_, thread->known);
+    gather.add(thread->warp->async_copies + thread->lane, std::exchange(thread->copies_over, 0));
+    thread->known = gather.finish(pool_);
+  }
+  apart_.clear();
+  apart_count_ = 0;
 }
 
 // The barrier's phase ends after the copies; what their thread has done besides is not handed over.

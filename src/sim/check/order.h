@@ -18,10 +18,12 @@
 #include <heddle/sim/event.h>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -112,6 +114,7 @@ struct alignas(64) ThreadOrder {
   Epoch init_fence = 0;  // and initialisations of barriers up to here against the cluster
   Epoch last_release = 0;
   std::vector<Epoch> async_copies;  // when each of its cp.async was issued
+  Epoch copies_over = 0;            // how many of them are known to be over, if `known` does not say so yet
   Component groups = 0;  // counts its bulk groups whose sources were read, the next one those that are complete
   Epoch commits = 0;
   bool has_exited = false;
@@ -271,17 +274,26 @@ struct View {
   std::array<Epoch, kFencedKinds> self_proxy_fences;
   Epoch self_init_fence;
   std::uint64_t cluster;
+  Component self_copies;  // that counts its cp.async, of which so many are over
+  Epoch copies_over;
 
   static View of(const ThreadOrder& thread) {
-    return {&thread.known,     thread.warp->component(thread.lane),
-            ~Epoch{0},         thread.proxy_fences,
-            thread.init_fence, thread.warp->cluster};
+    const WarpOrder& warp = *thread.warp;
+    return {
+        &thread.known, warp.component(thread.lane),     ~Epoch{0},         thread.proxy_fences, thread.init_fence,
+        warp.cluster,  warp.async_copies + thread.lane, thread.copies_over};
   }
   static View of(const IssuedCopy& copy) {
-    return {&copy.known, copy.self, copy.issued, copy.proxy_fences, copy.init_fence, copy.cluster_number};
+    return {&copy.known, copy.self, copy.issued, copy.proxy_fences, copy.init_fence, copy.cluster_number, 0, 0};
+  }
+  // What it knows with others, and not by itself alone.
+  View without_self() const {
+    View shared = *this;
+    shared.self = shared.self_copies = ~Component{0};
+    return shared;
   }
   static View of(const IssuedMma::Part& part) {
-    return {&part.known, ~Component{0}, 0, {}, 0, part.warp->cluster};
+    return {&part.known, ~Component{0}, 0, {}, 0, part.warp->cluster, 0, 0};
   }
 
   bool knows(Component component, Epoch epoch) const {
@@ -293,6 +305,18 @@ struct View {
   // In whatever cluster it was.
   bool knows(std::uint64_t in_cluster, Component component, Epoch epoch) const {
     return in_cluster == cluster ? knows(component, epoch) : known->world.of(in_cluster)[component] >= epoch;
+  }
+  // Of these lanes, whose components follow one another, the first whose epoch is not known.
+  std::optional<std::uint32_t> first_unknown(std::uint64_t in_cluster, Component first, std::uint32_t lanes,
+                                             Epoch epoch) const {
+    const Dense& dense = in_cluster == cluster ? known->own : known->world.of(in_cluster);
+    for (std::uint32_t left = dense.behind(first, lanes, epoch); left != 0; left &= left - 1) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
+      const bool is_own = first + lane == self && epoch <= self_time;
+      const bool is_own_copy = first + lane == self_copies && epoch <= copies_over;
+      if (in_cluster != cluster || !(is_own || is_own_copy)) return lane;
+    }
+    return std::nullopt;
   }
   bool knows_fenced(Fenced kind, std::uint64_t in_cluster, Component component, Epoch epoch) const {
     if (in_cluster == cluster) {
@@ -356,6 +380,17 @@ class Order {
   void on(const event::TmemIssue& event);
   void on(const event::TmemPass& event);
 
+  // Who has waited for its cp.async knows what nobody else does. Mostly a barrier of the CTA follows, where all
+  // tell each other: until then no clock is made of it. Before anything else settle() makes them.
+  bool has_apart() const { return apart_count_ != 0; }
+  static constexpr bool may_stay_apart(const Event& event) {
+    return (mask_of<event::AsyncPass, event::NamedArrive, event::NamedPass, event::WarpMeet, event::SharedRead,
+                    event::SharedWrite, event::GlobalRead, event::GlobalWrite, event::AsyncIssue>() >>
+                event.index() &
+            1) != 0;
+  }
+  void settle();
+
   template <class Kind>
   ThreadOrder& thread(const Kind& event) {
     return ctas_[event.cta]->threads[event.thread];
@@ -393,6 +428,7 @@ class Order {
   Departed who(std::uint64_t cluster, std::uint32_t warp) const;
 
  private:
+  void take(ThreadOrder& thread, const Clock& shared);
   void give(const ThreadOrder& thread, Gather& gather);
   void give_met(ThreadOrder& thread, Gather& gather);
   void give_engines(const ClusterOrder& cluster, const Clock& known, Gather& gather);
@@ -423,6 +459,8 @@ class Order {
   std::deque<Clock> commits_;               // what each tells its barriers; nothing once it has
   std::deque<IssuedTransfer> transfers_;
   Gather meeting_;
+  std::vector<ThreadOrder*> apart_;  // those who know of copies apart, and some who did
+  std::size_t apart_count_ = 0;
 };
 
 }  // namespace heddle::sim::check

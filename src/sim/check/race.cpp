@@ -21,11 +21,13 @@ std::uint16_t mask_in_granule(std::uint32_t begin, std::uint32_t end) {
 
 void RaceChecker::on_event(const Event& event) {
   if (sink_.stop()) return;
+  // A cp.async reads global memory first: those of the other lanes follow it.
   if (!batch_.is_empty() && !std::holds_alternative<event::GlobalRead>(event) &&
-      !std::holds_alternative<event::GlobalWrite>(event)) {
+      !std::holds_alternative<event::GlobalWrite>(event) && !std::holds_alternative<event::AsyncIssue>(event)) {
     flush();
     if (sink_.stop()) return;
   }
+  if (order_.has_apart() && !Order::may_stay_apart(event)) order_.settle();
   std::visit(
       [this]<class Kind>(const Kind& kind) {
         if constexpr (detail::Watches<RaceChecker, Kind>) {
@@ -160,8 +162,7 @@ void RaceChecker::move_row(const Kind& event, const Home& target, bool is_write,
   for (std::uint32_t left = lanes & (lanes - 1); is_known && left != 0; left &= left - 1)
     is_known = threads[std::countr_zero(left)].known.is_same(first.known);
   // What one of them knows by itself alone is for each to be judged.
-  View view = View::of(first);
-  view.self = ~Component{0};
+  const View view = View::of(first).without_self();
   is_known = is_known && !shadow.find(granule, whole, !is_write, [&](const Access& before) {
     return before.unknown_to(view, whole).has_value();
   });
@@ -270,14 +271,10 @@ void RaceChecker::on(const event::AsyncIssue& event) {
   if (!target) return;
   const ThreadOrder& thread = home_.cta->threads[event.thread];
   const std::uint32_t offset = event.address & kOffsetMask;
-  const Access access{.epoch = static_cast<Epoch>(event.number),
-                      .lanes = thread.warp->component(thread.lane),
-                      .who = thread.warp->async_copies + thread.lane,
-                      .cluster = thread.warp->cluster,
-                      .bytes = mask_in_granule(offset, offset + event.bytes),
-                      .site = sites_.number(event.site),
-                      .by = By::kAsyncCopy,
-                      .is_write = true};
+  Access access = Access::of(thread, offset, event.bytes, true, sites_.number(event.site));
+  access.by = By::kAsyncCopy;
+  access.epoch = static_cast<Epoch>(event.number);
+  access.who = thread.warp->async_copies;
   write_shared(*target, offset, thread, access);
   if (event.brings_unwritten) unwrite_copied(*target->memory, offset, access.bytes);
 }
@@ -303,8 +300,11 @@ bool RaceChecker::are_both_reductions(const Access& one, const Access& other) co
 bool RaceChecker::is_unfenced(Fenced kind, const Access& before, std::uint16_t bytes, const View& view,
                               std::uint32_t& lane) const {
   if (before.by == By::kAsyncCopy) {
-    lane = before.lanes % 32;
-    return view.known->fenced(kind, before.who) < before.epoch;
+    for (std::uint32_t left = before.lanes_at(bytes); left != 0; left &= left - 1) {
+      lane = static_cast<std::uint32_t>(std::countr_zero(left));
+      if (view.known->fenced(kind, before.who + lane) < before.epoch) return true;
+    }
+    return false;
   }
   if (is_async_store(before)) {
     lane = 0;
@@ -630,6 +630,7 @@ bool RaceChecker::stops_for_uses() {
 
 void RaceChecker::finish() {
   flush();
+  order_.settle();
   stops_for_uses();
 }
 

@@ -149,6 +149,7 @@ class RaceChecker final : public Observer {
   void flush();
   bool judge_together(const LaneBatch::Group& group);
   void judge_alone(const LaneAccess& one);
+  bool is_crowded(const ThreadOrder& thread, std::uint64_t global, std::uint32_t bytes);
   // Where an access goes: in the shared memory of a CTA, or in global memory.
   struct Spot {
     Shadow& shadow;
@@ -258,7 +259,8 @@ class RaceChecker final : public Observer {
   ByCta<std::unique_ptr<Memory>> memories_;
   Home home_;
   bool judges_uses_ = false;
-  bool has_polls_ = false;  // threads that load with a memory order: another access of theirs ends a poll
+  bool has_polls_ = false;   // threads that load with a memory order: another access of theirs ends a poll
+  bool has_crowds_ = false;  // bytes that so many have read that it is not noted any more
   GlobalShadow global_;
   SpareLoads spare_loads_;
   LaneBatch batch_;  // of the last instruction, if it was a weak access to global memory

@@ -71,7 +71,12 @@ const ThreadOrder& RaceReport::thread_of(const Side& side, const ClusterOrder& c
     const IssuedMma::Part& part = order_.mma(side.access.lanes).parts[side.lane];
     return part.warp->cta->threads[part.warp->first_thread + part.lane];
   }
-  if (side.access.by == By::kAsyncCopy || side.access.by == By::kAlloc) {
+  if (side.access.by == By::kAsyncCopy) {
+    const auto is_its = [&](const WarpOrder* warp) { return warp->async_copies == side.access.who; };
+    const WarpOrder& warp = **std::find_if(cluster.warps.begin(), cluster.warps.end(), is_its);
+    return warp.cta->threads[warp.first_thread + side.lane];
+  }
+  if (side.access.by == By::kAlloc) {
     const WarpOrder& warp = *cluster.warps[side.access.lanes / 32];
     return warp.cta->threads[warp.first_thread + side.access.lanes % 32];
   }
@@ -171,9 +176,9 @@ std::string RaceReport::deed(const Side& side) const {
     const IssuedCopy& copy = order_.copy(access.lanes);
     return fmt::format("{} of {} bytes", machine::name_of(copy.kind), copy.bytes);
   }
-  if (access.by == By::kAsyncCopy) return fmt::format("cp.async of {} bytes", std::popcount(access.bytes));
   if (access.by == By::kAlloc) return "tcgen05.alloc";
   const int bytes = access.width != 0 ? int{access.width} : std::popcount(access.bytes);
+  if (access.by == By::kAsyncCopy) return fmt::format("cp.async of {} bytes", bytes);
   return fmt::format("{} of {} {}", verb_of(access, "shared"), bytes, bytes == 1 ? "byte" : "bytes");
 }
 

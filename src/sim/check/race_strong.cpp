@@ -64,12 +64,24 @@ bool has_same_lanes(const Access& before, const Access& now) {
 
 }  // namespace
 
+// What the lanes of many warps read again and again, word by word, is passed over before it is gathered.
+bool RaceChecker::is_crowded(const ThreadOrder& thread, std::uint64_t global, std::uint32_t bytes) {
+  if (!has_crowds_ || !thread.known.world.is_null()) return false;
+  GlobalShadow::Page& page = global_.page_of(global);
+  if (page.threads == nullptr || page.copies != nullptr) return false;
+  const Granule& granule = page.threads->at(static_cast<std::uint32_t>(global % GlobalShadow::kPage));
+  return granule.strong == 0 &&
+         granule.is_crowded(static_cast<std::uint16_t>(((1u << bytes) - 1) << global % kGranule),
+                            thread.warp->cluster);
+}
+
 void RaceChecker::on(const event::GlobalRead& event) {
   const ThreadOrder& thread = order_.thread(event);
   if (has_polls_) order_.thread(event).is_polling = false;
   const std::uint16_t site = sites_.number(event.site);
   if (event.is_coherent) {
     if (!batch_.is_empty() && !batch_.takes(thread, site, false)) flush();
+    if (is_crowded(thread, event.global, event.bytes)) return;
     return batch_.add(thread, event.global, event.bytes, site, false, false);
   }
   if (!batch_.is_empty()) flush();
@@ -107,10 +119,11 @@ bool RaceChecker::judge_together(const LaneBatch::Group& group) {
   if (spot.copies != nullptr && !spot.copies->at(spot.offset).empty()) return false;
   Access access = group.access;
   const ThreadOrder& first = *batch_.lane(static_cast<std::size_t>(std::countr_zero(group.lanes))).thread;
-  if (!access.is_write && spot.shadow.is_nothing_new(spot.granule, access, first.known, kMostReaders))
+  if (!access.is_write && spot.shadow.is_nothing_new(spot.granule, access, first.known, kMostReaders)) {
+    has_crowds_ |= spot.granule.crowded != 0;
     return true;
-  View view = View::of(first);
-  view.self = ~Component{0};
+  }
+  const View view = View::of(first).without_self();
   const bool is_in_question =
       spot.shadow.find(spot.granule, access.bytes, !access.is_write, [&](const Access& before) {
         if (is_own_read(before, access)) access.read_by = before.site;

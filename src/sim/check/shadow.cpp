@@ -45,8 +45,7 @@ void Shadow::give_back(Granule& granule) {
   granule.more = 0;
 }
 
-bool Shadow::is_nothing_new(const Granule& granule, const Access& access, const Clock& known,
-                            std::size_t most) const {
+bool Shadow::is_nothing_new(Granule& granule, const Access& access, const Clock& known, std::size_t most) const {
   if (granule.read.includes(access)) return true;
   if (granule.more == 0) return false;
   const bool knows_none = known.own.is_null();
@@ -65,31 +64,41 @@ bool Shadow::is_nothing_new(const Granule& granule, const Access& access, const 
     may_be_left_out = may_be_left_out && !may_be_forgotten(old);
     readers += (access.bytes & ~old.bytes) == 0 ? 1 : 0;
   }
-  return may_be_left_out && readers >= most;
+  if (!may_be_left_out || readers < most) return false;
+  if (granule.crowded == 0) {
+    granule.crowd = static_cast<std::uint16_t>(1u << granule.read.cluster % 16);
+    for (const Access& old : more_[granule.more - 1])
+      granule.crowd |= static_cast<std::uint16_t>(1u << old.cluster % 16);
+  }
+  granule.crowded |= access.bytes;
+  return true;
 }
 
 void Shadow::record_read(Granule& granule, const Access& access, const View& view, std::size_t most) {
-  if (granule.more == 0) {
-    if (granule.read.bytes == 0) {
-      granule.read = access;
-      return;
-    }
-    if (granule.read.merge(access)) return;
+  if (granule.read.bytes == 0 && granule.more == 0) {
+    granule.read = access;
+    return;
   }
+  // The first lane of an instruction has forgotten what the others stand for, too.
+  if (granule.read.bytes != 0 && granule.read.merge(access)) return;
+  if (granule.more != 0) {
+    for (Access& old : more_[granule.more - 1]) {
+      if (!old.is_write && old.merge(access)) return;
+    }
+  }
+  granule.crowded = 0;
   trim(granule.read, access, view);
   if (granule.more != 0) {
     std::vector<Access>& rest = more_[granule.more - 1];
     for (Access& old : rest) {
-      if (old.is_write) continue;
-      if (old.merge(access)) return;
-      trim(old, access, view);
+      if (!old.is_write) trim(old, access, view);
     }
     std::erase_if(rest, [](const Access& old) { return old.bytes == 0; });
     if (rest.empty()) give_back(granule);
   }
   if (granule.read.bytes == 0) {
     granule.read = access;
-  } else if (!granule.read.merge(access)) {
+  } else {
     std::vector<Access>& rest = more_of(granule);
     const auto reads_as_much = [&](const Access& old) {
       return !old.is_write && (access.bytes & ~old.bytes) == 0;
@@ -103,6 +112,7 @@ void Shadow::record_read(Granule& granule, const Access& access, const View& vie
 
 void Shadow::record_write(Granule& granule, const Access& access) {
   granule.written |= access.bytes;
+  granule.crowded = 0;
   granule.brought &= static_cast<std::uint16_t>(~access.bytes);
   const auto rest_of = [&](std::uint16_t bytes) { return static_cast<std::uint16_t>(bytes & ~access.bytes); };
   granule.read.bytes = rest_of(granule.read.bytes);
@@ -135,6 +145,7 @@ void Shadow::record_write_beside(Granule& granule, const Access& access) {
   constexpr std::size_t kMost =
       64;  // of writers of one value; a reader that knows none of them conflicts with any
   granule.written |= access.bytes;
+  granule.crowded = 0;
   granule.brought &= static_cast<std::uint16_t>(~access.bytes);
   if (granule.write.merge(access)) return;
   // Of reductions that one barrier counts in one phase the first stands for all.

@@ -22,7 +22,7 @@ namespace heddle::sim::check {
 
 inline constexpr std::uint32_t kGranule = 16;
 
-// kAsyncCopy: a cp.async, which is its thread's, but may happen at any time until it was waited for.
+// kAsyncCopy: a cp.async, which is its lane's, but may happen at any time until it was waited for.
 // kAlloc: the word that a tcgen05.alloc writes for its thread, through no proxy that would need a fence.
 enum class By : std::uint8_t { kThread, kCopy, kMma, kAsyncCopy, kAlloc };
 
@@ -32,9 +32,10 @@ constexpr bool is_one(std::uint32_t lanes) { return lanes != 0 && (lanes & (lane
 // One access, or those of several lanes of a warp at one epoch.
 struct Access {
   Epoch epoch = 0;
-  std::uint32_t lanes = 0;    // threads: which lanes; cp.async and kAlloc: the thread's component; otherwise the
+  std::uint32_t lanes = 0;    // threads and cp.async: which lanes; kAlloc: the thread's component; otherwise the
                               // number of the copy or the MMA
-  std::uint32_t who = 0;      // threads: the warp's index; otherwise the component that counts its completion
+  std::uint32_t who = 0;      // threads: the warp's index; cp.async: the component that counts those of lane 0;
+                              // otherwise the component that counts its completion
   std::uint32_t cluster = 0;  // in whose time this is
   std::uint16_t bytes = 0;    // which of the 16; 0: no access
   std::uint16_t site = 0;
@@ -90,7 +91,7 @@ struct Access {
 
   // One of them; 0 if it is no thread.
   std::uint32_t a_lane_at(std::uint16_t some) const {
-    if (is_async()) return 0;
+    if (!is_of_lanes()) return 0;
     if (width == 0) return static_cast<std::uint32_t>(std::countr_zero(lanes));
     const auto byte = static_cast<int>(std::countr_zero(static_cast<std::uint16_t>(bytes & some)));
     return static_cast<std::uint32_t>(first + byte / width);
@@ -99,18 +100,14 @@ struct Access {
   // A lane that touched some of these bytes without `view` knowing (0 if it is no thread), if there is one.
   std::optional<std::uint32_t> unknown_to(const View& view, std::uint16_t some) const {
     if (cluster != view.cluster && epoch != 0 && view.known->world.is_null()) return a_lane_at(some);
-    if (is_async()) return view.knows(cluster, who, epoch) ? std::nullopt : std::optional<std::uint32_t>(0);
-    for (std::uint32_t left = lanes_at(some); left != 0; left &= left - 1) {
-      const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
-      if (!view.knows(cluster, 32 * who + lane, epoch)) return lane;
-    }
-    return std::nullopt;
+    if (!is_of_lanes()) return view.knows(cluster, who, epoch) ? std::nullopt : std::optional<std::uint32_t>(0);
+    return view.first_unknown(cluster, first_component(), lanes_at(some), epoch);
   }
 
   // Takes in another access, if one record can stand for both exactly.
   bool merge(const Access& other) {
     if (who != other.who || epoch != other.epoch || is_write != other.is_write) return false;
-    if (is_async() || other.is_async() || cluster != other.cluster) return false;
+    if (by != other.by || !is_of_lanes() || cluster != other.cluster) return false;
     if (is_strong != other.is_strong || is_read != other.is_read || returns != other.returns ||
         scope != other.scope || is_hint != other.is_hint)
       return false;
@@ -147,6 +144,15 @@ struct Granule {
   std::uint16_t written = 0;         // bytes that somebody has written
   std::uint16_t read_unwritten = 0;  // bytes that were read before
   std::uint16_t brought = 0;         // bytes that a copy has brought from memory that nobody had written
+  // Bytes that nobody writes and so many have read that a further reader makes no difference, if it is of none of
+  // the clusters that `crowd` has a bit for (by number, modulo 16): what is_nothing_new() has found.
+  std::uint16_t crowded = 0;
+  std::uint16_t crowd = 0;
+
+  // Of a reader who knows nothing of other clusters.
+  bool is_crowded(std::uint16_t bytes, std::uint32_t cluster) const {
+    return (bytes & ~crowded) == 0 && (crowd >> cluster % 16 & 1) == 0;
+  }
 };
 
 // The strong accesses to a granule that no weak write has covered, in the order in which they came.
@@ -211,7 +217,7 @@ class Shadow {
 
   // The same of a thread that knows so much, or that nobody has written the bytes, and so many others have read
   // them that one more makes no difference: record_read() would not keep it.
-  bool is_nothing_new(const Granule& granule, const Access& access, const Clock& known, std::size_t most) const;
+  bool is_nothing_new(Granule& granule, const Access& access, const Clock& known, std::size_t most) const;
 
   StrongAccesses* strong(const Granule& granule) {
     return granule.strong == 0 ? nullptr : &strong_[granule.strong - 1];
