@@ -162,10 +162,18 @@ TEST(Epilogue, IsComposedOfTypes) {
 
 TEST(Epilogue, HasTheActivationsOfTheHostInterface) {
   EXPECT_FALSE(std::signbit(Relu::of(-0.0f)));
+  const auto activated = [](Activation activation, float x) {
+    float numbers[2] = {x, x};
+    RowPart<2> fragment(numbers, 0, 0, 1, 2);
+    activate_all<float>(activation, fragment);
+    EXPECT_EQ(numbers[0], numbers[1]);
+    return numbers[1];
+  };
   for (const float x : {-3.0f, -0.5f, 0.0f, 0.25f, 4.0f}) {
-    EXPECT_EQ(Relu::of(x), activate(Activation::kRelu, x));
-    EXPECT_EQ(Gelu::of(x), activate(Activation::kGelu, x));
-    EXPECT_EQ(Silu::of(x), activate(Activation::kSilu, x));
+    EXPECT_EQ(x, activated(Activation::kNone, x));
+    EXPECT_EQ(Relu::of(x), activated(Activation::kRelu, x));
+    EXPECT_EQ(Gelu::of(x), activated(Activation::kGelu, x));
+    EXPECT_EQ(Silu::of(x), activated(Activation::kSilu, x));
     EXPECT_NEAR(Silu::of(x), x / (1 + std::exp(-x)), 1e-6);
     EXPECT_NEAR(Gelu::of(x), 0.5 * x * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x))), 1e-6);
   }

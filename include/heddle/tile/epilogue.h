@@ -134,30 +134,61 @@ HEDDLE_DEVICE float times_sigmoid(float x, float linear, float cubic) {
 inline constexpr float kGeluLinear = 1.5957691216057308f;
 inline constexpr float kGeluCubic = 0.0713548162726009f;
 
-// Adds a matrix in global memory, times a factor; pitch 0: the same row, a bias, to every one. What is outside of
-// the output counts as 0. Neighbours are loaded together where their addresses allow it.
-template <class T, class Fragment>
-HEDDLE_DEVICE void add_matrix(const void* from, std::uint64_t pitch, float factor, Fragment& f) {
-  constexpr std::uint32_t pairs = Fragment::count / 2;
-  using One = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint32_t>;
-  using Both = std::conditional_t<sizeof(T) == 2, std::uint32_t, std::uint64_t>;
-  const One* const origin = static_cast<const One*>(from);
-  const bool is_paired = (pitch | f.n()) % 2 == 0 && reinterpret_cast<std::uintptr_t>(from) % sizeof(Both) == 0;
-  Both loaded[pairs];
+// Calls body(i, at) for the pairs of neighbours of a fragment that begin inside of the output: the index of the
+// first, and where it is in a matrix in memory, whose numbers take a One each; pitch 0: the same row, a bias, for
+// every one. A row's address is computed once.
+template <class One, class Fragment, class Body>
+HEDDLE_DEVICE void for_each_pair(One* matrix, std::uint64_t pitch, const Fragment& f, const Body& body) {
+  One* row[Fragment::rows];
   HEDDLE_UNROLL
-  for (std::uint32_t i = 0; i < pairs; ++i) {
-    loaded[i] = 0;
-    if (!f.has(2 * i)) continue;
-    const One* const value = origin + f.offset(2 * i, pitch);
-    if (is_paired) {
-      loaded[i] = isa::ld_global(reinterpret_cast<const Both*>(value));
+  for (std::uint32_t i = f.count; i > 0; i -= 2) row[f.row_of(i - 2)] = matrix + f.offset(i - 2, pitch);
+  HEDDLE_UNROLL
+  for (std::uint32_t i = 0; i < f.count; i += 2) {
+    if (f.has(i)) body(i, row[f.row_of(i)] + (f.col(i) - f.col(0)));
+  }
+}
+
+// What a matrix in global memory has where a fragment is, in the bits of its numbers, which take a One each. What
+// is outside of the output counts as 0. Neighbours are loaded together where their addresses allow it.
+template <class One, class Fragment>
+class PairsOfMatrix {
+ public:
+  // Pitch 0: the same row, a bias, for every one.
+  HEDDLE_DEVICE PairsOfMatrix(const void* from, std::uint64_t pitch, const Fragment& f) {
+    const One* const matrix = static_cast<const One*>(from);
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < kPairs; ++i) pair_[i] = 0;
+    if ((pitch | f.n()) % 2 == 0 && reinterpret_cast<std::uintptr_t>(from) % sizeof(Pair) == 0) {
+      for_each_pair(matrix, pitch, f, [&](std::uint32_t i, const One* at) {
+        pair_[i / 2] = isa::ld_global(reinterpret_cast<const Pair*>(at));
+      });
     } else {
-      loaded[i] = isa::ld_global(value);
-      if (f.has_next(2 * i)) loaded[i] |= static_cast<Both>(isa::ld_global(value + 1)) << 8 * sizeof(One);
+      for_each_pair(matrix, pitch, f, [&](std::uint32_t i, const One* at) {
+        pair_[i / 2] = isa::ld_global(at);
+        if (f.has_next(i)) pair_[i / 2] |= static_cast<Pair>(isa::ld_global(at + 1)) << 8 * sizeof(One);
+      });
     }
   }
-  HEDDLE_UNROLL
-  for (std::uint32_t i = 0; i < 2 * pairs; ++i) f[i] += factor * element_of<T>(loaded[i / 2], i % 2);
+
+  // Adds them to the fragment, times a factor.
+  template <class T>
+  requires(sizeof(T) == sizeof(One)) HEDDLE_DEVICE void add(float factor, Fragment& f) const {
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < 2 * kPairs; ++i) f[i] += factor * element_of<T>(pair_[i / 2], i % 2);
+  }
+
+ private:
+  static constexpr std::uint32_t kPairs = Fragment::count / 2;
+  using Pair = std::conditional_t<sizeof(One) == 2, std::uint32_t, std::uint64_t>;
+
+  Pair pair_[kPairs];
+};
+
+// Adds a matrix in global memory, times a factor; pitch 0: the same row, a bias, to every one.
+template <class T, class Fragment>
+HEDDLE_DEVICE void add_matrix(const void* from, std::uint64_t pitch, float factor, Fragment& f) {
+  using One = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint32_t>;
+  PairsOfMatrix<One, Fragment>(from, pitch, f).template add<T>(factor, f);
 }
 
 // The sums as they are.

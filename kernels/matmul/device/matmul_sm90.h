@@ -267,14 +267,15 @@ struct MatmulSm90 {
       if (kTakesTurns) input.pipeline().consumer_skip(params.k_blocks);
       const Parts parts(&shared.input.tiles, params.joined, kJoins ? isa::ctaid().z : 0);
       if (kJoins && params.joined > 1) parts.join(values);
-      with_output_of<Epilogue>(params.output, [&]<class Out>() {
-        store<Out>(
-            params, stores, values,
-            {.row = work.m * config.tile_m + row_slice * kRows + (config.is_swapped ? 0 : warp % 4 * kStoreRows),
-             .col = work.n * kOutCols,
-             .rows_before = work.split * params.split_rows},
-            parts);
-      });
+      const auto corner = [&]() -> Corner {
+        return {
+            .row = work.m * config.tile_m + row_slice * kRows + (config.is_swapped ? 0 : warp % 4 * kStoreRows),
+            .col = work.n * kOutCols,
+            .rows_before = work.split * params.split_rows};
+      };
+      if constexpr (kIsAppliedBefore<Epilogue>) apply_epilogue(params, values, corner(), parts);
+      with_output_of<Epilogue>(params.output,
+                               [&]<class Out>() { store<Out>(params, stores, values, corner(), parts); });
     }
     stores.drain_reads();
   }
@@ -286,6 +287,27 @@ struct MatmulSm90 {
     std::uint32_t col;
     std::uint32_t rows_before;  // in C, for other parts of K
   };
+
+  // To what this CTA stores, some columns at a time.
+  HEDDLE_DEVICE static void apply_epilogue(const Params& params, Values& sums, const Corner& at,
+                                           const Parts& parts) {
+    constexpr std::uint32_t cols = Parts::kShareCols / 2;
+    constexpr std::uint32_t pieces = (config.tile_n + cols - 1) / cols;
+    [&]<std::uint32_t... i>(std::integer_sequence<std::uint32_t, i...>) {
+      (apply_to<i / pieces, i % pieces * cols, cols>(params, sums, at, parts), ...);
+    }
+    (std::make_integer_sequence<std::uint32_t, kRowBlocks * pieces>());
+  }
+
+  template <std::uint32_t block, std::uint32_t from, std::uint32_t most>
+  HEDDLE_DEVICE static void apply_to(const Params& params, Values& sums, const Corner& at, const Parts& parts) {
+    if (kJoins && !parts.has(block * Parts::kSharesOfBlock + from / Parts::kShareCols)) return;
+    constexpr std::uint32_t cols = config.tile_n - from < most ? config.tile_n - from : most;
+    const std::uint32_t lane = isa::laneid();
+    WgmmaPanel<from / 2, cols / 2, WgmmaAccumulators<kWgmma>> panel(
+        sums.block(block), at.row + block * kWgmmaM + lane / 4, at.col + from + lane % 4 * 2, params.m, params.n);
+    Epilogue::apply_as(params.output, params.epilogue, panel);
+  }
 
   // Share by share, and panel by panel: 128 bytes of each of the warp's rows. Their numbers are template
   // arguments, because registers can only be indexed by constants.
