@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random mutants of the library's headers, and whether the unit tests that read them notice.
 
-  tests/mutants/draw.py BUILD --seed 1 --count 60 [--tests 5] [--kernels 2] [--jobs 1] [--seconds 400] [--out mutants.tsv]
+  tests/mutants/draw.py BUILD --seed 1 --count 60 [--listed members.tsv] [--tests 5] [--kernels 2] [--jobs 1] [--seconds 400] [--out mutants.tsv]
 
 BUILD is a configured build by g++ where each test is a program of its own (-DHEDDLE_UNITY=OFF); what the tests link is
 built first. Each mutant is one change in one line of a header under include/heddle: a comparison, an operator or a constant that is off, or a statement left out. It is compiled
 into the unit tests that include the header, the quickest first, and after them into those of the library's kernels, with
 the simulated SM as it is, and nothing is optimised: a test takes about two seconds. It is killed by the first that fails, crashes or runs over its time. What does not compile is
-drawn again. Runs with the same seed draw the same mutants: those that are in --out already are not run again, and the
+drawn again. --listed FILE takes the mutants of
+a file instead, all of them: members.tsv has members that few kernels use. Runs with the same seed draw the same mutants: those that are in --out already are not run again, and the
 last line says what came of all.
 """
 import argparse
@@ -71,6 +72,20 @@ def all_mutants():
                         yield f"{folder}/{name}", number, line, line[:at] + new + line[at + len(old):]
                 if STATEMENT.match(code) and "return" not in code:
                     yield f"{folder}/{name}", number, line, re.match(r"\s*", line).group() + ";"
+
+
+def listed_mutants(path):
+    """Those of a file, as all_mutants() gives them: each must still be a line of its header."""
+    for row in open(path, encoding="utf-8"):
+        if row.startswith("#"):
+            continue
+        header, which, before, after = row.rstrip("\n").split("\t")
+        lines = open(os.path.join(ROOT, "include", "heddle", header), encoding="utf-8").read().split("\n")
+        found = [(number, line) for number, line in enumerate(lines, 1) if line.strip() == before]
+        if len(found) < int(which):
+            raise SystemExit(f"{path}: {header} has no {which}. line that reads '{before}'")
+        number, line = found[int(which) - 1]
+        yield header, number, line, line.replace(before, after)
 
 
 INCLUDE = re.compile(r'^\s*#include [<"](?:\.\./)*(?:heddle/)?([\w/]+\.h)[>"]', re.M)
@@ -282,6 +297,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--listed", help="a file of mutants, to take all of them instead of drawing some")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long; run again to go on")
     parser.add_argument("--out", default="mutants.tsv")
     parser.add_argument("--tests", type=int, default=5, help="that a mutant meets, at most, beside those of kernels")
@@ -289,8 +305,12 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print the mutants that would be drawn first")
     args = parser.parse_args()
-    mutants = list(all_mutants())
-    random.Random(args.seed).shuffle(mutants)
+    if args.listed:
+        mutants = list(listed_mutants(args.listed))
+        args.count = len(mutants)
+    else:
+        mutants = list(all_mutants())
+        random.Random(args.seed).shuffle(mutants)
     if args.list:
         for header, number, before, after in mutants[:args.count]:
             print(f"{header}:{number}\n  {before.strip()}\n  {after.strip()}")
@@ -303,6 +323,8 @@ def main():
         done = {tuple(l.rstrip("\n").split("\t")[:2]): l.rstrip("\n").split("\t") for l in open(args.out, encoding="utf-8")}
     end = time.time() + args.seconds
     counts = {"killed": 0, "survived": 0, "no test": 0}
+    if args.listed:
+        counts["no build"] = 0  # which is a mistake of the list
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         others = precompile(tests, folder)
         queue = iter(mutants)
@@ -323,8 +345,9 @@ def main():
                 counts[said] += 1
         pool.shutdown(cancel_futures=True)
     drawn = sum(counts.values())
-    print(f"{len(mutants)} mutants fit; of {drawn} drawn with seed {args.seed}, {counts['killed']} were killed, "
-          f"{counts['survived']} survived, {counts['no test']} have no test that reads their header")
+    chosen = f"listed in {args.listed}" if args.listed else f"drawn with seed {args.seed}"
+    print(f"{len(mutants)} mutants fit; of {drawn} {chosen}, {counts['killed']} were killed, {counts['survived']} survived, "
+          f"{counts['no test']} have no test that reads their header, {counts.get('no build', 0)} do not build")
 
 
 if __name__ == "__main__":
