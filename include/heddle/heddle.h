@@ -34,6 +34,7 @@
 
 #include <heddle/tile/byte_operand.h>
 #include <heddle/tile/convert.h>
+#include <heddle/tile/early_rows.h>
 #include <heddle/tile/edge_load.h>
 #include <heddle/tile/element.h>
 #include <heddle/tile/epilogue.h>

@@ -300,6 +300,24 @@ TEST(CtaLife, SendsEveryWarpToItsRole) {
   EXPECT_EQ(threads, (std::map<std::string, std::uint32_t>{{"prepared", 224}, {"load", 32}, {"epilogue", 128}}));
 }
 
+// The first role that is listed, and no other, does something before it begins.
+TEST(CtaLife, TheFirstRoleIsEarly) {
+  using Life = CtaLife<LifeConfig{}, Roles>;
+  std::map<std::string, std::uint32_t> threads;
+  EXPECT_TRUE(is_silent(run_kernel<PreparedShared>({.threads = Roles::kThreads}, [&](PreparedShared& shared) {
+    auto pipeline = shared.barriers.pipeline("own");
+    bool was_early = false;
+    Life::run_early([&] { pipeline.init_mbars(1, 1); }, [] {},
+                    [&] {
+                      ++threads["early"];
+                      was_early = true;
+                    },
+                    as_role<Epilogue>([&] { threads["epilogue"] += was_early ? 1 : 0; }),
+                    as_role<Load>([&] { threads["load"] += was_early ? 0 : 1; }));
+  })));
+  EXPECT_EQ(threads, (std::map<std::string, std::uint32_t>{{"early", 128}, {"epilogue", 128}, {"load", 32}}));
+}
+
 // Registers go from the other warps to the first role that is listed.
 template <RegisterSplit split>
 struct MovesRegisters {

@@ -170,7 +170,14 @@ class [[nodiscard]] KernelScope {
 
   // The kernel after this one in the stream may start; what the one ahead of it wrote can be read from here on.
   HEDDLE_DEVICE void wait_for_kernel_ahead(CallSite site = CallSite::here()) const {
+    wait_for_kernel_ahead([] {}, site);
+  }
+
+  // The same, and all threads call `meanwhile` while they would wait. It must not depend on that kernel.
+  template <class Meanwhile>
+  HEDDLE_DEVICE void wait_for_kernel_ahead(const Meanwhile& meanwhile, CallSite site = CallSite::here()) const {
     isa::griddepcontrol_launch_dependents(site);
+    meanwhile();
     isa::griddepcontrol_wait(site);
   }
 

@@ -55,8 +55,18 @@ class CtaLife {
   template <class Init, class Prepare, class First, class... Others>
   HEDDLE_DEVICE static void run(const Init& init, const Prepare& prepare, const First& first,
                                 const Others&... others) {
+    run_early(
+        init, prepare, [] {}, first, others...);
+  }
+
+  // The same, and those of the first role call `early` while the kernel ahead in the stream still runs.
+  template <class Init, class Prepare, class Early, class First, class... Others>
+  HEDDLE_DEVICE static void run_early(const Init& init, const Prepare& prepare, const Early& early,
+                                      const First& first, const Others&... others) {
     const KernelScope<config.cluster, config.at_exit> scope(init, prepare);
-    scope.wait_for_kernel_ahead();
+    scope.wait_for_kernel_ahead([&] {
+      if (Roles::template is<typename First::Role>()) early();
+    });
     if constexpr (config.registers.first == 0) {
       static_cast<void>(enter(first) || (enter(others) || ...));
     } else if (Roles::template enter<typename First::Role>()) {

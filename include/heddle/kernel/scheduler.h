@@ -284,6 +284,9 @@ class PersistentTileScheduler {
     return TileRange(typename TileRange::Iterator(*this, first, every));
   }
 
+  // The first tile, where there is one.
+  HEDDLE_DEVICE TileWork first() const { return tile_work<config>(*params_, cluster_idx_, cta_rank_); }
+
   // As ClcTileScheduler has it: here nobody asks for tiles ahead.
   HEDDLE_DEVICE void throttle_signal(bool) const {}
 

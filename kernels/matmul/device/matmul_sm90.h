@@ -33,6 +33,7 @@
 #include <heddle/pipeline/input_tile_pipeline.h>
 #include <heddle/pipeline/store_tile_pipeline.h>
 #include <heddle/pipeline/wgmma_backend.h>
+#include <heddle/tile/early_rows.h>
 #include <heddle/tile/edge_load.h>
 #include <heddle/tile/panel_store.h>
 #include <heddle/tile/wgmma_sums.h>
@@ -90,12 +91,15 @@ template <class Epilogue>
 struct MatmulSm90Params {
   EdgeMaps a;
   EdgeMaps b;
+  EarlyRows early_a;
+  EarlyRows early_b;
   isa::TensorMap c;       // boxes of 16 rows x 128 bytes
   isa::TensorMap c_tail;  // boxes for what is left of a tile's columns
   TileSchedulerParams scheduler;
-  std::uint32_t k_blocks;    // of a tile: all of K, or of a part of it
-  std::uint32_t split_rows;  // of C for each part of K
-  std::uint32_t joined;      // parts of K that a cluster adds up; or 1
+  std::uint32_t k_blocks;     // of a tile: all of K, or of a part of it
+  std::uint32_t split_rows;   // of C for each part of K
+  std::uint32_t joined;       // parts of K that a cluster adds up; or 1
+  std::uint32_t early_lines;  // of each row of a first tile, brought nearer before the kernel ahead has ended
   std::uint32_t m;
   std::uint32_t n;
   MatmulElement output;
@@ -160,17 +164,19 @@ struct MatmulSm90 {
   HEDDLE_DEVICE static void run(const Params& params, Shared& shared) {
     const Context ctx;
     const Scheduler scheduler(params.scheduler);
-    Life::run([&] { Input::template init_barriers<StageCounts>(shared.input.barriers.ptr()); },
-              [&] {
-                Life::template prefetch<Load>(params.a.whole, params.b.whole, params.c);
-                prepare_gaps<LoadA, LoadB, kThreads, !is_plain_epilogue<Epilogue>, config.stages>(
-                    params.a, params.b, shared.input.payload());
-              },
-              // By word, because nvcc calls what is large, and wgmma does not go across a call (C7510).
-              as_role<Math>([&]() __attribute__((always_inline)) { multiply(params, shared, ctx, scheduler); }),
-              as_role<Load>([&] {
-                if (ctx.elect_one_thread()) load(params, shared, ctx, scheduler);
-              }));
+    Life::run_early(
+        [&] { Input::template init_barriers<StageCounts>(shared.input.barriers.ptr()); },
+        [&] {
+          Life::template prefetch<Load>(params.a.whole, params.b.whole, params.c);
+          prepare_gaps<LoadA, LoadB, kThreads, !is_plain_epilogue<Epilogue>, config.stages>(
+              params.a, params.b, shared.input.payload());
+        },
+        [&] { fetch_early(params, ctx, scheduler); },
+        // By word, because nvcc calls what is large, and wgmma does not go across a call (C7510).
+        as_role<Math>([&]() __attribute__((always_inline)) { multiply(params, shared, ctx, scheduler); }),
+        as_role<Load>([&] {
+          if (ctx.elect_one_thread()) load(params, shared, ctx, scheduler);
+        }));
   }
 
  private:
@@ -200,6 +206,20 @@ struct MatmulSm90 {
   static_assert(config.tile_k % 64 == 0, "a stage holds whole rows of the 128-byte swizzle");
   static_assert(!config.is_swapped || (is_plain_epilogue<Epilogue> && kIsBKMajor),
                 "a transposed tile is stored as it is, and both operands have K contiguous");
+
+  // Of the first tile, what is loaded first.
+  HEDDLE_DEVICE static void fetch_early(const Params& params, const Context& ctx, const Scheduler& scheduler) {
+    if constexpr (kIsBKMajor) {
+      if (params.early_lines == 0) return;
+      const TileWork work = scheduler.first();
+      const std::uint32_t from =
+          part_of(work) * params.k_blocks * static_cast<std::uint32_t>(config.tile_k * sizeof(In));
+      fetch_rows_early<Math::threads, LoadA::kPart>(
+          params.early_a, work.m * config.tile_m + ctx.cluster_n() * LoadA::kPart, from, params.early_lines);
+      fetch_rows_early<Math::threads, LoadB::kPart>(
+          params.early_b, work.n * config.tile_n + ctx.cluster_m() * LoadB::kPart, from, params.early_lines);
+    }
+  }
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, const Context& ctx,
                                  const Scheduler& scheduler) {

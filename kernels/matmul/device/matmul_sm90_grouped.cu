@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "matmul/host/matmul_operands.h"
 #include "matmul_grouped_launch.h"
 #include "matmul_sm90_grouped_instances.h"
 
@@ -8,6 +9,21 @@
 namespace heddle::inline HEDDLE_TARGET {
 
 namespace {
+
+TiledMatrix operand_of(const MatmulGroupedCall& call, const void* address, std::int64_t rows,
+                       std::uint64_t pitch) {
+  return {.address = address,
+          .rows = static_cast<std::uint64_t>(rows),
+          .cols = static_cast<std::uint64_t>(call.problem.k),
+          .pitch = pitch,
+          .l2_promotion = L2Promotion::k256B};
+}
+TiledMatrix a_of(const MatmulGroupedCall& call) {
+  return operand_of(call, call.tensors.a, call.problem.m, call.plan.a_pitch);
+}
+TiledMatrix b_of(const MatmulGroupedCall& call) {
+  return operand_of(call, call.tensors.b, call.problem.n, call.plan.b_pitch);
+}
 
 template <std::uint32_t instance>
 RunOutcome launch_instance(Device& device, const MatmulGroupedCall& call) {
@@ -24,6 +40,13 @@ RunOutcome launch_instance(Device& device, const MatmulGroupedCall& call) {
   params.c_tail = config.tile_n % panel == 0 ? params.c : grouped_map_of_out(call, 16, config.tile_n % panel);
   params.tiles = grouped_tiles_of(call, config.tile_n * config.cluster_n);
   params.k_blocks = (static_cast<std::uint32_t>(p.k) + config.tile_k - 1) / config.tile_k;
+  if (p.rows == GroupRows::kAll && p.is_dependent) {
+    params.early_a = early_rows_of<A>(a_of(call));
+    params.early_b = early_rows_of<B>(b_of(call));
+    params.early_lines =
+        early_lines(Kernel::kRowsOfA + Kernel::kRowsOfB, static_cast<std::uint64_t>(p.k) * sizeof(A),
+                    p.m > config.tile_m * config.cluster_m && p.n > config.tile_n * config.cluster_n);
+  }
   if constexpr (Kernel::kIsBlockwise) {
     params.a_scales = grouped_map_of_a_scales(call, params.k_blocks, config.tile_m);
     params.b_scales = call.tensors.b_scales;

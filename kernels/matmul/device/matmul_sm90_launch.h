@@ -39,8 +39,7 @@ RunOutcome launch_instance(Device& device, const MatmulCall& call) {
   if constexpr (has_epilogue) {
     if (!call.plan.adds_up()) params.epilogue = epilogue_of(call);
   }
-  return launch_matmul<Kernel>(device, params, call.problem.is_dependent && !call.plan.choice.is_alone,
-                               call.stream);
+  return launch_matmul<Kernel>(device, params, operands.is_dependent, call.stream);
 }
 
 template <MatmulGroup group, std::uint32_t instance, Element In>

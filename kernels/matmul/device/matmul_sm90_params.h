@@ -44,6 +44,14 @@ typename Kernel::Params matmul_sm90_params(const MatmulOperands& call) {
   params.k_blocks = tiles_along(tiles_along(call.k, config.tile_k), call.splits);
   params.split_rows = static_cast<std::uint32_t>(call.out.rows);
   params.joined = call.is_joined ? call.splits : 1;
+  if (call.is_dependent && config.b_major == Major::kK) {
+    params.early_a = early_rows_of<typename Kernel::Operand>(call.a);
+    params.early_b = early_rows_of<typename Kernel::Operand>(call.b);
+    params.early_lines =
+        early_lines(Kernel::LoadA::kPart + Kernel::LoadB::kPart,
+                    params.k_blocks * config.tile_k * sizeof(typename Kernel::Operand),
+                    call.m > config.tile_m * config.cluster_m && call.n > config.tile_n * config.cluster_n);
+  }
   params.m = call.m;
   params.n = call.n;
   params.output = call.out.type;

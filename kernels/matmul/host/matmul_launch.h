@@ -92,7 +92,8 @@ inline MatmulOperands operands_of(const MatmulCall& call) {
           .group = plan.has_order ? plan.choice.group : 0,
           .raster = !plan.has_order             ? Raster::kConfigured
                     : plan.choice.bands_along_m ? Raster::kAlongM
-                                                : Raster::kAlongN};
+                                                : Raster::kAlongN,
+          .is_dependent = p.is_dependent && !plan.choice.is_alone};
 }
 
 inline FusedEpilogue::Params epilogue_of(const MatmulCall& call) {

@@ -13,7 +13,9 @@
 #include <heddle/host/error.h>
 #include <heddle/host/tile_map.h>
 #include <heddle/kernel/scheduler.h>
+#include <heddle/tile/early_rows.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -70,7 +72,16 @@ struct MatmulOperands {
   bool is_joined = false;    // which the CTAs of a cluster add up: see MatmulSm90Config::joins
   std::uint32_t group = 0;   // clusters' tiles across a band; 0: as configured
   Raster raster = Raster::kConfigured;
+  bool is_dependent = false;  // the launch overlaps with the kernel ahead
 };
+
+template <Element T>
+EarlyRows early_rows_of(const TiledMatrix& matrix) {
+  return {.address = static_cast<const char*>(matrix.address),
+          .pitch = (matrix.pitch != 0 ? matrix.pitch : matrix.cols) * sizeof(T),
+          .rows = static_cast<std::uint32_t>(matrix.rows),
+          .row_bytes = static_cast<std::uint32_t>(matrix.cols * sizeof(T))};
+}
 
 // As a kernel with swapped operands has them. What it stores to is as before.
 inline MatmulOperands swapped(MatmulOperands call) {
@@ -84,6 +95,15 @@ inline MatmulOperands swapped(MatmulOperands call) {
 
 constexpr std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
   return static_cast<std::uint32_t>((elems + tile - 1) / tile);
+}
+
+// How many lines a CTA asks for early of each of the `rows` rows that it copies for its first tile: what memory
+// delivers while the kernel ahead ends. Where tiles share rows of both operands several CTAs ask for each line,
+// and many would only delay what the copy engines ask for.
+constexpr std::uint32_t early_lines(std::uint32_t rows, std::uint64_t row_bytes, bool shares_both) {
+  const std::uint32_t bytes = (shares_both ? 16 : 64) << 10;
+  const std::uint32_t lines = tiles_along(bytes, rows * kLineBytes);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(lines, (row_bytes + kLineBytes - 1) / kLineBytes));
 }
 
 // Throws for an output whose rows end inside of 16 bytes, which only the epilogue of the host's interface stores:
