@@ -39,6 +39,7 @@ MatmulGroupedProblem fp8(std::int64_t m, std::int64_t n, std::int64_t k, GroupSc
 }
 
 constexpr const char* kWhole = "128x24x128_2_1x2_e4m3";
+constexpr const char* kTurns = "64x24x128_2_1x2_e4m3_pingpong";
 constexpr const char* kExact = "256x24x128_2_1x2_e4m3_exact";
 constexpr const char* kBlocks[] = {"256x32x128_2_1x2_e4m3_blocks", "128x96x128_3_2x1_e4m3_blocks"};
 constexpr const char* kE5m2 = "64x16x128_3_1x1_e5m2";
@@ -58,6 +59,29 @@ TEST(MatmulSm90Fp8, ScalesOfTensorsAndRowsAreExactOnIntegers) {
         EXPECT_TRUE(runs_right(Case(exact, {})));
       }
     }
+  }
+}
+
+// Each warpgroup has a tile of its own: several of each, and fewer than warpgroups.
+TEST(MatmulSm90Fp8, TilesInTurnsAreExactOnIntegers) {
+  for (const MatmulElement out : {MatmulElement::kBf16, MatmulElement::kFp32}) {
+    MatmulGroupedProblem several = fp8(210, 88, 528, GroupScaling::kRows, kTurns);
+    several.out_type = out;
+    EXPECT_TRUE(runs_right(Case(several, {})));
+  }
+  EXPECT_TRUE(runs_right(Case(fp8(40, 16, 272, GroupScaling::kTensors, kTurns), {})));
+  EXPECT_TRUE(runs_right(Case(fp8(130, 56, 400, GroupScaling::kRows, kTurns), {}, 3, true)));
+}
+
+TEST(MatmulSm90Fp8, TilesInTurnsAreOfAllRows) {
+  MatmulGroupedProblem problem = fp8(64, 24, 128, GroupScaling::kTensors, kTurns);
+  problem.rows = GroupRows::kEnds;
+  try {
+    Case(problem, {64}).run();
+    FAIL() << "a group of some rows was let pass";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("no configuration for this problem is called"), std::string::npos)
+        << error.what();
   }
 }
 

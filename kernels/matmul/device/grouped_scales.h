@@ -94,6 +94,25 @@ struct OperandScales {
   };
 };
 
+// The same for a matmul of one group, as the epilogue of MatmulSm90.
+struct ScaledByOperands {
+  using Params = OperandScales;
+
+  template <class Out, class Fragment>
+  HEDDLE_DEVICE static void apply(const Params& params, Fragment& f) {
+    if (!params.are_of_rows) {
+      const float factor = isa::ld_global(params.a) * isa::ld_global(params.b);
+      HEDDLE_UNROLL
+      for (std::uint32_t i = 0; i < f.count; ++i) f[i] *= factor;
+      return;
+    }
+    HEDDLE_UNROLL
+    for (std::uint32_t i = 0; i < f.count; ++i) {
+      if (f.has(i)) f[i] *= isa::ld_global(params.a + f.row(i)) * isa::ld_global(params.b + f.col(i));
+    }
+  }
+};
+
 // The factors of one stage for the rows of a thread: products of the scales of A and B, blockwise. Of B's, a tile
 // of up to 128 columns that divide 128 has one, and others have two.
 template <std::uint32_t tile_n, std::uint32_t row_blocks>

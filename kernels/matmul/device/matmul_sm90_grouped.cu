@@ -2,6 +2,7 @@
 #include "matmul/host/matmul_operands.h"
 #include "matmul_grouped_launch.h"
 #include "matmul_sm90_grouped_instances.h"
+#include "matmul_sm90_params.h"
 
 #include <array>
 #include <utility>
@@ -61,12 +62,47 @@ RunOutcome launch_instance(Device& device, const MatmulGroupedCall& call) {
   return launch_grouped<Kernel>(device, params, p.is_dependent, call.stream);
 }
 
+// One group of all rows, as an ordinary matmul whose sums are multiplied by the scales.
+template <std::uint32_t instance>
+RunOutcome launch_in_turns(Device& device, const MatmulGroupedCall& call) {
+  constexpr MatmulGroupedConfig config = kMatmulGroupedInstances[instance].config;
+  using In = GroupedElement<kMatmulGroupedInstances[instance].a_type>;
+  using Kernel = MatmulSm90<MatmulSm90Config{.tile_m = config.tile_m,
+                                             .tile_n = config.tile_n,
+                                             .tile_k = config.tile_k,
+                                             .stages = config.stages,
+                                             .cluster_m = config.cluster_m,
+                                             .cluster_n = config.cluster_n,
+                                             .form = MatmulForm::kPingpong,
+                                             .store_tiles = config.store_tiles},
+                            In, ScaledByOperands>;
+  const MatmulGroupedProblem& p = call.problem;
+  auto params = matmul_sm90_params<Kernel>({.m = static_cast<std::uint32_t>(p.m),
+                                            .n = static_cast<std::uint32_t>(p.n),
+                                            .k = static_cast<std::uint32_t>(p.k),
+                                            .a = a_of(call),
+                                            .b = b_of(call),
+                                            .out = {.type = p.out_type,
+                                                    .address = call.tensors.out,
+                                                    .rows = static_cast<std::uint64_t>(p.m),
+                                                    .cols = static_cast<std::uint64_t>(p.n),
+                                                    .pitch = call.plan.out_pitch},
+                                            .is_dependent = p.is_dependent});
+  params.epilogue = {
+      .a = call.tensors.a_scales, .b = call.tensors.b_scales, .are_of_rows = p.scaling == GroupScaling::kRows};
+  return launch_matmul<Kernel>(device, params, p.is_dependent, call.stream);
+}
+
 using Launch = RunOutcome (*)(Device& device, const MatmulGroupedCall& call);
 
 template <std::uint32_t instance>
 constexpr Launch launch_of() {
   if constexpr (is_compiled(kMatmulGroupedInstances[instance], kIsSimulated)) {
-    return launch_instance<instance>;
+    if constexpr (kMatmulGroupedInstances[instance].takes_turns) {
+      return launch_in_turns<instance>;
+    } else {
+      return launch_instance<instance>;
+    }
   } else {
     return nullptr;
   }

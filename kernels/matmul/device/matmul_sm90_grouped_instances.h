@@ -12,6 +12,9 @@ struct MatmulGroupedInstance {
   MatmulElement a_type = MatmulElement::kBf16;
   MatmulElement b_type = MatmulElement::kBf16;
   bool is_simulated_only = false;  // small tiles, for many of them in little time
+  // The two math warpgroups have a tile each, and one stores while the other multiplies: MatmulSm90, for problems
+  // of one group of all rows.
+  bool takes_turns = false;
 };
 
 #define HEDDLE_TILE(m, n, k, s, cm, cn, ...) \
@@ -32,7 +35,12 @@ inline constexpr MatmulGroupedInstance kMatmulGroupedInstances[] = {
 
     {HEDDLE_TILE(128, 256, 128, 4, 2, 1, ), HEDDLE_E4M3},
     {HEDDLE_TILE(128, 64, 128, 8, 1, 4, .store_tiles = 1), HEDDLE_E4M3},
+    {HEDDLE_TILE(128, 192, 128, 5, 2, 1, .store_tiles = 1), HEDDLE_E4M3, false, true},
+    {HEDDLE_TILE(128, 160, 128, 5, 1, 1, ), HEDDLE_E4M3, false, true},
+    {HEDDLE_TILE(128, 176, 128, 5, 2, 1, ), HEDDLE_E4M3, false, true},
+    {HEDDLE_TILE(128, 128, 128, 6, 1, 1, ), HEDDLE_E4M3, false, true},
     {HEDDLE_TILE(128, 256, 128, 4, 2, 1, ), HEDDLE_E5M2},
+    {HEDDLE_TILE(64, 24, 128, 2, 1, 2, ), HEDDLE_E4M3, true, true},
     {HEDDLE_TILE(128, 24, 128, 2, 1, 2, ), HEDDLE_E4M3, true},
     {HEDDLE_TILE(64, 16, 128, 3, 1, 1, .warpgroups = 1), HEDDLE_E5M2, true},
 

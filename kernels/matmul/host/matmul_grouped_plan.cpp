@@ -24,11 +24,12 @@ constexpr std::int64_t kScaleBlock = 128;
 std::string name_of(const MatmulGroupedInstance& instance) {
   const MatmulGroupedConfig& c = instance.config;
   const bool is_fp8 = instance.a_type != MatmulElement::kBf16;
-  return fmt::format("{}x{}x{}_{}_{}x{}{}{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m, c.cluster_n,
+  return fmt::format("{}x{}x{}_{}_{}x{}{}{}{}", c.tile_m, c.tile_n, c.tile_k, c.stages, c.cluster_m, c.cluster_n,
                      is_fp8 ? std::string("_") + name_of(instance.a_type) : "",
                      c.accumulation == Accumulation::kPromoted    ? "_exact"
                      : c.accumulation == Accumulation::kBlockwise ? "_blocks"
-                                                                  : "");
+                                                                  : "",
+                     instance.takes_turns ? "_pingpong" : "");
 }
 
 // Whether an instance multiplies what the problem has, in the way that it asks for.
@@ -36,22 +37,27 @@ bool fits(const MatmulGroupedInstance& instance, const MatmulGroupedProblem& p) 
   const Accumulation wanted = p.scaling == GroupScaling::kBlocks ? Accumulation::kBlockwise
                               : p.is_exact                       ? Accumulation::kPromoted
                                                                  : Accumulation::kWhole;
-  return instance.a_type == p.a_type && instance.b_type == p.b_type && instance.config.accumulation == wanted;
+  return instance.a_type == p.a_type && instance.b_type == p.b_type && instance.config.accumulation == wanted &&
+         (!instance.takes_turns || p.rows == GroupRows::kAll);
 }
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
 
 // Cycles of an H200 for groups of `rows` rows each. Tiles are dealt out in rounds; of a tile, a warpgroup's share
 // of rows is multiplied whole or not at all. A round takes as long as its multiplications or its copies; B, which
-// is read once, takes the memory's time.
-double cost(const MatmulGroupedConfig& c, const MatmulGroupedProblem& p, std::int64_t rows) {
+// is read once, takes the memory's time. Warpgroups that take turns leave nothing idle between two tiles, and
+// power hides what they wait for in shared memory.
+double cost(const MatmulGroupedInstance& instance, const MatmulGroupedProblem& p, std::int64_t rows) {
+  const MatmulGroupedConfig& c = instance.config;
+  const bool in_turns = instance.takes_turns;
   constexpr std::int64_t kSms = 132;
-  constexpr double kTensorBytes = 8192;  // of K times M times N, in each cycle of an SM
-  constexpr double kCopiedBytes = 40;    // in each cycle of an SM, from the L2 cache
-  constexpr double kMemoryBytes = 2450;  // in each cycle, of all SMs
-  constexpr double kStore = 2500;        // cycles to store a tile, for which nothing is multiplied
-  constexpr double kOneWarpgroup = 1.1;  // alone it leaves gaps between its multiplications
-  constexpr double kPromoted = 1.12;     // two that add to totals leave some, too
+  constexpr double kTensorBytes = 8192;            // of K times M times N, in each cycle of an SM
+  const double copied_bytes = in_turns ? 64 : 40;  // in each cycle of an SM, from the L2 cache
+  constexpr double kMemoryBytes = 2450;            // in each cycle, of all SMs
+  constexpr double kStore = 2500;                  // cycles to store a tile, for which nothing is multiplied
+  constexpr double kKeep = 1200;                   // and to scale one that is stored later
+  constexpr double kOneWarpgroup = 1.1;            // alone it leaves gaps between its multiplications
+  constexpr double kPromoted = 1.12;               // two that add to totals leave some, too
   const double row_bytes = static_cast<double>(p.k) * element_bytes_of(p.a_type);
   const std::int64_t cluster = c.cluster();
   const std::int64_t cluster_rows = std::int64_t{c.tile_m} * c.cluster_m;
@@ -59,22 +65,24 @@ double cost(const MatmulGroupedConfig& c, const MatmulGroupedProblem& p, std::in
   const std::int64_t tiles_m = rounded_up(rows, cluster_rows) / cluster_rows;
   const std::int64_t tiles = p.groups * tiles_m * (rounded_up(p.n, cluster_cols) / cluster_cols);
   const std::int64_t rounds = rounded_up(tiles, kSms / cluster) / (kSms / cluster);
-  const std::int64_t share = c.tile_m / c.warpgroups;
+  const std::int64_t share = in_turns ? c.tile_m : c.tile_m / c.warpgroups;
   const double tile_rows = std::min(static_cast<double>(c.tile_m),
                                     static_cast<double>(rounded_up(rows, share)) / static_cast<double>(tiles_m));
   // Tensor cores and copies share the bandwidth of shared memory, 128 bytes in each cycle: an instruction of n
   // columns reads 2048 + 32 n bytes in n / 2 cycles, and a stage of the tile is written once.
   const double m = c.tile_m;
   const double n = c.tile_n;
-  const double slowed = std::max(c.accumulation == Accumulation::kWhole ? 1.0 : kPromoted,
-                                 (4096 / n + 64 + 4096 * (1 / m + 1 / n)) / 128);
+  const double slowed = in_turns ? 1.0
+                                 : std::max(c.accumulation == Accumulation::kWhole ? 1.0 : kPromoted,
+                                            (4096 / n + 64 + 4096 * (1 / m + 1 / n)) / 128);
   const double multiply =
       2.0 * tile_rows * n * row_bytes / kTensorBytes * slowed * (c.warpgroups == 1 ? kOneWarpgroup : 1.0);
   const double copies =
-      static_cast<double>(c.tile_m / c.cluster_n + c.tile_n / c.cluster_m) * row_bytes / kCopiedBytes;
+      static_cast<double>(c.tile_m / c.cluster_n + c.tile_n / c.cluster_m) * row_bytes / copied_bytes;
   const double memory = static_cast<double>(p.groups) * static_cast<double>(p.n) * row_bytes / kMemoryBytes;
-  const double of_rounds =
-      static_cast<double>(rounds) * (std::max(multiply, copies) + (c.stores_later() ? 0 : kStore));
+  const bool is_scaled_whole = p.a_type != MatmulElement::kBf16 && c.accumulation == Accumulation::kWhole;
+  const double stored = in_turns ? 0 : !c.stores_later() ? kStore : is_scaled_whole ? kKeep : 0;
+  const double of_rounds = static_cast<double>(rounds) * (std::max(multiply, copies) + stored);
   return std::max(of_rounds, memory) + 0.1 * std::min(of_rounds, memory);
 }
 
@@ -90,7 +98,7 @@ std::uint32_t chosen(const MatmulGroupedProblem& p) {
   for (std::uint32_t i = 0; i < kMatmulGroupedInstanceCount; ++i) {
     const MatmulGroupedInstance& instance = kMatmulGroupedInstances[i];
     if (instance.is_simulated_only || !fits(instance, p)) continue;
-    const double cycles = cost(instance.config, p, rows);
+    const double cycles = cost(instance, p, rows);
     if (cycles < least) {
       least = cycles;
       best = i;
