@@ -69,6 +69,26 @@ class CublasLt {
 
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
+  // A choice, with the numbers that cublasLt.h has for what it is: cublasLtMatmulTile_t and so on.
+  std::string name(const Problem& p, std::size_t algorithm) const {
+    const auto number = [&](cublasLtMatmulAlgoConfigAttributes_t what) {
+      std::uint32_t value = 0;
+      std::uint16_t narrow = 0;
+      std::size_t written = 0;
+      const cublasLtMatmulAlgo_t* const algo = &p.algorithms[algorithm].algo;
+      if (get_config_(algo, what, &value, sizeof value, &written) == CUBLAS_STATUS_SUCCESS) return value;
+      if (get_config_(algo, what, &narrow, sizeof narrow, &written) == CUBLAS_STATUS_SUCCESS) {
+        return std::uint32_t{narrow};
+      }
+      return ~std::uint32_t{0};
+    };
+    return "cublasLt " + std::to_string(algorithm) + " (kind " + std::to_string(number(CUBLASLT_ALGO_CONFIG_ID)) +
+           ", tile " + std::to_string(number(CUBLASLT_ALGO_CONFIG_TILE_ID)) + ", stages " +
+           std::to_string(number(CUBLASLT_ALGO_CONFIG_STAGES_ID)) + ", cluster " +
+           std::to_string(number(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID)) + ", parts " +
+           std::to_string(number(CUBLASLT_ALGO_CONFIG_SPLITK_NUM)) + ")";
+  }
+
  private:
   template <class SetUp>
   Problem make_problem(std::uint64_t m, std::uint64_t n, std::uint64_t k, int most, cudaDataType_t type,
@@ -112,6 +132,7 @@ class CublasLt {
     find(destroy_preference_, "cublasLtMatmulPreferenceDestroy");
     find(set_preference_, "cublasLtMatmulPreferenceSetAttribute");
     find(find_algorithms_, "cublasLtMatmulAlgoGetHeuristic");
+    find(get_config_, "cublasLtMatmulAlgoConfigGetAttribute");
     find(matmul_, "cublasLtMatmul");
     check(create_(&handle_));
   }
@@ -132,6 +153,7 @@ class CublasLt {
   decltype(cublasLtMatmulPreferenceDestroy)* destroy_preference_ = nullptr;
   decltype(cublasLtMatmulPreferenceSetAttribute)* set_preference_ = nullptr;
   decltype(cublasLtMatmulAlgoGetHeuristic)* find_algorithms_ = nullptr;
+  decltype(cublasLtMatmulAlgoConfigGetAttribute)* get_config_ = nullptr;
   decltype(cublasLtMatmul)* matmul_ = nullptr;
 };
 

@@ -251,14 +251,27 @@ nlohmann::json times_of(const std::vector<Timed>& all) {
   return times;
 }
 
+// The library's, without its order of tiles.
+std::string chosen_instance(const Shape& shape) {
+  const std::string name =
+      matmul_sm90_choice({.m = shape.m, .n = shape.n, .k = shape.k}, false, false, CublasLt::kWorkspaceBytes, {});
+  return name.substr(0, name.find('@'));
+}
+
 // Times of all configurations, briefly.
 nlohmann::json sweep_shape(const Shape& shape, CublasLt* cublas, Memory& memory, const Options& options) {
   Session session(shape, cublas, memory, {.burst_ms = 0.3, .rest = 1, .table = table});
+  std::vector<std::string> tiles = options.tiles;
+  // Beside what is there: a sweep of a few tiles says how they stand to it.
+  if (!tiles.empty()) tiles.push_back(chosen_instance(shape));
   const SearchResult found = search(session, {.rounds = options.search_rounds,
-                                              .ordered = options.is_by_model ? std::size_t{1} : std::size_t{2},
+                                              .ordered = !options.tiles.empty() ? std::size_t{0}
+                                                         : options.is_by_model  ? std::size_t{1}
+                                                                                : std::size_t{2},
                                               .is_dependent = !options.is_alone,
                                               .is_by_model = options.is_by_model,
-                                              .is_whole = options.is_whole});
+                                              .is_whole = options.is_whole,
+                                              .tiles = tiles});
   nlohmann::json report = {{"m", shape.m},
                            {"n", shape.n},
                            {"k", shape.k},
@@ -271,6 +284,7 @@ nlohmann::json sweep_shape(const Shape& shape, CublasLt* cublas, Memory& memory,
     const std::size_t best = fastest(session, theirs, options.search_rounds);
     report["cublaslt_first_us"] = 1e3 * theirs[0].median_ms();
     report["cublaslt_best_us"] = 1e3 * theirs[best].median_ms();
+    report["cublaslt_best"] = theirs[best].name;
     for (Contender& one : theirs) session.finish(one);
   }
   return report;

@@ -25,6 +25,7 @@ struct MatmulBenchOptions {
   bool is_sweeping = false;         // time every configuration of each shape, briefly
   bool is_by_model = false;         // a sweep of likely candidates
   bool is_whole = false;            // and leave out nothing
+  std::vector<std::string> tiles;   // of a sweep: only these, by the beginnings of their names
   double seconds = 0;               // stop after so long; 0: never
   std::string once;                 // one launch of this shape, for a profiler
   std::string config;               // instead of the library's choice

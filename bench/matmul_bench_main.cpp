@@ -31,6 +31,9 @@ int main(int argc, char** argv) {
   app.add_flag("--by-model", options.is_by_model,
                "with --sweep: leave out what the present cost model puts far behind");
   app.add_flag("--all", options.is_whole, "with --sweep: also what no card could run fast");
+  app.add_option("--tiles", options.tiles,
+                 "with --sweep: only configurations whose names begin so, beside the library's choice")
+      ->delimiter(',');
   app.add_option("--seconds", options.seconds, "begin no shape after so long");
   app.add_option("--once", options.once, "M,N,K: one launch of --config, checked");
   app.add_option("--config", options.config, "a configuration by name instead of the library's choice");

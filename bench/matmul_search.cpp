@@ -170,7 +170,12 @@ SearchResult search(Session& session, const SearchOptions& options) {
   SearchResult result;
   std::vector<Contender*> timed;
   double least = 1e30;
+  const auto is_wanted = [&](const std::string& name) {
+    return options.tiles.empty() ||
+           std::ranges::any_of(options.tiles, [&](const std::string& tile) { return name.starts_with(tile); });
+  };
   for (const Candidate& candidate : all) {
+    if (!is_wanted(candidate.name)) continue;
     const std::string name = ordered_name(shape, candidate.name);
     const bool is_hopeless = candidate.least_us > kHopeless * least && !options.is_whole;
     if (is_hopeless || (options.is_by_model && candidate.formula_us > likely_us)) {

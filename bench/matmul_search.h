@@ -14,8 +14,9 @@ struct SearchOptions {
   std::size_t ordered = 2;  // how many configurations are tried in other orders of tiles
   std::vector<int> groups = {2, 8, 32};
   bool is_dependent = true;
-  bool is_by_model = false;  // leave out what the cost model puts far behind
-  bool is_whole = false;     // leave out nothing, not even what no card could run fast
+  bool is_by_model = false;             // leave out what the cost model puts far behind
+  bool is_whole = false;                // leave out nothing, not even what no card could run fast
+  std::vector<std::string> tiles = {};  // only these, by the beginnings of their names; none: all
 };
 
 struct Timed {

@@ -131,11 +131,10 @@ Contender Session::heddle(const std::string& config, bool is_dependent) {
 }
 
 Contender Session::cublas(std::size_t algorithm) {
-  return Contender(fmt::format("cublasLt {}", algorithm),
-                   [this, algorithm](std::size_t set, cudaStream_t stream) {
-                     cublas_->run(problem_, algorithm, buffers().a(set), buffers().b(set), buffers().out(set),
-                                  memory_.workspace(), stream);
-                   });
+  return Contender(cublas_->name(problem_, algorithm), [this, algorithm](std::size_t set, cudaStream_t stream) {
+    cublas_->run(problem_, algorithm, buffers().a(set), buffers().b(set), buffers().out(set), memory_.workspace(),
+                 stream);
+  });
 }
 
 bool Stopwatch::prepare(Contender& one) {

@@ -211,7 +211,7 @@ nlohmann::json measure(const Case& one, const CublasLt* cublas, int rounds, std:
                                     .is_fast = !p.is_exact && p.scaling != GroupScaling::kBlocks});
     static const DeviceBytes workspace(CublasLt::kWorkspaceBytes);
     for (std::size_t i = 0; i < problem.algorithms.size(); ++i) {
-      theirs.emplace_back(fmt::format("cublasLt {}", i), [&, i](std::size_t set, cudaStream_t stream) {
+      theirs.emplace_back(cublas->name(problem, i), [&, i](std::size_t set, cudaStream_t stream) {
         cublas->run(problem, i, operands.a(set), operands.b(set), operands.out(), workspace.as<void>(), stream);
       });
     }
@@ -242,6 +242,7 @@ nlohmann::json measure(const Case& one, const CublasLt* cublas, int rounds, std:
     line["cublaslt_best_tflops"] = flops / best->median_ms() / 1e9;
     line["ratio_to_best"] = best->median_ms() / ours.median_ms();
   }
+  if (best != nullptr) line["best"] = best->name;
   fmt::print(table, "{:<44} {:<34} {:8.1f} {:>8} {:>7}\n", one.name, line["config"].get<std::string>(),
              line["heddle_tflops"].get<double>(),
              best == nullptr ? "" : fmt::format("{:.1f}", line["cublaslt_best_tflops"].get<double>()),
