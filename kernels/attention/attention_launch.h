@@ -24,20 +24,16 @@ struct AttentionHeads {
   std::uint32_t value_dim;
 };
 
-// The kernels, by the largest heads that they take: columns that a problem does not have are zeros, and not
-// stored.
-inline constexpr AttentionHeads kAttentionHeads[] = {{64, 64}, {128, 128}, {192, 128}, {256, 256}};
-
-// launch.operator()<heads>() for the smallest that fit.
-template <class Launch>
+// launch.operator()<heads>() for the first that a problem fits into; the last takes all. Columns that a problem
+// does not have are zeros, and not stored.
+template <AttentionHeads first, AttentionHeads... others, class Launch>
 RunOutcome with_attention_heads(const AttentionPlan& plan, const Launch& launch) {
-  const auto fits = [&](const AttentionHeads& heads) {
-    return plan.q.dim <= heads.head_dim && plan.v.dim <= heads.value_dim;
-  };
-  if (fits(kAttentionHeads[0])) return launch.template operator()<kAttentionHeads[0]>();
-  if (fits(kAttentionHeads[1])) return launch.template operator()<kAttentionHeads[1]>();
-  if (fits(kAttentionHeads[2])) return launch.template operator()<kAttentionHeads[2]>();
-  return launch.template operator()<kAttentionHeads[3]>();
+  if constexpr (sizeof...(others) > 0) {
+    if (plan.q.dim > first.head_dim || plan.v.dim > first.value_dim) {
+      return with_attention_heads<others...>(plan, launch);
+    }
+  }
+  return launch.template operator()<first>();
 }
 
 // Everything that a launch needs.

@@ -27,8 +27,9 @@ RunOutcome launch_heads(Device& device, const AttentionCall& call) {
 
 template <Element T>
 RunOutcome launch_type(Device& device, const AttentionCall& call) {
-  return with_attention_heads(call.plan,
-                              [&]<AttentionHeads heads>() { return launch_heads<T, heads>(device, call); });
+  return with_attention_heads<AttentionHeads{64, 64}, AttentionHeads{128, 128}, AttentionHeads{192, 128},
+                              AttentionHeads{256, 256}>(
+      call.plan, [&]<AttentionHeads heads>() { return launch_heads<T, heads>(device, call); });
 }
 
 RunOutcome start(Device& device, const AttentionCall& call) {

@@ -12,6 +12,23 @@ RunOutcome launch_kind(Device& device, const AttentionCall& call) {
   return launch_attention_sm90<T, attention_sm90_config(heads, kind), PlainScores>(device, call, {});
 }
 
+template <Element T, AttentionHeads heads, bool is_causal>
+RunOutcome launch_mask(Device& device, const AttentionCall& call) {
+  using enum AttentionTiles;
+  if constexpr (heads.head_dim <= 96) {
+    const AttentionTiles tiles = fastest_tiles<heads>(call, device.sms());
+    if (tiles == kSmall) {
+      return launch_kind<T, heads, AttentionKind{.is_causal = is_causal, .tiles = kSmall}>(device, call);
+    }
+    if constexpr (heads.head_dim == 64) {
+      if (tiles == kFew) {
+        return launch_kind<T, heads, AttentionKind{.is_causal = is_causal, .tiles = kFew}>(device, call);
+      }
+    }
+  }
+  return launch_kind<T, heads, AttentionKind{.is_causal = is_causal}>(device, call);
+}
+
 // Windows, caps and offsets have kernels of their own, which can do everything: without a mask, queries are moved
 // to after the last key.
 template <Element T, AttentionHeads heads>
@@ -20,19 +37,15 @@ RunOutcome launch_heads(Device& device, const AttentionCall& call) {
     constexpr AttentionConfig config = attention_sm90_config(heads, {.is_general = true});
     return launch_attention_sm90<T, config, CappedScores>(device, call, capped_scores(call.problem, call.plan));
   }
-  if (!call.problem.is_causal) return launch_kind<T, heads, AttentionKind{}>(device, call);
-  if constexpr (heads.head_dim == 64) {
-    if (call.problem.keys <= kAttentionFewKeys) {
-      return launch_kind<T, heads, AttentionKind{.is_causal = true, .has_few_keys = true}>(device, call);
-    }
-  }
-  return launch_kind<T, heads, AttentionKind{.is_causal = true}>(device, call);
+  return call.problem.is_causal ? launch_mask<T, heads, true>(device, call)
+                                : launch_mask<T, heads, false>(device, call);
 }
 
 template <Element T>
 RunOutcome launch_type(Device& device, const AttentionCall& call) {
-  return with_attention_heads(call.plan,
-                              [&]<AttentionHeads heads>() { return launch_heads<T, heads>(device, call); });
+  return with_attention_heads<AttentionHeads{64, 64}, AttentionHeads{96, 96}, AttentionHeads{128, 128},
+                              AttentionHeads{192, 128}, AttentionHeads{256, 256}>(
+      call.plan, [&]<AttentionHeads heads>() { return launch_heads<T, heads>(device, call); });
 }
 
 RunOutcome start(Device& device, const AttentionCall& call) {

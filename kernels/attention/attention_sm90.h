@@ -58,10 +58,12 @@ template <Element T, AttentionConfig config, class Score = PlainScores,
 struct AttentionSm90 {
   using Work = AttentionForward<T, attention_steps(config, config.queries(), config.streams), kWgmmaM, Score>;
   using Params = typename Work::Params;
-  using QTiles = SMemTileArray2D<T, TileShape{config.queries(), config.head_dim}, config.q_stages>;
-  using KTiles = SMemTileArray2D<T, TileShape{config.keys, config.head_dim}, config.stages>;
-  using VTiles = SMemTileArray2D<T, TileShape{config.keys, config.value_dim}, config.stages>;
-  using OTiles = SMemTileArray2D<T, TileShape{kWgmmaM, config.o_piece()}, 1>;
+  template <std::uint32_t rows, std::uint32_t cols, std::uint32_t count>
+  using Tiles = SMemTileArray2D<T, TileShape{rows, cols}, count, cols % 64 == 0 ? Swizzle::k128B : Swizzle::k64B>;
+  using QTiles = Tiles<config.queries(), config.head_dim, config.q_stages>;
+  using KTiles = Tiles<config.keys, config.head_dim, config.stages>;
+  using VTiles = Tiles<config.keys, config.value_dim, config.stages>;
+  using OTiles = Tiles<kWgmmaM, config.o_piece(), 1>;
 
   struct Stream {
     QTiles q;

@@ -185,11 +185,11 @@ struct AttentionSteps {
       }
     }
 
-    // Each stream of a CTA works as if it were one.
+    // Each stream of a CTA works as if it were one; every CTA has a tile before any has two.
     HEDDLE_DEVICE std::int32_t cta() const {
       const auto cta = static_cast<std::int32_t>(isa::ctaid().x);
       if constexpr (streams == 1) return cta;
-      return cta * static_cast<std::int32_t>(streams) + stream_;
+      return cta + stream_ * static_cast<std::int32_t>(isa::nctaid().x);
     }
     HEDDLE_DEVICE static std::int32_t ctas() { return static_cast<std::int32_t>(isa::nctaid().x * streams); }
     HEDDLE_DEVICE std::int32_t all_tiles() const { return extents_.heads * extents_.batches * extents_.tiles; }

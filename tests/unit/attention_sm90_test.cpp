@@ -69,6 +69,57 @@ TEST(AttentionSm90, HeadsOf64) {
   run_and_check({.heads = 2, .queries = 260, .keys = 260, .head_dim = 64, .is_causal = true});
 }
 
+AttentionTiles tiles_of(const AttentionProblem& problem, std::uint32_t sms) {
+  const AttentionTensors tensors;
+  const AttentionPlan plan;
+  const AttentionCall call{problem, tensors, plan, nullptr};
+  return problem.head_dim <= 64 ? fastest_tiles<AttentionHeads{64, 64}>(call, sms)
+                                : fastest_tiles<AttentionHeads{96, 96}>(call, sms);
+}
+
+// Points that were measured on an H200, with 132 SMs.
+TEST(AttentionSm90, TilesAreTheFastest) {
+  using enum AttentionTiles;
+  const auto of_tokens = [&](std::int64_t tokens, std::int64_t head_dim, bool is_causal) {
+    return tiles_of({.batches = 16384 / tokens,
+                     .heads = head_dim == 64 ? 32 : 16,
+                     .queries = tokens,
+                     .keys = tokens,
+                     .head_dim = head_dim,
+                     .is_causal = is_causal},
+                    132);
+  };
+  for (const std::int64_t tokens : {320, 512, 1024}) EXPECT_EQ(of_tokens(tokens, 64, false), kSmall) << tokens;
+  for (const std::int64_t tokens : {768, 1536, 2048, 4096}) {
+    EXPECT_EQ(of_tokens(tokens, 64, false), kLarge) << tokens;
+  }
+  for (const std::int64_t tokens : {512, 1024, 2048}) EXPECT_EQ(of_tokens(tokens, 64, true), kSmall) << tokens;
+  for (const std::int64_t tokens : {4096, 16384}) EXPECT_EQ(of_tokens(tokens, 64, true), kLarge) << tokens;
+  EXPECT_EQ(of_tokens(512, 96, false), kSmall);
+  EXPECT_EQ(of_tokens(2048, 96, false), kLarge);
+  EXPECT_EQ(of_tokens(16384, 96, false), kLarge);
+  EXPECT_EQ(tiles_of({.queries = 5108, .keys = 5108, .head_dim = 64}, 132), kFew);
+  EXPECT_EQ(
+      tiles_of({.batches = 3, .heads = 4, .queries = 1098, .keys = 1098, .head_dim = 64, .is_causal = true}, 132),
+      kFew);
+}
+
+TEST(AttentionSm90, TilesOfEveryKind) {
+  using enum AttentionTiles;
+  for (const bool is_causal : {false, true}) {
+    const auto check = [&](AttentionProblem problem, AttentionTiles tiles) {
+      problem.is_causal = is_causal;
+      EXPECT_EQ(tiles_of(problem, 2), tiles);
+      run_and_check(problem);
+    };
+    check({.heads = 2, .queries = 192, .keys = 500, .head_dim = 64}, kLarge);
+    check({.heads = 2, .queries = 200, .keys = 150, .head_dim = 64}, kSmall);
+    check({.heads = 1, .queries = 200, .keys = 150, .head_dim = 64}, kFew);
+    check({.heads = 2, .queries = 190, .keys = 190, .head_dim = 96}, kLarge);
+    check({.heads = 2, .queries = 100, .keys = 250, .head_dim = 80}, kSmall);
+  }
+}
+
 TEST(AttentionSm90, HeadsOfOtherSizes) {
   run_and_check({.heads = 2, .queries = 130, .keys = 140, .head_dim = 96, .is_causal = true});
   run_and_check({.heads = 1, .queries = 70, .keys = 90, .head_dim = 40});

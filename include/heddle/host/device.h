@@ -114,6 +114,14 @@ class Device {
     return heddle::HEDDLE_TARGET::resident_clusters<K>(cluster);
   }
 
+  // 0: the driver does not say.
+  std::uint32_t sms() const {
+    int count = 0;
+    const bool is_known =
+        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, options_.ordinal) == cudaSuccess;
+    return is_known ? static_cast<std::uint32_t>(count) : 0;
+  }
+
  private:
   friend class DeviceBuffer;
   RunOptions options_;
@@ -187,6 +195,8 @@ class Device {
   std::uint32_t resident_clusters(std::uint32_t cluster) const {
     return run_.sms < cluster ? 1 : run_.sms / cluster;
   }
+
+  std::uint32_t sms() const { return run_.sms; }
 
  private:
   friend class DeviceBuffer;
