@@ -7,6 +7,7 @@
 64 heads share 8 of 128, bf16. TB/s are those of K and V. Caches without pages, in which torch's
 scaled_dot_product_attention (the fastest of its kernels that take it) reads the same tensors, and pages of 64 and of 16 keys
 in random order. Bursts as attention_bench.py has them; small caches are several, so that the L2 cache does not hold them.
+--beside takes the library of another build, whose kernels take turns with the others.
 """
 import argparse
 import ctypes
@@ -130,7 +131,7 @@ def torch_kernels(q, k, v):
     return found
 
 
-def point(decode, batches, keys, rounds):
+def point(decode, batches, keys, rounds, beside=None):
     bytes_read = 2 * batches * keys * KEY_HEADS * HEAD_DIM * 2
     sets = max(1, min(16, math.ceil(4e8 / bytes_read)))
     chooser = torch.Generator(device="cuda").manual_seed(1)
@@ -139,6 +140,8 @@ def point(decode, batches, keys, rounds):
     count = max(sets, min(200, round(2e-3 / (bytes_read / 3e12))))
     works = {name: lambda i, work=work: work(tensors[i % sets]) for name, work in torch_kernels(*tensors[0]).items()}
     works["heddle"] = lambda i: decode(*tensors[i % sets], o, keys)
+    if beside is not None:
+        works["beside"] = lambda i: beside(*tensors[i % sets], o, keys)
     for size in (64, 16):
         if bytes_read > 4e9:
             continue
@@ -157,8 +160,10 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--rounds", type=int, default=11, help="0: measure nothing")
     parser.add_argument("--errors", type=int, default=0, metavar="SHAPES", help="so many random shapes against float64")
+    parser.add_argument("--beside", metavar="LIBRARY", help="the library of another build")
     arguments = parser.parse_args()
     decode = load(arguments.library)
+    other = load(arguments.beside) if arguments.beside else None
     torch.manual_seed(1)
     random.seed(1)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}", flush=True)
@@ -166,17 +171,20 @@ def main():
         errors(decode, arguments.errors)
     if arguments.rounds == 0:
         return
-    print("| batches | keys | MB | torch TB/s | heddle TB/s | of 4.0 | pages of 64 | pages of 16 | us |\n" + "| --- " * 9 + "|")
+    columns = ["batches", "keys", "MB", "torch TB/s", "heddle TB/s", "of 4.0", "pages of 64", "pages of 16", "us",
+               *(["beside us"] if other else [])]
+    print(f"| {' | '.join(columns)} |\n" + "| --- " * len(columns) + "|")
     for batches in (1, 4, 16, 64, 128):
         for keys in (1024, 4096, 16384, 65536):
-            bytes_read, times = point(decode, batches, keys, arguments.rounds)
+            bytes_read, times = point(decode, batches, keys, arguments.rounds, other)
             rates = {name: bytes_read / ms / 1e9 for name, ms in times.items()}
-            of_torch = {name: rate for name, rate in rates.items() if name not in ("heddle", "pages of 64", "pages of 16")}
+            of_torch = {name: rate for name, rate in rates.items() if name not in ("heddle", "beside", "pages of 64", "pages of 16")}
             fastest = max(of_torch, key=of_torch.get) if of_torch else None
             beside = f"{of_torch[fastest]:.2f} ({fastest})" if fastest else "-"
             paged = " | ".join(f"{rates[name]:.2f}" if name in rates else "-" for name in ("pages of 64", "pages of 16"))
             print(f"| {batches} | {keys} | {bytes_read / 1e6:.0f} | {beside} | {rates['heddle']:.2f} | "
-                  f"{100 * rates['heddle'] / TERABYTES_READ:.0f} % | {paged} | {1000 * times['heddle']:.1f} |", flush=True)
+                  f"{100 * rates['heddle'] / TERABYTES_READ:.0f} % | {paged} | {1000 * times['heddle']:.1f} |"
+                  + (f" {1000 * times['beside']:.1f} |" if other else ""), flush=True)
             torch.cuda.empty_cache()
 
 

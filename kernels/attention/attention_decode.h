@@ -29,7 +29,8 @@ namespace heddle {
 struct AttentionDecodeProblem {
   AttentionProblem attention;  // `keys`: of a batch, at most. Heads that share keys times queries: 64 at most
   std::int64_t page_size = 0;  // keys of a page, a multiple of 16; 0: K and V are [batches, key_heads, keys, dim]
-  std::int64_t pages = 0;      // K and V are [pages, key_heads, page_size, dim], with strides as the problem says
+  std::int64_t pages = 0;  // K and V are [pages, key_heads, page_size, dim], with strides as the problem says;
+                           // numbers of page_table from here on, or below zero, are pages of zeros
 };
 
 struct AttentionDecodeTensors {

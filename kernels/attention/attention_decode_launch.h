@@ -13,6 +13,7 @@
 #include <heddle/host/run_options.h>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <string>
 
@@ -67,6 +68,18 @@ AttentionDecodeParams decode_params(const AttentionDecodeCall& call) {
           .part_sums = reinterpret_cast<float*>(workspace)};
 }
 
+// Whether each head is one worker's, so that nothing is left to join: where that takes less time. Times are an
+// H200's, in units of what its memory takes for a tile. A worker has a tile in 118, in copies of 16 keys in 220;
+// the second kernel takes 368; and of many tiles equal parts are read a little faster, by 2 %.
+inline bool keeps_heads_whole(const AttentionPieces::Extents& extents, std::uint32_t keys,
+                              std::uint32_t page_rows, std::uint32_t workers) {
+  if (extents.lengths != nullptr) return false;
+  const double heads = static_cast<double>(extents.batches) * extents.key_heads;
+  const double tiles = std::min(extents.keys, extents.window) / static_cast<double>(keys);
+  const double of_worker = std::ceil(heads / workers) * tiles * (page_rows < 64 ? 220 : 118);
+  return std::max(of_worker, heads * tiles * 1.02) <= heads * tiles + 368;
+}
+
 // The kernel K, of whose CTAs each has so many workers, and after it the one that joins what they found.
 template <class K, Element T, std::uint32_t keys, std::uint32_t workers>
 RunOutcome launch_decode(Device& device, const AttentionDecodeCall& call) {
@@ -78,10 +91,12 @@ RunOutcome launch_decode(Device& device, const AttentionDecodeCall& call) {
     return outcome;
   }
   const std::uint32_t ctas = std::min(resident, kMaxDecodeCtas);
-  const AttentionDecodeParams params = decode_params<K>(call);
+  AttentionDecodeParams params = decode_params<K>(call);
+  params.extents.has_whole_heads =
+      keeps_heads_whole(params.extents, keys, K::KPage::Tile::layout.shape[0], ctas * workers);
   RunOutcome read = device.enqueue<K>({.grid = {ctas}, .is_dependent = call.problem.attention.is_dependent},
                                       params, call.stream);
-  if (!read.ok()) return read;
+  if (!read.ok() || params.extents.has_whole_heads) return read;
   RunOutcome joined = device.enqueue<AttentionJoin<T, keys>>({.grid = {ctas * workers}, .is_dependent = true},
                                                              params, call.stream);
   joined.remarks = read.remarks + joined.remarks;

@@ -3,8 +3,9 @@
 // Which keys a worker of decoding attention reads. The keys of every head of every batch are tiles in one row,
 // batch after batch and head after head; each worker has an equal part of them, so that all end together however
 // the lengths differ. A piece is what a worker has of one head. Where a head is in several pieces, each worker
-// writes what it found to a place of its own, and a second kernel joins these. All tiles together are fewer than
-// 2^31: divisions of longer numbers would take longer than a small cache.
+// writes what it found to a place of its own, and a second kernel joins these; where all are of one length, parts
+// may be whole heads instead. All tiles together are fewer than 2^31: divisions of longer numbers would take
+// longer than a small cache.
 #pragma once
 
 #include <heddle/isa/memory.h>
@@ -16,10 +17,11 @@ struct AttentionPieces {
   struct Extents {
     std::int32_t batches;
     std::int32_t key_heads;
-    std::int32_t keys;            // of each batch, at most
-    std::int32_t queries;         // the last ones
-    std::int32_t window;          // a query sees so many keys at most
-    const std::int32_t* lengths;  // keys of each batch, or null: all of them
+    std::int32_t keys;             // of each batch, at most
+    std::int32_t queries;          // the last ones
+    std::int32_t window;           // a query sees so many keys at most
+    const std::int32_t* lengths;   // keys of each batch, or null: all of them
+    bool has_whole_heads = false;  // of one length, and each of them one worker's
   };
 
   struct Piece {
@@ -55,10 +57,12 @@ struct AttentionPieces {
       }
       const auto number = static_cast<std::int32_t>(worker);
       const auto most = static_cast<std::int32_t>(workers);
-      const std::int32_t sharing = all_tiles < most ? all_tiles : most;
+      if (extents.has_whole_heads) unit_ = tiles_of(extents.keys);
+      const std::int32_t units = all_tiles / unit_;
+      const std::int32_t sharing = units < most ? units : most;
       if (number >= sharing) return;
-      least_ = all_tiles / sharing;
-      longer_ = all_tiles - least_ * sharing;
+      least_ = units / sharing;
+      longer_ = units - least_ * sharing;
       at_ = begin_of(number);
       end_ = begin_of(number + 1);
       if (extents.lengths == nullptr) {
@@ -124,17 +128,19 @@ struct AttentionPieces {
     HEDDLE_DEVICE std::int32_t tiles_of_batch(std::int32_t length) const {
       return extents_->key_heads * tiles_of(length);
     }
-    // The first workers have a tile more than the others.
+    // The first workers have a unit more than the others.
     HEDDLE_DEVICE std::int32_t begin_of(std::int32_t worker) const {
-      return worker * least_ + (worker < longer_ ? worker : longer_);
+      return (worker * least_ + (worker < longer_ ? worker : longer_)) * unit_;
     }
     HEDDLE_DEVICE std::int32_t owner(std::int32_t tile) const {
+      const std::int32_t unit = extents_->has_whole_heads ? tile / unit_ : tile;
       const std::int32_t of_longer = longer_ * (least_ + 1);
-      return tile < of_longer ? tile / (least_ + 1) : longer_ + (tile - of_longer) / least_;
+      return unit < of_longer ? unit / (least_ + 1) : longer_ + (unit - of_longer) / least_;
     }
 
     const Extents* extents_;
-    std::int32_t least_ = 0;   // tiles of a worker
+    std::int32_t unit_ = 1;    // tiles that stay together
+    std::int32_t least_ = 0;   // units of a worker
     std::int32_t longer_ = 0;  // so many workers have one more
     std::int32_t at_ = 0;
     std::int32_t end_ = 0;

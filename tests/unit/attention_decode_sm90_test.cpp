@@ -3,6 +3,7 @@
 // Decoding attention for Hopper in the simulated SM against a reference in double: caches with and without pages,
 // lengths, groups, pieces of a head that several workers have; and mistakes planted in its rings.
 #include "attention/attention_decode_sm90.h"
+#include "attention/attention_decode_launch.h"
 #include "attention/attention_decode_sm90_host.h"
 
 #include <heddle/host/error.h>
@@ -115,6 +116,42 @@ TEST(AttentionDecodeSm90, WindowsCapsAndSinks) {
   Case c({.attention = {.batches = 3, .heads = 4, .queries = 1, .keys = 150}}, {150, 0, 20});
   c.sinks = {0.0f, 3.5f, -40.0f, 100.0f};
   run_and_check(c);
+}
+
+// 24 workers: as many parts that warps share those of a row, a CTA has one row or several, and fewer parts.
+TEST(AttentionDecodeSm90, ManyPartsOfAHead) {
+  struct Heads {
+    std::int64_t all, of_keys;
+  };
+  for (const Heads heads : {Heads{3, 1}, Heads{40, 1}, Heads{8, 2}}) {
+    SCOPED_TRACE(std::to_string(heads.all) + " heads");
+    Case c({.attention = {.heads = heads.all, .key_heads = heads.of_keys, .queries = 1, .keys = 1500}}, {1490});
+    const RunOutcome outcome = c.run("rr", 12);
+    ASSERT_TRUE(outcome.ok()) << outcome.report;
+    test::expect_right(c);
+  }
+}
+
+// Points that were measured on an H200, which has 264 workers.
+TEST(AttentionDecodeSm90, HeadsStayWholeWhereThatIsFaster) {
+  const auto keeps = [](std::int32_t heads, std::int32_t keys, std::uint32_t page_rows = 64,
+                        const std::int32_t* lengths = nullptr) {
+    return keeps_heads_whole(
+        {.batches = heads / 8, .key_heads = 8, .keys = keys, .queries = 1, .window = 1 << 30, .lengths = lengths},
+        64, page_rows, 264);
+  };
+  for (const std::int32_t heads : {96, 128, 256, 512, 1024}) EXPECT_TRUE(keeps(heads, 1024)) << heads;
+  EXPECT_TRUE(keeps(128, 4096));
+  EXPECT_TRUE(keeps(240, 2048));
+  for (const std::int32_t heads : {8, 32}) EXPECT_FALSE(keeps(heads, 1024)) << heads;
+  EXPECT_FALSE(keeps(64, 4096));
+  EXPECT_FALSE(keeps(8, 65536));
+  EXPECT_FALSE(keeps(128, 65536));
+  EXPECT_FALSE(keeps(512, 16384));
+  EXPECT_TRUE(keeps(512, 1024, 16));
+  EXPECT_FALSE(keeps(128, 1024, 16));
+  const std::int32_t length = 0;
+  EXPECT_FALSE(keeps(512, 1024, 64, &length));
 }
 
 TEST(AttentionDecodeSm90, SinksThatAreNoNumbersOrInfinite) {
