@@ -65,12 +65,12 @@ TEST(MatmulSm90Fp8, ScalesOfTensorsAndRowsAreExactOnIntegers) {
 // Each warpgroup has a tile of its own: several of each, and fewer than warpgroups.
 TEST(MatmulSm90Fp8, TilesInTurnsAreExactOnIntegers) {
   for (const MatmulElement out : {MatmulElement::kBf16, MatmulElement::kFp32}) {
-    MatmulGroupedProblem several = fp8(210, 88, 528, GroupScaling::kRows, kTurns);
+    MatmulGroupedProblem several = fp8(210, 88, 528, GroupScaling::kTensors, kTurns);
     several.out_type = out;
     EXPECT_TRUE(runs_right(Case(several, {})));
   }
   EXPECT_TRUE(runs_right(Case(fp8(40, 16, 272, GroupScaling::kTensors, kTurns), {})));
-  EXPECT_TRUE(runs_right(Case(fp8(130, 56, 400, GroupScaling::kRows, kTurns), {}, 3, true)));
+  EXPECT_TRUE(runs_right(Case(fp8(130, 56, 400, GroupScaling::kTensors, kTurns), {}, 3, true)));
 }
 
 TEST(MatmulSm90Fp8, TilesInTurnsAreOfAllRows) {
@@ -178,6 +178,7 @@ TEST(MatmulSm90Fp8, ConfigurationsOfTheGpu) {
       EXPECT_TRUE(runs_right(Case(any(scaling, config, is_exact), {}))) << config;
     }
   };
+  run_all(GroupScaling::kTensors, false);
   run_all(GroupScaling::kRows, false);
   run_all(GroupScaling::kRows, true);
   run_all(GroupScaling::kBlocks, false);

@@ -94,22 +94,15 @@ struct OperandScales {
   };
 };
 
-// The same for a matmul of one group, as the epilogue of MatmulSm90.
-struct ScaledByOperands {
+// Those of whole operands for a matmul of one group, as the epilogue of MatmulSm90.
+struct ScaledByTensors {
   using Params = OperandScales;
 
   template <class Out, class Fragment>
   HEDDLE_DEVICE static void apply(const Params& params, Fragment& f) {
-    if (!params.are_of_rows) {
-      const float factor = isa::ld_global(params.a) * isa::ld_global(params.b);
-      HEDDLE_UNROLL
-      for (std::uint32_t i = 0; i < f.count; ++i) f[i] *= factor;
-      return;
-    }
+    const float factor = isa::ld_global(params.a) * isa::ld_global(params.b);
     HEDDLE_UNROLL
-    for (std::uint32_t i = 0; i < f.count; ++i) {
-      if (f.has(i)) f[i] *= isa::ld_global(params.a + f.row(i)) * isa::ld_global(params.b + f.col(i));
-    }
+    for (std::uint32_t i = 0; i < f.count; ++i) f[i] *= factor;
   }
 };
 

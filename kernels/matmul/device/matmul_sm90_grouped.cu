@@ -41,13 +41,6 @@ RunOutcome launch_instance(Device& device, const MatmulGroupedCall& call) {
   params.c_tail = config.tile_n % panel == 0 ? params.c : grouped_map_of_out(call, 16, config.tile_n % panel);
   params.tiles = grouped_tiles_of(call, config.tile_n * config.cluster_n);
   params.k_blocks = (static_cast<std::uint32_t>(p.k) + config.tile_k - 1) / config.tile_k;
-  if (p.rows == GroupRows::kAll && p.is_dependent) {
-    params.early_a = early_rows_of<A>(a_of(call));
-    params.early_b = early_rows_of<B>(b_of(call));
-    params.early_lines =
-        early_lines(Kernel::kRowsOfA + Kernel::kRowsOfB, static_cast<std::uint64_t>(p.k) * sizeof(A),
-                    p.m > config.tile_m * config.cluster_m && p.n > config.tile_n * config.cluster_n);
-  }
   if constexpr (Kernel::kIsBlockwise) {
     params.a_scales = grouped_map_of_a_scales(call, params.k_blocks, config.tile_m);
     params.b_scales = call.tensors.b_scales;
@@ -62,7 +55,7 @@ RunOutcome launch_instance(Device& device, const MatmulGroupedCall& call) {
   return launch_grouped<Kernel>(device, params, p.is_dependent, call.stream);
 }
 
-// One group of all rows, as an ordinary matmul whose sums are multiplied by the scales.
+// One group of all rows, as an ordinary matmul whose sums are multiplied by one scale.
 template <std::uint32_t instance>
 RunOutcome launch_in_turns(Device& device, const MatmulGroupedCall& call) {
   constexpr MatmulGroupedConfig config = kMatmulGroupedInstances[instance].config;
@@ -75,7 +68,7 @@ RunOutcome launch_in_turns(Device& device, const MatmulGroupedCall& call) {
                                              .cluster_n = config.cluster_n,
                                              .form = MatmulForm::kPingpong,
                                              .store_tiles = config.store_tiles},
-                            In, ScaledByOperands>;
+                            In, ScaledByTensors>;
   const MatmulGroupedProblem& p = call.problem;
   auto params = matmul_sm90_params<Kernel>({.m = static_cast<std::uint32_t>(p.m),
                                             .n = static_cast<std::uint32_t>(p.n),
@@ -88,8 +81,7 @@ RunOutcome launch_in_turns(Device& device, const MatmulGroupedCall& call) {
                                                     .cols = static_cast<std::uint64_t>(p.n),
                                                     .pitch = call.plan.out_pitch},
                                             .is_dependent = p.is_dependent});
-  params.epilogue = {
-      .a = call.tensors.a_scales, .b = call.tensors.b_scales, .are_of_rows = p.scaling == GroupScaling::kRows};
+  params.epilogue = {.a = call.tensors.a_scales, .b = call.tensors.b_scales};
   return launch_matmul<Kernel>(device, params, p.is_dependent, call.stream);
 }
 

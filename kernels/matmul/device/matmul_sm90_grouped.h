@@ -87,9 +87,7 @@ struct MatmulSm90Grouped {
           if (Roles::template is<Load>() && ctx.elect_one_thread()) prefetch(params);
         });
     // The numbers of rows may be what the kernel ahead has computed.
-    scope.wait_for_kernel_ahead([&] {
-      if (params.early_lines != 0 && Roles::template is<Math>()) fetch_early(params, ctx);
-    });
+    scope.wait_for_kernel_ahead();
     const Tiles tiles(params.tiles);
     if (Roles::template enter<Math>()) {
       if constexpr (kMovesRegisters) isa::setmaxnreg_inc<kMathRegisters>();
@@ -135,17 +133,6 @@ struct MatmulSm90Grouped {
     isa::prefetch_tensormap(&params.a);
     isa::prefetch_tensormap(&params.b);
     isa::prefetch_tensormap(&params.c);
-  }
-
-  // Of the first tile, what is loaded first.
-  HEDDLE_DEVICE static void fetch_early(const Params& params, const Context& ctx) {
-    const Tiles tiles(params.tiles);
-    if (!(tiles.begin() != tiles.end())) return;
-    const GroupedTile tile = *tiles.begin();
-    fetch_rows_early<Math::threads, kRowsOfA>(params.early_a, tile.row + ctx.cluster_n() * kRowsOfA, 0,
-                                              params.early_lines);
-    fetch_rows_early<Math::threads, kRowsOfB>(params.early_b, tile.n * config.tile_n + ctx.cluster_m() * kRowsOfB,
-                                              0, params.early_lines);
   }
 
   HEDDLE_DEVICE static void load(const Params& params, Shared& shared, const Context& ctx, const Tiles& tiles) {

@@ -13,7 +13,7 @@ struct MatmulGroupedInstance {
   MatmulElement b_type = MatmulElement::kBf16;
   bool is_simulated_only = false;  // small tiles, for many of them in little time
   // The two math warpgroups have a tile each, and one stores while the other multiplies: MatmulSm90, for problems
-  // of one group of all rows.
+  // of one group of all rows with scales of whole operands.
   bool takes_turns = false;
 };
 

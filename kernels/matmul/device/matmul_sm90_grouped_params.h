@@ -11,7 +11,6 @@
 #include <heddle/isa/target.h>
 #include <heddle/isa/tensor_map.h>
 #include <heddle/isa/wgmma.h>
-#include <heddle/tile/early_rows.h>
 
 namespace heddle::inline HEDDLE_TARGET {
 
@@ -61,9 +60,6 @@ struct MatmulGroupedParams {
   const float* b_scales;    // blockwise: [group][block of columns][block along K]
   OperandScales scales;     // of other FP8
   GroupedTilesParams tiles;
-  EarlyRows early_a;
-  EarlyRows early_b;
-  std::uint32_t early_lines;  // of each row of a first tile; none where the kernel ahead decides which those are
   std::uint32_t k_blocks;
   std::uint32_t n;
   void* out;  // what c is a map of

@@ -38,7 +38,7 @@ bool fits(const MatmulGroupedInstance& instance, const MatmulGroupedProblem& p) 
                               : p.is_exact                       ? Accumulation::kPromoted
                                                                  : Accumulation::kWhole;
   return instance.a_type == p.a_type && instance.b_type == p.b_type && instance.config.accumulation == wanted &&
-         (!instance.takes_turns || p.rows == GroupRows::kAll);
+         (!instance.takes_turns || (p.rows == GroupRows::kAll && p.scaling == GroupScaling::kTensors));
 }
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
