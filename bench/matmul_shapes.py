@@ -8,6 +8,8 @@
     bench/matmul_shapes.py tuning 1000 > tuning.txt
     bench/matmul_shapes.py tuning-more 700 > more.txt
     bench/matmul_shapes.py timing > bench/timing_shapes.txt
+    bench/matmul_shapes.py behind sweep.json.gz more.json.gz > behind.txt
+    bench/matmul_shapes.py timed sweep.json.gz more.json.gz > timed.txt
 
 The rule, which was written down before anything was tuned with it:
 - Every third model of the list below, from the second on, is held out; the others are for tuning.
@@ -28,7 +30,13 @@ The rule, which was written down before anything was tuned with it:
 - Twenty judge the timing model (docs/timing.md), and were drawn before any of them was measured: three of five are layers of
   any of the models, one is odd, one of about one round of tiles. None is among the shapes above, nor among the twenty that
   the model was made with (bench/predicted_shapes.txt).
+- A list for new tiles: the shapes of earlier sweeps at which the best configuration was behind cublasLt's by 1.5 % or more,
+  and then as many others, drawn from them.
+- A second one for them: new tiles are timed at shapes of earlier sweeps, in an order that is drawn: those of more than 64 rows (first where the
+  best configuration was below 1.05 of cublasLt's best), and 150 of 9 to 64 rows. What took over 1.5 ms is left out.
 """
+import gzip
+import json
 import math
 import os
 import random
@@ -170,6 +178,32 @@ def timing():
     return drawn(20, kinds, lambda shape: shape not in seen)
 
 
+def behind(paths):
+    worse, others = [], []
+    for path in paths:
+        with gzip.open(path, "rt") as file:
+            for shape in json.load(file)["shapes"]:
+                if shape["configs"]:
+                    is_behind = shape["cublaslt_best_us"] < 0.985 * min(shape["configs"].values())
+                    (worse if is_behind else others).append((shape["m"], shape["n"], shape["k"]))
+    return worse + random.Random(16).sample(others, min(len(worse), len(others)))
+
+
+def timed(paths):
+    shapes = []
+    for path in paths:
+        with gzip.open(path, "rt") as file:
+            shapes += [shape for shape in json.load(file)["shapes"] if shape["configs"]]
+    best = lambda shape: min(shape["configs"].values())
+    rng = random.Random(22)
+    many = [shape for shape in shapes if shape["m"] > 64 and best(shape) < 1500]
+    rng.shuffle(many)
+    many.sort(key=lambda shape: shape["cublaslt_best_us"] / best(shape) >= 1.05)
+    few = [shape for shape in shapes if 8 < shape["m"] <= 64 and best(shape) < 1500]
+    rng.shuffle(few)
+    return [(shape["m"], shape["n"], shape["k"]) for shape in many + few[:150]]
+
+
 def main():
     if sys.argv[1:] == ["held-out"]:
         shapes = held_out()
@@ -183,8 +217,12 @@ def main():
         shapes = tuning_more(int(sys.argv[2]))
     elif sys.argv[1:] == ["timing"]:
         shapes = timing()
+    elif len(sys.argv) > 2 and sys.argv[1] == "behind":
+        shapes = behind(sys.argv[2:])
+    elif len(sys.argv) > 2 and sys.argv[1] == "timed":
+        shapes = timed(sys.argv[2:])
     else:
-        sys.exit("usage: matmul_shapes.py held-out | held-out-again | held-out-third | tuning COUNT | tuning-more COUNT | timing")
+        sys.exit("usage: matmul_shapes.py held-out | held-out-again | held-out-third | tuning COUNT | tuning-more COUNT | timing | behind SWEEP... | timed SWEEP...")
     for shape in shapes:
         print(",".join(map(str, shape)))
 
