@@ -42,8 +42,14 @@ int driver_format(const ChannelFormat& format, unsigned& channels) {
   return 0;
 }
 
-bool Array::box_at(std::size_t x, std::size_t y, std::size_t z, Box& box) const {
-  if (x > row_bytes() || y > rows() || z > slices()) return false;
+bool Array::box_at(std::size_t x, std::size_t y, std::size_t z, const Extent& box_extent, Box& box) const {
+  const auto fits = [](std::size_t at, std::size_t size, std::size_t end) {
+    return at <= end && size <= end - at;
+  };
+  if (!fits(x, box_extent.width, row_bytes()) || !fits(y, box_extent.height, rows()) ||
+      !fits(z, box_extent.depth, slices())) {
+    return false;
+  }
   box.pitch = row_bytes();
   box.slice = box.pitch * rows();
   box.begin = memory + z * box.slice + y * box.pitch + x;

@@ -41,8 +41,8 @@ struct Array {
   std::size_t row_bytes() const { return extent.width * element_bytes; }
   std::size_t rows() const { return extent.height == 0 ? 1 : extent.height; }
   std::size_t slices() const { return extent.depth == 0 ? 1 : extent.depth; }
-  // The box whose first element lies at x, in bytes, and y, z.
-  bool box_at(std::size_t x, std::size_t y, std::size_t z, Box& box) const;
+  // The box whose first element lies at x, in bytes, and y, z; false if it reaches beyond a side of the array.
+  bool box_at(std::size_t x, std::size_t y, std::size_t z, const Extent& box_extent, Box& box) const;
 };
 
 // Fills in what the format says; false for one that no card has.

@@ -35,25 +35,18 @@ bool fits_in_row(const PitchedPointer& pointer, const Position& position, const 
   return is_empty || (position.x <= pointer.pitch && extent.width <= pointer.pitch - position.x);
 }
 
-bool is_within(const Array& array, std::size_t x, const Position& at, const Extent& extent) {
-  return x <= array.row_bytes() && extent.width <= array.row_bytes() - x && at.y <= array.rows() &&
-         extent.height <= array.rows() - at.y && at.z <= array.slices() && extent.depth <= array.slices() - at.z;
-}
-
 // The box of a side that is an array, or memory.
 bool side_box(const Array* array, const PitchedPointer& pointer, const Position& position, const Extent& extent,
               Box& box) {
   if (array == nullptr) return fits_in_row(pointer, position, extent) && box_at(pointer, position, box);
   std::size_t x = 0;
-  return multiply(position.x, array->element_bytes, x) && is_within(*array, x, position, extent) &&
-         array->box_at(x, position.y, position.z, box);
+  return multiply(position.x, array->element_bytes, x) && array->box_at(x, position.y, position.z, extent, box);
 }
 
 bool side_box(const DriverCopy3D::Side& side, const Extent& extent, Box& box) {
   if (side.memory_type != kArrayMemory) return box_at(pointer_of(side), side.position, box);
   const Array& array = *state().arrays.find(side.array);
-  return is_within(array, side.position.x, side.position, extent) &&
-         array.box_at(side.position.x, side.position.y, side.position.z, box);
+  return array.box_at(side.position.x, side.position.y, side.position.z, extent, box);
 }
 
 }  // namespace

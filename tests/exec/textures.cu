@@ -179,6 +179,15 @@ void check_slices(bool has_layers) {
   EXPECT(part[0] == texels[2 * kWidth * kHeight + 1] && part.back() == texels.back());
   back.srcPos.x = 2;
   EXPECT_CODE(cudaMemcpy3D(&back), cudaErrorInvalidValue);
+  // Rows that the first slice does not have are none of the next.
+  constexpr std::size_t kRow = kWidth * sizeof(float);
+  EXPECT_CODE(cudaMemcpy2DToArray(array, 0, 2, texels.data(), kRow, kRow, kHeight - 1, cudaMemcpyHostToDevice),
+              cudaErrorInvalidValue);
+  EXPECT_CODE(cudaMemcpy2DFromArray(texels.data(), kRow, array, 4, 0, kRow, 1, cudaMemcpyDeviceToHost),
+              cudaErrorInvalidValue);
+  EXPECT_CODE(cudaMemcpyFromArray(texels.data(), array, 4, 1, kRow * (kHeight - 1), cudaMemcpyDeviceToHost),
+              cudaErrorInvalidValue);
+  EXPECT_OK(cudaMemcpyFromArray(texels.data(), array, 4, 1, kRow * (kHeight - 1) - 4, cudaMemcpyDeviceToHost));
   cudaExtent found = {};
   cudaChannelFormatDesc found_format = {};
   unsigned flags = 0;

@@ -29,8 +29,7 @@ Error copy_to(State& card, const void* array, std::size_t x, std::size_t y, cons
   const Array* to = card.arrays.find(array);
   if (to == nullptr) return Error::kInvalidHandle;
   Box box;
-  return to->box_at(x, y, 0, box) && extent.width <= to->row_bytes() - x ? copy_box(card, box, from, extent, kind)
-                                                                         : Error::kInvalidValue;
+  return to->box_at(x, y, 0, extent, box) ? copy_box(card, box, from, extent, kind) : Error::kInvalidValue;
 }
 
 Error copy_from(State& card, const Box& to, const void* array, std::size_t x, std::size_t y, const Extent& extent,
@@ -38,20 +37,20 @@ Error copy_from(State& card, const Box& to, const void* array, std::size_t x, st
   const Array* from = card.arrays.find(array);
   if (from == nullptr) return Error::kInvalidHandle;
   Box box;
-  return from->box_at(x, y, 0, box) && extent.width <= from->row_bytes() - x
-             ? copy_box(card, to, box, extent, kind)
-             : Error::kInvalidValue;
+  return from->box_at(x, y, 0, extent, box) ? copy_box(card, to, box, extent, kind) : Error::kInvalidValue;
 }
 
 Box rows(const void* begin, std::size_t pitch) { return {.begin = const_cast<void*>(begin), .pitch = pitch}; }
 
-// Bytes in the order of the array's rows.
+// Bytes in the order of the rows of the array's first slice.
 Error copy_line(State& card, const void* array, std::size_t x, std::size_t y, void* other, std::size_t bytes,
                 int kind, bool to_array) {
   const Array* found = card.arrays.find(array);
   if (found == nullptr) return Error::kInvalidHandle;
   Box box;
-  if (!found->box_at(x, y, 0, box)) return Error::kInvalidValue;
+  if (!found->box_at(x, y, 0, {.width = 0, .height = 0}, box)) return Error::kInvalidValue;
+  const std::size_t offset = y * found->row_bytes() + x;
+  if (offset > box.slice || bytes > box.slice - offset) return Error::kInvalidValue;
   return to_array ? copy(card, box.begin, other, bytes, kind) : copy(card, other, box.begin, bytes, kind);
 }
 
