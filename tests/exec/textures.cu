@@ -238,6 +238,19 @@ void check_other_memory() {
   const std::vector<float4> read = from_card(fractions, 2);
   EXPECT(read[0].x == 0 && read[0].y == 51.0f / 255 && read[0].z == 1 && read[1].x == 1);
   EXPECT_OK(cudaDestroyTextureObject(texture));
+  // Rows of nothing, rows longer than their pitch, and more texels than there could be.
+  const cudaResourceDesc rows = resource;
+  resource.res.pitch2D.width = 0;
+  EXPECT_CODE(cudaCreateTextureObject(&texture, &resource, &how, nullptr), cudaErrorInvalidValue);
+  resource = rows;
+  resource.res.pitch2D.height = 0;
+  EXPECT_CODE(cudaCreateTextureObject(&texture, &resource, &how, nullptr), cudaErrorInvalidValue);
+  resource = rows;
+  resource.res.pitch2D.width = 33;
+  EXPECT_CODE(cudaCreateTextureObject(&texture, &resource, &how, nullptr), cudaErrorInvalidValue);
+  resource.res.pitch2D.width = (std::size_t{1} << 32) + 2;
+  EXPECT_CODE(cudaCreateTextureObject(&texture, &resource, &how, nullptr), cudaErrorInvalidValue);
+  resource = rows;
   how.filterMode = cudaFilterModeLinear;
   how.readMode = cudaReadModeElementType;
   EXPECT_CODE(cudaCreateTextureObject(&texture, &resource, &how, nullptr), cudaErrorInvalidFilterSetting);

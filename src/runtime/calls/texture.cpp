@@ -89,6 +89,16 @@ Error refuse(const char* what) {
   return Error::kNotSupported;
 }
 
+// No card has more along one dimension.
+constexpr std::size_t kMostTexels = std::size_t{1} << 28;
+
+// Rows that hold something, each within its pitch.
+bool has_rows(const Resource& resource, std::size_t texel_bytes) {
+  const auto& rows = resource.rows;
+  return rows.width != 0 && rows.height != 0 && rows.width <= kMostTexels && rows.height <= kMostTexels &&
+         rows.width * texel_bytes <= rows.pitch;
+}
+
 Error texture_of(State& card, const Resource& resource, sim::Texture& texture) {
   switch (resource.type) {
     case kOfArray: {
@@ -101,6 +111,7 @@ Error texture_of(State& card, const Resource& resource, sim::Texture& texture) {
     case kOfLine:
       if (!set_format(texture, resource.line.format) || resource.line.memory == nullptr)
         return Error::kInvalidValue;
+      if (resource.line.bytes / texture.texel_bytes() > kMostTexels) return Error::kInvalidValue;
       texture.address = reinterpret_cast<std::uint64_t>(resource.line.memory);
       texture.size[0] = static_cast<std::uint32_t>(resource.line.bytes / texture.texel_bytes());
       texture.row_bytes = texture.slice_bytes = resource.line.bytes;
@@ -108,6 +119,7 @@ Error texture_of(State& card, const Resource& resource, sim::Texture& texture) {
     case kOfRows:
       if (!set_format(texture, resource.rows.format) || resource.rows.memory == nullptr)
         return Error::kInvalidValue;
+      if (!has_rows(resource, texture.texel_bytes())) return Error::kInvalidValue;
       texture.address = reinterpret_cast<std::uint64_t>(resource.rows.memory);
       texture.size = {static_cast<std::uint32_t>(resource.rows.width),
                       static_cast<std::uint32_t>(resource.rows.height), 1};
