@@ -218,5 +218,31 @@ TEST(PtxTexture, WhatIsNoneIsReported) {
   EXPECT_FALSE(run(texels, zeros + "sust.b.2d.b32.trap [%rd5, {0, 3}], {%r20};", out).ok());
 }
 
+TEST(PtxTexture, FacesThatAreNotThereAreReported) {
+  const std::string access =
+      "tex.cube.v4.f32.f32 {%r20, %r21, %r22, %r23}, "
+      "[%rd5, {0f00000000, 0f00000000, 0fbf800000, 0f00000000}];";
+  for (const std::uint32_t layers : {5u, 6u}) {
+    Texels faces = Texels::of<float>({1, 1, 1}, 6, 1, Texture::Channel::kFloat, {0, 1, 2, 3, 4, 5});
+    faces.texture.layers = layers;
+    std::vector<std::uint32_t> out(4);
+    const sim::Report report = run(faces, access, out);
+    EXPECT_EQ(report.has("global_out_of_bounds"), layers == 5) << report.text();
+  }
+}
+
+// Where a clamped access goes that fits into no row: the bytes of the next one are not it.
+TEST(PtxTexture, ClampedAccessesFitIntoARow) {
+  const std::string zeros = "mov.b32 %r20, 0; mov.b32 %r21, 0; mov.b32 %r22, 0; mov.b32 %r23, 0; ";
+  for (const std::uint32_t width : {3u, 4u}) {
+    Texels surface = Texels::of<std::uint8_t>({width, 2, 1}, 1, 1, Texture::Channel::kUnsigned,
+                                              std::vector<std::uint8_t>(std::size_t{width} * 2));
+    surface.texture.is_surface = true;
+    std::vector<std::uint32_t> out(4);
+    const sim::Report report = run(surface, zeros + "sust.b.2d.b32.clamp [%rd5, {0, 0}], {%r20};", out);
+    EXPECT_EQ(report.has("global_out_of_bounds"), width == 3) << report.text();
+  }
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -200,6 +200,10 @@ Footprint footprint_of(const Warp& warp, const Instruction& i, std::uint32_t lan
 
 std::array<std::uint32_t, 4> sample(Warp& warp, const Instruction& i, std::uint32_t lane) {
   const Texture& texture = texture_at(warp, i, lane, false);
+  if ((i.flags & kCube) != 0 && texture.layers < 6) {
+    warp.machine->fault(&warp.thread(lane), i.site, FaultCode::kGlobalOutOfBounds,
+                        fmt::format("a cube of a texture with {} of the six faces", texture.layers));
+  }
   const std::uint32_t dims = i.flags & kDimsMask;
   const bool gives_float = (i.flags & kFloatResult) != 0;
   const bool gathers = (i.flags & kGathers) != 0;
@@ -264,7 +268,8 @@ std::uint64_t surface_address(Warp& warp, const Instruction& i, std::uint32_t la
   const bool is_inside =
       x >= 0 && x + bytes <= width && y >= 0 && y < height && slice >= 0 && slice < slices && x % bytes == 0;
   if (!is_inside) {
-    if (mode == OutOfRange::kTrap) {
+    // Nothing says where an access that is longer than a row would go.
+    if (mode == OutOfRange::kTrap || (mode == OutOfRange::kClamp && bytes > width)) {
       warp.machine->fault(
           &warp.thread(lane), i.site, FaultCode::kGlobalOutOfBounds,
           fmt::format(
