@@ -29,7 +29,8 @@ def _weights(q, k, bias, is_causal, scale):
     if more is not None:
         scores = scores + more
     sums = scores.logsumexp(-1)
-    return (scores - sums[..., None]).exp().nan_to_num(0.0), sums
+    sees_nothing = (sums == -torch.inf)[..., None]
+    return (scores - sums[..., None]).exp().masked_fill(sees_nothing, 0.0), sums
 
 
 def _forward(q, k, v, bias, dropout_p, is_causal, scale):

@@ -198,6 +198,14 @@ class Operators(unittest.TestCase):
             torch.testing.assert_close(mine, its, rtol=5e-3, atol=4e-2)
         with self.assertRaisesRegex(NotImplementedError, "flash_attention.*CUDA alone"):
             run(SDPBackend.FLASH_ATTENTION, q, k, v, dropout_p=0.5)
+        # A row that may see no key is zeros; one of NaN stays NaN.
+        bias = torch.zeros(2, 4, 16, 16, device=CARD, dtype=torch.float16)
+        bias[0, 0, 5] = -torch.inf
+        q[0, 0, 3, 0] = torch.nan
+        out = run(SDPBackend.EFFICIENT_ATTENTION, q, k, v, attn_mask=bias)[0]
+        self.assertTrue(out[0, 0, 3].isnan().all())
+        self.assertEqual(out.isnan().sum(), out.shape[-1])
+        self.assertFalse(out[0, 0, 5].any())
 
     def test_other_threads(self):
         made = []
