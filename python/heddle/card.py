@@ -3,6 +3,7 @@
 
 import ctypes
 import functools
+import traceback
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_void_p
 
 from . import _library
@@ -15,6 +16,7 @@ _CALLS = {
     "heddle_exec_free_quietly": (None, []),
     "heddle_exec_keep_reports": (None, []),
     "heddle_exec_take_report": (c_void_p, []),
+    "heddle_exec_fail": (None, []),
     "heddle_exec_mend": (None, []),
     "heddle_exec_keep_ptx": (None, [c_char_p]),
     "cudaLaunchHostFunc": (c_int, [c_void_p, _HOST_FUNCTION, c_void_p]),
@@ -49,8 +51,17 @@ def order(name, stream, address, size, writes):
 
 
 def launch_host_function(stream, function):
-    """A function of the host as work of a stream. What is returned must live as long as it can be called."""
-    kept = _HOST_FUNCTION(function)
+    """A function of the host as work of a stream. What is returned must live as long as it can be called. When it raises,
+    nobody is there to catch that: it is printed, and the card is broken, as by an assertion of a kernel."""
+
+    def run(data):
+        try:
+            function(data)
+        except BaseException:
+            traceback.print_exc()
+            _runtime().heddle_exec_fail()
+
+    kept = _HOST_FUNCTION(run)
     code = _runtime().cudaLaunchHostFunc(stream, kept, None)
     if code != 0:
         raise RuntimeError(f"a function of the host cannot be work of this stream (code {code} of CUDA)")

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """CUDA graphs of PyTorch's operators and Triton's kernels. Run by `heddle exec python graphs_test.py`."""
 
+import contextlib
+import io
 import unittest
 
 import torch
 import triton
 import triton.language as tl
+
+from heddle import card
 
 CARD = "cuda"
 
@@ -87,6 +91,19 @@ class Graphs(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "nonzero.*cannot be captured"):
             with torch.cuda.graph(torch.cuda.CUDAGraph()):
                 torch.nonzero(x)
+
+    def test_an_operator_that_fails_at_a_launch_breaks_the_card(self):
+        x, places = torch.ones(4, device=CARD), torch.tensor([0, 1], device=CARD)
+        graph, out = self.captured(lambda: x.index_select(0, places))
+        places.copy_(torch.tensor([3, 1]))
+        graph.replay()
+        self.assertEqual(out.tolist(), [1, 1])
+        places.copy_(torch.tensor([9, 1]))
+        self.addCleanup(card.mend)
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            with self.assertRaisesRegex(RuntimeError, "device-side assert"):
+                graph.replay()
+        self.assertIn("IndexError", said.getvalue())
 
     def test_memory_of_a_capture_is_the_graphs(self):
         x = torch.ones(512, device=CARD)

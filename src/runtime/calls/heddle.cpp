@@ -78,6 +78,12 @@ HEDDLE_CUDA_CALL void heddle_exec_keep_ptx(const char* text) {
   });
 }
 
+// An operator that runs on the host in the place of a kernel has failed where no call waits for it: the card is
+// broken as by an assertion of a kernel.
+HEDDLE_CUDA_CALL void heddle_exec_fail() {
+  guarded<true>("heddle_exec_fail", [](State& card) { return card.failed = Error::kAssert; });
+}
+
 // A card that a kernel broke works again, and its memory stays as it is: no hardware does that. For what tests
 // many kernels in one process.
 HEDDLE_CUDA_CALL void heddle_exec_mend() {
