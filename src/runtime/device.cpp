@@ -19,7 +19,8 @@ struct Attribute {
 
 constexpr int both(std::size_t value) { return static_cast<int>(value); }
 
-// By number. Those of textures and surfaces are 0, because the card has none; so are those of what it cannot do.
+// By number. Those of what the card cannot do are 0; so are the sizes of textures and surfaces, which have not
+// been read from a card.
 constexpr Attribute kAttributes[] = {
     {1, both(kMaxThreads), both(kMaxThreads)},
     {2, both(kMaxBlockXY), both(kMaxBlockXY)},
