@@ -94,10 +94,12 @@ Error Arrays::create(Memory& memory, const ChannelFormat& format, const Extent& 
   if (!set_format(texture, format) || extent.width == 0 || (flags & ~kAllFlags) != 0) return Error::kInvalidValue;
   if (std::max({extent.width, extent.height, extent.depth}) > kMostElements) return Error::kInvalidValue;
   const bool is_cube = (flags & Array::kCube) != 0;
-  if (is_cube && (extent.width != extent.height || extent.depth == 0 || extent.depth % 6 != 0)) {
+  const bool is_layered = (flags & Array::kLayered) != 0;
+  if (is_cube && (extent.width != extent.height || (is_layered ? extent.depth % 6 != 0 : extent.depth != 6))) {
     return Error::kInvalidValue;
   }
-  if (extent.depth != 0 && extent.height == 0 && (flags & Array::kLayered) == 0) return Error::kInvalidValue;
+  if (is_layered && extent.depth == 0) return Error::kInvalidValue;
+  if (extent.depth != 0 && extent.height == 0 && !is_layered) return Error::kInvalidValue;
   auto made = std::make_unique<Array>(
       Array{.format = format, .extent = extent, .flags = flags, .element_bytes = texture.texel_bytes()});
   std::size_t bytes = 0;

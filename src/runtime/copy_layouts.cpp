@@ -73,6 +73,10 @@ Error work_of(const Copy3D& copy, CopyWork& work) {
   if ((copy.to_array != nullptr && to == nullptr) || (copy.from_array != nullptr && from == nullptr)) {
     return Error::kInvalidHandle;
   }
+  if ((to != nullptr && copy.to.begin != nullptr) || (from != nullptr && copy.from.begin != nullptr)) {
+    return Error::kInvalidValue;
+  }
+  if (to != nullptr && from != nullptr && to->element_bytes != from->element_bytes) return Error::kInvalidValue;
   work.extent = copy.extent;
   work.kind = copy.kind;
   // Where an array takes part the width is in its elements, and its position, too.

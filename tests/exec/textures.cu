@@ -179,6 +179,9 @@ void check_slices(bool has_layers) {
   EXPECT(part[0] == texels[2 * kWidth * kHeight + 1] && part.back() == texels.back());
   back.srcPos.x = 2;
   EXPECT_CODE(cudaMemcpy3D(&back), cudaErrorInvalidValue);
+  back.srcPos.x = 1;
+  back.srcPtr = back.dstPtr;  // two sources
+  EXPECT_CODE(cudaMemcpy3D(&back), cudaErrorInvalidValue);
   // Rows that the first slice does not have are none of the next.
   constexpr std::size_t kRow = kWidth * sizeof(float);
   EXPECT_CODE(cudaMemcpy2DToArray(array, 0, 2, texels.data(), kRow, kRow, kHeight - 1, cudaMemcpyHostToDevice),
@@ -295,6 +298,11 @@ int main() {
   check_slices(false);
   check_slices(true);
   check_other_memory();
+  cudaArray_t none = nullptr;
+  EXPECT_CODE(cudaMalloc3DArray(&none, &format, make_cudaExtent(8, 8, 0), cudaArrayLayered),
+              cudaErrorInvalidValue);
+  EXPECT_CODE(cudaMalloc3DArray(&none, &format, make_cudaExtent(8, 8, 12), cudaArrayCubemap),
+              cudaErrorInvalidValue);
   EXPECT_OK(cudaFreeArray(array));
   return result();
 }
