@@ -44,7 +44,8 @@ Texels plane() {
 }
 
 // One thread runs the instructions; %rd5 is the handle, and %r20 to %r23 go to `out`.
-sim::Report run(Texels& texels, const std::string& instructions, std::vector<std::uint32_t>& out) {
+sim::Report run(Texels& texels, const std::string& instructions, std::vector<std::uint32_t>& out,
+                bool is_written = true) {
   texels.texture.address = reinterpret_cast<std::uint64_t>(texels.bytes.data());
   const sim::TextureTable table = {{kHandle, texels.texture}};
   const sim::PtxModule module = sim::PtxModule::load(
@@ -53,7 +54,11 @@ sim::Report run(Texels& texels, const std::string& instructions, std::vector<std
       "test.ptx");
   sim::GlobalMemory memory;
   memory.add("out", out.data(), 4 * out.size());
-  memory.add("texels", texels.bytes.data(), texels.bytes.size());
+  if (is_written) {
+    memory.add("texels", texels.bytes.data(), texels.bytes.size());
+  } else {
+    memory.add_unwritten(texels.texture.address, "texels", texels.bytes.data(), texels.bytes.size());
+  }
   std::uint32_t unused = 0;
   memory.add_read_only("in", &unused, sizeof(unused));
   sim::PtxArguments arguments;
@@ -216,6 +221,23 @@ TEST(PtxTexture, WhatIsNoneIsReported) {
   EXPECT_TRUE(run(texels, zeros + "suld.b.2d.b32.trap {%r20}, [%rd5, {12, 2}];", out).ok());
   EXPECT_FALSE(run(texels, zeros + "suld.b.2d.b32.trap {%r20}, [%rd5, {16, 2}];", out).ok());
   EXPECT_FALSE(run(texels, zeros + "sust.b.2d.b32.trap [%rd5, {0, 3}], {%r20};", out).ok());
+}
+
+TEST(PtxTexture, TexelsThatNobodyWroteHaveNoValue) {
+  const std::string access = "tex.2d.v4.f32.f32 {%r20, %r21, %r22, %r23}, [%rd5, {0f3f800000, 0f3f800000}];";
+  for (const bool is_filtered : {false, true}) {
+    for (const bool is_written : {false, true}) {
+      Texels texels = plane();
+      texels.texture.is_filtered = is_filtered;
+      std::vector<std::uint32_t> out(4);
+      const sim::Report report = run(texels, access, out, is_written);
+      EXPECT_EQ(report.has("uninitialised_read"), !is_written) << report.text();
+      // Nothing is done with it.
+      EXPECT_TRUE(run(texels, access + "mov.b32 %r20, 0; mov.b32 %r21, 0; mov.b32 %r22, 0; mov.b32 %r23, 0;", out,
+                      is_written)
+                      .ok());
+    }
+  }
 }
 
 TEST(PtxTexture, FacesThatAreNotThereAreReported) {

@@ -6,6 +6,7 @@
 #include "sim/frontend/ptx/arithmetic.h"
 #include "sim/frontend/ptx/decode.h"
 #include "sim/frontend/ptx/interpreter.h"
+#include "sim/frontend/ptx/undefined.h"
 
 #include <heddle/sim/texture.h>
 
@@ -89,6 +90,7 @@ float channel_value(const Texture& texture, const std::byte* at) {
 }
 
 struct Texel {
+  Undefined undefined = {};  // of any of its bytes
   std::array<float, 4> numbers = {};
   std::array<std::uint32_t, 4> words = {};  // integers, extended by their sign
 };
@@ -106,11 +108,13 @@ Texel fetch(Warp& warp, const Instruction& i, std::uint32_t lane, const Texture&
   }
   std::array<std::byte, 16> bytes = {};
   const std::uint64_t slice = layer + static_cast<std::uint64_t>(at[2]);
-  load_bytes(warp, lane, Space::kGlobal,
-             texture.address + slice * texture.slice_bytes +
-                 static_cast<std::uint64_t>(at[1]) * texture.row_bytes +
-                 static_cast<std::uint64_t>(at[0]) * texture.texel_bytes(),
-             bytes.data(), texture.texel_bytes(), i, nullptr, false);
+  const std::uint64_t address = texture.address + slice * texture.slice_bytes +
+                                static_cast<std::uint64_t>(at[1]) * texture.row_bytes +
+                                static_cast<std::uint64_t>(at[0]) * texture.texel_bytes();
+  load_bytes(warp, lane, Space::kGlobal, address, bytes.data(), texture.texel_bytes(), i, nullptr, false);
+  if (const std::uint32_t unwritten = unwritten_in_global(warp, address, texture.texel_bytes()); unwritten != 0) {
+    texel.undefined = undefined_global_word(warp, lane, address, unwritten, i);
+  }
   const std::uint32_t bits = 8 * texture.channel_bytes;
   for (std::uint32_t c = 0; c < texture.channels; ++c) {
     const std::byte* from = &bytes[std::size_t{c} * texture.channel_bytes];
@@ -198,7 +202,8 @@ Footprint footprint_of(const Warp& warp, const Instruction& i, std::uint32_t lan
   return result;
 }
 
-std::array<std::uint32_t, 4> sample(Warp& warp, const Instruction& i, std::uint32_t lane) {
+// `undefined` becomes that of some texel, where one has it.
+std::array<std::uint32_t, 4> sample(Warp& warp, const Instruction& i, std::uint32_t lane, Undefined& undefined) {
   const Texture& texture = texture_at(warp, i, lane, false);
   if ((i.flags & kCube) != 0 && texture.layers < 6) {
     warp.machine->fault(&warp.thread(lane), i.site, FaultCode::kGlobalOutOfBounds,
@@ -213,7 +218,9 @@ std::array<std::uint32_t, 4> sample(Warp& warp, const Instruction& i, std::uint3
   const auto one = [&](std::uint32_t corner) {
     Index index = at.first;
     for (std::uint32_t d = 0; d < dims; ++d) index[d] += corner >> d & 1;
-    return fetch(warp, i, lane, texture, index, at.layer);
+    const Texel texel = fetch(warp, i, lane, texture, index, at.layer);
+    if (texel.undefined.bits != 0) undefined = texel.undefined;
+    return texel;
   };
   const bool is_number = texture.channel == Texture::Channel::kFloat || texture.gives_fractions;
   const auto bits_of = [&](const Texel& texel, std::uint32_t c) {
@@ -244,8 +251,16 @@ std::array<std::uint32_t, 4> sample(Warp& warp, const Instruction& i, std::uint3
 
 std::uint32_t sample_lanes(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    const std::array<std::uint32_t, 4> result = sample(warp, i, l);
-    for (std::size_t r = 0; r < i.rows.size(); ++r) warp.rows[i.rows[r]][l] = result[r];
+    Undefined undefined;
+    for (const std::uint32_t row : i.more) {
+      if (const Undefined coord = undefined_of(*warp.frame, row, l); coord.bits != 0) undefined = coord;
+    }
+    const std::array<std::uint32_t, 4> result = sample(warp, i, l, undefined);
+    if (undefined.bits != 0) undefined.bits = ~std::uint64_t{0};
+    for (std::size_t r = 0; r < i.rows.size(); ++r) {
+      warp.rows[i.rows[r]][l] = result[r];
+      set_undefined(warp, *warp.frame, i.rows[r], l, undefined);
+    }
   });
   return mask;
 }
