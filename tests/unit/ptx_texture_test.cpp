@@ -240,6 +240,27 @@ TEST(PtxTexture, TexelsThatNobodyWroteHaveNoValue) {
   }
 }
 
+TEST(PtxTexture, SurfacesTakeAndGiveNoValuesThatNobodyWrote) {
+  const std::string zeros = "mov.b32 %r20, 0; mov.b32 %r21, 0; mov.b32 %r22, 0; mov.b32 %r23, 0; ";
+  const std::string load = zeros + "suld.b.2d.b32.trap {%r20}, [%rd5, {4, 1}]; ";
+  const std::string copy = load + "sust.b.2d.b32.trap [%rd5, {0, 0}], {%r20}; mov.b32 %r20, 0;";
+  // The texel is there, but where it comes from has no value.
+  const std::string place =
+      zeros +
+      "sust.b.2d.b32.trap [%rd5, {12, 0}], {%r21}; suld.b.2d.b32.trap {%r1}, [%rd5, {0, 2}]; "
+      "suld.b.2d.b32.clamp {%r20}, [%rd5, {%r1, 0}];";
+  const std::string store = zeros + "sust.b.2d.b32.trap [%rd5, {4, 1}], {%r21}; ";
+  std::vector<std::uint32_t> out(4);
+  for (const bool is_written : {false, true}) {
+    Texels surface = plane();
+    surface.texture.is_surface = true;
+    EXPECT_EQ(run(surface, load, out, is_written).has("uninitialised_read"), !is_written);
+    EXPECT_EQ(run(surface, place, out, is_written).has("uninitialised_read"), !is_written);
+    EXPECT_EQ(run(surface, copy, out, is_written).has("uninitialised_read"), !is_written);
+    EXPECT_TRUE(run(surface, store + "suld.b.2d.b32.trap {%r20}, [%rd5, {4, 1}];", out, is_written).ok());
+  }
+}
+
 TEST(PtxTexture, FacesThatAreNotThereAreReported) {
   const std::string access =
       "tex.cube.v4.f32.f32 {%r20, %r21, %r22, %r23}, "

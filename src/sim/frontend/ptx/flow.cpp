@@ -101,8 +101,11 @@ void classify(std::string_view mnemonic, const Function& function, const Instruc
     const bool is_small = has(mnemonic, ".m8n8") && !has(mnemonic, ".f16.f16");
     const bool is_other = has(mnemonic, ".f64") || is_small || has(mnemonic, "4.s32") || has(mnemonic, ".b1");
     if (opcode == "mma" && is_other && !has(mnemonic, ".sp")) flow.kind = FlowKind::kCompute;
-  } else if (is_one_of(opcode, {"tex", "tld4"})) {
+  } else if (is_one_of(opcode, {"tex", "tld4", "suld"})) {
     flow.kind = FlowKind::kHandled;
+  } else if (opcode == "sust") {
+    flow.kind = FlowKind::kControl;
+    flow.has_effect = true;
   } else if (opcode == "wmma") {
     flow.kind = FlowKind::kHandled;
     flow.has_effect = has(mnemonic, ".store");

@@ -17,6 +17,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <string>
 
 namespace heddle::sim::ptx {
@@ -89,6 +90,23 @@ float channel_value(const Texture& texture, const std::byte* at) {
   return static_cast<float>(std::max(number / most, -1.0));
 }
 
+// All of it, where a byte is.
+Undefined undefined_texel(Warp& warp, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes,
+                          const Instruction& i) {
+  const std::uint32_t unwritten = unwritten_in_global(warp, address, bytes);
+  if (unwritten == 0) return {};
+  return {~std::uint64_t{0}, undefined_global_word(warp, lane, address, unwritten, i).origin};
+}
+
+// All, where one of the coordinates is.
+Undefined undefined_among(const Warp& warp, std::span<const std::uint32_t> coords, std::uint32_t lane) {
+  for (const std::uint32_t row : coords) {
+    if (const Undefined coord = undefined_of(*warp.frame, row, lane); coord.bits != 0)
+      return {~std::uint64_t{0}, coord.origin};
+  }
+  return {};
+}
+
 struct Texel {
   Undefined undefined = {};  // of any of its bytes
   std::array<float, 4> numbers = {};
@@ -112,9 +130,7 @@ Texel fetch(Warp& warp, const Instruction& i, std::uint32_t lane, const Texture&
                                 static_cast<std::uint64_t>(at[1]) * texture.row_bytes +
                                 static_cast<std::uint64_t>(at[0]) * texture.texel_bytes();
   load_bytes(warp, lane, Space::kGlobal, address, bytes.data(), texture.texel_bytes(), i, nullptr, false);
-  if (const std::uint32_t unwritten = unwritten_in_global(warp, address, texture.texel_bytes()); unwritten != 0) {
-    texel.undefined = undefined_global_word(warp, lane, address, unwritten, i);
-  }
+  texel.undefined = undefined_texel(warp, lane, address, texture.texel_bytes(), i);
   const std::uint32_t bits = 8 * texture.channel_bytes;
   for (std::uint32_t c = 0; c < texture.channels; ++c) {
     const std::byte* from = &bytes[std::size_t{c} * texture.channel_bytes];
@@ -251,12 +267,8 @@ std::array<std::uint32_t, 4> sample(Warp& warp, const Instruction& i, std::uint3
 
 std::uint32_t sample_lanes(Warp& warp, const Instruction& i, std::uint32_t mask) {
   for_lanes(mask, [&](std::uint32_t l) {
-    Undefined undefined;
-    for (const std::uint32_t row : i.more) {
-      if (const Undefined coord = undefined_of(*warp.frame, row, l); coord.bits != 0) undefined = coord;
-    }
+    Undefined undefined = undefined_among(warp, i.more, l);
     const std::array<std::uint32_t, 4> result = sample(warp, i, l, undefined);
-    if (undefined.bits != 0) undefined.bits = ~std::uint64_t{0};
     for (std::size_t r = 0; r < i.rows.size(); ++r) {
       warp.rows[i.rows[r]][l] = result[r];
       set_undefined(warp, *warp.frame, i.rows[r], l, undefined);
@@ -315,10 +327,15 @@ std::uint32_t move_surface(Warp& warp, const Instruction& i, std::uint32_t mask)
         std::memcpy(&value[std::size_t{r} * each], &warp.rows[i.rows[r]][l], each);
       if (address != 0) store_bytes(warp, l, Space::kGlobal, address, value.data(), each * count, i);
     } else {
-      if (address != 0) load_bytes(warp, l, Space::kGlobal, address, value.data(), each * count, i);
+      Undefined undefined = undefined_among(warp, std::span(i.rows).subspan(count), l);
+      if (address != 0) {
+        load_bytes(warp, l, Space::kGlobal, address, value.data(), each * count, i);
+        if (undefined.bits == 0) undefined = undefined_texel(warp, l, address, each * count, i);
+      }
       for (std::uint32_t r = 0; r < count; ++r) {
         warp.rows[i.rows[r]][l] = 0;
         std::memcpy(&warp.rows[i.rows[r]][l], &value[std::size_t{r} * each], each);
+        set_undefined(warp, *warp.frame, i.rows[r], l, undefined);
       }
     }
   });
