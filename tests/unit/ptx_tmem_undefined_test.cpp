@@ -104,7 +104,7 @@ TEST(PtxTmemUndefined, AccumulatorsOfNothingAreJudgedWhereTheyAreUsed) {
   expect_silent(multiply + kLoad + kLoadWait);
   expect_silent(kFillAll + mma(false) + kWaitForMma + kLoad + kLoadWait + kToGlobal);
   expect("uninitialised_read", multiply + kLoad + kLoadWait + kToGlobal,
-         {"a tcgen05.mma reads its accumulator from lane 0, column 0", "tcgen05.ld",
+         {"a tcgen05.mma reads its accumulator from lane ", ", column 0 of the tensor memory", "tcgen05.ld",
           "the value is stored to global memory"});
 }
 

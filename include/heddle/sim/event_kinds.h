@@ -9,6 +9,10 @@
 
 namespace heddle::sim {
 
+namespace machine {
+struct TmemMaking;
+}
+
 enum class FenceKind : std::uint8_t {
   kMbarrierInit,
   kProxyAsync,
@@ -389,6 +393,7 @@ struct MmaTouchTmem {
   std::uint32_t cols = 0;
   std::uint64_t how = 0;  // a TmemTouch
   const char* operand = "";
+  const machine::TmemMaking* making = nullptr;  // what the cells are made of, as long as the event is told
   CallSite site = {};
 };
 

@@ -439,11 +439,7 @@ bool RaceChecker::async_in_shared(const SharedPart& part, Access access, const C
       if (fresh != 0) {
         note_unwritten(cta, granule, at, fresh, {access, 0});
         if (access.by == By::kMma && judges_uses_) {
-          tmem_.spoil(access.lanes,
-                      {.is_shared = true,
-                       .cta = cta.linear,
-                       .offset = at / kGranule * kGranule + static_cast<std::uint32_t>(std::countr_zero(fresh)),
-                       .bytes = {{at / kGranule * kGranule, fresh}}});
+          tmem_.spoil(access.lanes).add_bytes(cta.linear, at / kGranule * kGranule, fresh);
         }
       }
       memory.shadow.record_read(granule, access, views.front());
@@ -610,9 +606,8 @@ void RaceChecker::use_unwritten(std::uint32_t cta, std::uint32_t offset, const s
 
 void RaceChecker::use_undefined_load(std::uint64_t transfer, std::uint32_t lane, std::uint32_t column,
                                      const std::string& use) {
-  const UndefinedCells::Cells* cells = tmem_.undefined_load(transfer)->find(lane, column);
-  const Spoil* by = cells == nullptr ? nullptr : tmem_.spoil_of(cells->spoiler);
-  if (by != nullptr && by->is_shared) return use_unwritten(by->cta, by->offset, use);
+  const machine::TmemSource source = tmem_.source_of(*tmem_.undefined_load(transfer), lane, column).what;
+  if (source.kind == machine::TmemSource::Kind::kShared) return use_unwritten(source.cta, source.offset, use);
   tmem_.use(transfer, lane, column, use);
 }
 

@@ -1,40 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operations of a tensor core that read what nobody had written. For a front end that follows values they are no
-// mistake yet: what they write holds nothing either, and whoever uses that makes the mistake.
+// mistake yet: what they make of it holds nothing either, and whoever uses that makes the mistake.
 #pragma once
+
+#include "sim/machine/tcgen05_made.h"
 
 #include <cstdint>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace heddle::sim::check {
-
-// What such an operation read first: bytes of shared memory, or a cell of tensor memory.
-struct Spoil {
-  bool is_shared = false;
-  std::uint32_t cta = 0;     // linear index
-  std::uint32_t offset = 0;  // shared memory, and all such bytes: where 16 of them begin, and which of these
-  std::vector<std::pair<std::uint32_t, std::uint16_t>> bytes = {};
-  std::uint32_t column = 0;  // tensor memory, as all below
-  std::uint32_t lane = 0;
-  const char* operand = "";
-  bool is_accumulator = false;  // cells that it adds to: those alone hold nothing afterwards
-
-  // The first of these bytes of shared memory that had not been written, or ~0.
-  std::uint32_t find(std::uint32_t begin, std::uint32_t count) const {
-    std::uint32_t first = ~std::uint32_t{0};
-    for (const auto& [at, some] : bytes) {
-      for (std::uint32_t b = 0; b < 16; ++b) {
-        if ((some >> b & 1) != 0 && at + b >= begin && at + b < begin + count && at + b < first) first = at + b;
-      }
-    }
-    return first;
-  }
-};
-
-using Spoils = std::unordered_map<std::uint64_t, Spoil>;  // by operation
 
 // Cells that a load found as they were allocated, or spoiled.
 struct UndefinedCells {
@@ -54,5 +30,51 @@ struct UndefinedCells {
     return nullptr;
   }
 };
+
+// What such an operation read: bytes of shared memory, and cells of tensor memory. CTAs are linear indices.
+class Spoil : public machine::TmemNothing {
+ public:
+  void add_bytes(std::uint32_t cta, std::uint32_t granule, std::uint16_t bytes) {
+    bytes_.push_back({cta, granule, bytes});
+  }
+  void add_cells(std::uint32_t cta, const UndefinedCells::Cells& cells) { cells_[cta].cells.push_back(cells); }
+
+  std::uint32_t find_byte(std::uint32_t cta, std::uint32_t begin, std::uint32_t count) const override {
+    std::uint32_t first = machine::kNoByte;
+    for (const Bytes& some : bytes_) {
+      if (some.cta != cta) continue;
+      for (std::uint32_t b = 0; b < 16; ++b) {
+        const std::uint32_t at = some.granule + b;
+        if ((some.bytes >> b & 1) != 0 && at >= begin && at < begin + count && at < first) first = at;
+      }
+    }
+    return first;
+  }
+  bool has_cell(std::uint32_t cta, std::uint32_t lane, std::uint32_t column) const override {
+    return find_cell(cta, lane, column) != nullptr;
+  }
+  const UndefinedCells::Cells* find_cell(std::uint32_t cta, std::uint32_t lane, std::uint32_t column) const {
+    const auto found = cells_.find(cta);
+    return found == cells_.end() ? nullptr : found->second.find(lane, column);
+  }
+  const machine::TmemMade* find_made(std::uint32_t cta) const {
+    const auto found = made.find(cta);
+    return found == made.end() ? nullptr : &found->second;
+  }
+
+  // What it made of that, for each CTA whose tensor memory it wrote.
+  std::unordered_map<std::uint32_t, machine::TmemMade> made;
+
+ private:
+  struct Bytes {
+    std::uint32_t cta;
+    std::uint32_t granule;  // 16 bytes from here on
+    std::uint16_t bytes;
+  };
+  std::vector<Bytes> bytes_;
+  std::unordered_map<std::uint32_t, UndefinedCells> cells_;
+};
+
+using Spoils = std::unordered_map<std::uint64_t, Spoil>;  // by operation
 
 }  // namespace heddle::sim::check

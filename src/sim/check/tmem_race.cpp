@@ -31,7 +31,13 @@ TmemChecker::Memory& TmemChecker::memory_of(std::uint32_t cta) {
 void TmemChecker::on(const event::MmaTouchTmem& event) {
   const IssuedMma& mma = order_.mma(event.operation);
   const IssuedMma::Part& part = mma.parts.front();
-  touch({event.cta, event.address, event.cols, event.how, event.operand, event.site}, operation(event.operation),
+  const machine::TmemMade* made = nullptr;
+  if (const auto by = spoils_.find(event.operation);
+      by != spoils_.end() && event.making != nullptr && (event.how & TmemTouch::kWrites) != 0) {
+    made = &(by->second.made[event.cta] = machine::made_of(*event.making, event.cta, by->second));
+  }
+  touch({event.cta, event.address, event.cols, event.how, event.operand, event.site, made},
+        operation(event.operation),
         {&part.known, &part.tcgen05_known, part.warp, part.tmem_waited, mma.component, false});
 }
 
@@ -61,11 +67,8 @@ void TmemChecker::touch(const Part& part, Actor actor, const View& view) {
       Granule& granule = memory.granules[std::size_t{column} * kLaneGroups + group];
       const auto unwritten = static_cast<std::uint16_t>(lanes & ~granule.written);
       if (needs_old && unwritten != 0 && judges_uses_) {
-        spoil(actor / 2, {.cta = part.cta,
-                          .column = column,
-                          .lane = first_lane(group, unwritten),
-                          .operand = part.operand,
-                          .is_accumulator = is_write});
+        // Accumulators that held nothing hold nothing more, cell by cell.
+        if (!is_write) spoil(actor / 2).add_cells(part.cta, {column, group, unwritten, granule.spoiler});
       } else if (needs_old && unwritten != 0 &&
                  sink_.stops(unwritten_read(part, actor, column, first_lane(group, unwritten), part.operand))) {
         return;
@@ -101,7 +104,10 @@ void TmemChecker::touch(const Part& part, Actor actor, const View& view) {
         granule.unwritten_load = actor;
       }
       if (is_write) {
-        mark_written(granule, lanes, actor, needs_old);
+        const auto spoiled = part.made == nullptr
+                                 ? 0
+                                 : static_cast<std::uint16_t>(part.made->lanes_at(16 * group, column) & lanes);
+        mark_written(granule, lanes, actor, needs_old, static_cast<std::uint16_t>(spoiled));
         if (!needs_old) {
           granule.write_before = granule.write;
           granule.reads_before = granule.reads;
@@ -116,18 +122,43 @@ void TmemChecker::touch(const Part& part, Actor actor, const View& view) {
 }
 
 // What is made of nothing is nothing. An accumulator that held nothing holds nothing more of it.
-void TmemChecker::mark_written(Granule& granule, std::uint16_t lanes, Actor actor, bool needs_old) {
-  const Spoil* by = is_transfer(actor) ? nullptr : spoil_of(actor / 2);
-  if (by == nullptr) {
-    granule.written |= lanes;
-    return;
+void TmemChecker::mark_written(Granule& granule, std::uint16_t lanes, Actor actor, bool needs_old,
+                               std::uint16_t spoiled) {
+  const bool keeps_old = needs_old && judges_uses_;
+  if (!keeps_old) granule.written |= lanes;
+  granule.written &= static_cast<std::uint16_t>(~spoiled);
+  const auto unwritten = static_cast<std::uint16_t>(lanes & ~granule.written);
+  if (spoiled != 0 || (unwritten != 0 && granule.spoiler == 0)) granule.spoiler = actor / 2;
+  if (granule.written == 0xFFFF) granule.spoiler = 0;
+}
+
+// A cell that an operation spoiled, though it was made of nothing but what means something, was its accumulator
+// and held nothing before. What it took from a cell that another had spoiled is that one's source.
+TmemChecker::Source TmemChecker::source_of(const UndefinedCells& brought, std::uint32_t lane,
+                                           std::uint32_t column) const {
+  const UndefinedCells::Cells* cells = brought.find(lane, column);
+  std::uint32_t cta = brought.cta;
+  for (std::uint64_t by = cells == nullptr ? 0 : cells->spoiler; by != 0;) {
+    machine::TmemSource source{machine::TmemSource::Kind::kTmem, cta, 0, column, lane, "its accumulator"};
+    const Spoil* spoil = spoil_of(by);
+    const auto made = spoil == nullptr ? nullptr : spoil->find_made(cta);
+    if (made != nullptr) {
+      if (const machine::TmemSource taken = made->at(lane, column)) {
+        source = taken;
+      } else if (made->is_by_cell()) {
+        return {};  // a copy beside the cell
+      }
+    }
+    cells = spoil == nullptr ? nullptr : spoil->find_cell(source.cta, source.lane, source.column);
+    const bool is_last =
+        source.kind == machine::TmemSource::Kind::kShared || cells == nullptr || cells->spoiler == 0;
+    if (is_last || cells->spoiler >= by) return {source, by};
+    by = cells->spoiler;
+    cta = source.cta;
+    lane = source.lane;
+    column = source.column;
   }
-  if (!by->is_accumulator) {
-    granule.written &= static_cast<std::uint16_t>(~lanes);
-  } else if (!needs_old) {
-    granule.written |= lanes;
-  }
-  if ((lanes & ~granule.written) != 0) granule.spoiler = actor / 2;
+  return {};
 }
 
 // Which mistake it is shows until the columns are freed: what fills the cells may not have come yet.
@@ -141,12 +172,11 @@ void TmemChecker::use(std::uint64_t transfer, std::uint32_t lane, std::uint32_t 
 }
 
 bool TmemChecker::stops_for_use(const Part& part, const Use& use) {
-  const UndefinedCells::Cells* cells = undefined_load(use.load / 2)->find(use.lane, use.column);
-  const Spoil* by = cells == nullptr || cells->spoiler == 0 ? nullptr : spoil_of(cells->spoiler);
-  Finding finding = by == nullptr || by->is_shared
-                        ? unwritten_read(part, use.load, use.column, use.lane, "")
-                        : unwritten_read(part, operation(cells->spoiler), by->column, by->lane, by->operand);
-  if (by != nullptr) finding.details.push_back(line(use.load));
+  const UndefinedCells& brought = *undefined_load(use.load / 2);
+  const auto [source, by] = source_of(brought, use.lane, use.column);
+  Finding finding = source ? unwritten_read(part, operation(by), source.column, source.lane, source.operand)
+                           : unwritten_read(part, use.load, use.column, use.lane, "");
+  if (source) finding.details.push_back(line(use.load));
   finding.details.push_back(use.use);
   return sink_.stops(std::move(finding));
 }

@@ -11,8 +11,7 @@
 // value is reported if it is used, when the columns are freed.
 //
 // Model: conflicts are told apart by column and by 16 lanes, which is what one instruction touches as a whole but
-// for tcgen05.cp.4x256b and the last scales; what is written, by cells. A multiplication of something that nobody
-// has written makes nothing of all its cells.
+// for tcgen05.cp.4x256b and the last scales; what is written, by cells.
 // PTX: tcgen05 Memory Consistency Model Semantics.
 #pragma once
 
@@ -44,10 +43,7 @@ class TmemChecker {
 
   void judge_uses() { judges_uses_ = true; }
   // The operation has read what nobody had written.
-  void spoil(std::uint64_t operation, const Spoil& by) {
-    const auto [found, is_new] = spoils_.try_emplace(operation, by);
-    if (!is_new) found->second.bytes.insert(found->second.bytes.end(), by.bytes.begin(), by.bytes.end());
-  }
+  Spoil& spoil(std::uint64_t operation) { return spoils_[operation]; }
   const Spoil* spoil_of(std::uint64_t operation) const {
     const auto found = spoils_.find(operation);
     return found == spoils_.end() ? nullptr : &found->second;
@@ -57,6 +53,12 @@ class TmemChecker {
     const auto found = undefined_loads_.find(transfer);
     return found == undefined_loads_.end() ? nullptr : &found->second;
   }
+  // Of which it was made, and by which operation.
+  struct Source {
+    machine::TmemSource what;
+    std::uint64_t operation = 0;
+  };
+  Source source_of(const UndefinedCells& brought, std::uint32_t lane, std::uint32_t column) const;
   // Somebody uses it. `use` says who, how and where.
   void use(std::uint64_t transfer, std::uint32_t lane, std::uint32_t column, const std::string& use);
 
@@ -121,9 +123,10 @@ class TmemChecker {
     std::uint64_t how;
     const char* operand;
     CallSite site;
+    const machine::TmemMade* made = nullptr;  // what of it is made of nothing
   };
   void touch(const Part& part, Actor actor, const View& view);
-  void mark_written(Granule& granule, std::uint16_t lanes, Actor actor, bool needs_old);
+  void mark_written(Granule& granule, std::uint16_t lanes, Actor actor, bool needs_old, std::uint16_t spoiled);
   bool stops_for_use(const Part& part, const Use& use);
   // And the run stops for it.
   bool is_still_used(const Granule& granule, const View& view, const Part& part, const ThreadOrder& by);

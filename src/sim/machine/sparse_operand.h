@@ -50,6 +50,14 @@ inline MetadataPlace word_place(std::uint32_t row, std::uint32_t chunk) {
   return {.lane = row, .column = chunk / 8, .bit = 4 * (chunk % 8)};
 }
 
+// In tensor memory: that of 8- and 4-bit types lies in the lane of its row, that of wider ones in blocks of 16
+// lanes, half of K in eight of them.
+inline MetadataPlace metadata_place(std::uint32_t unit_bytes, std::uint32_t row, std::uint32_t chunk) {
+  MetadataPlace place = unit_bytes == 1 ? word_place(row % 16, chunk) : half_word_place(row % 16, chunk);
+  place.lane += row / 16 * 16;
+  return place;
+}
+
 template <class Metadata>
 std::vector<std::byte> expand(const SparseRows& a, const std::byte* stored, Metadata&& metadata) {
   std::vector<std::byte> dense(std::size_t{2} * a.rows * a.row_bytes);

@@ -7,6 +7,7 @@
 
 #include "sim/machine/scaled_core.h"
 #include "sim/machine/sparse_operand.h"
+#include "sim/machine/tcgen05_made.h"
 #include "sim/machine/tmem_unit.h"
 
 #include "sim/machine/wgmma.h"
@@ -42,15 +43,14 @@ std::vector<std::byte> read_tmem_rows(Tmem& tmem, std::uint32_t taddr, const Tcg
   return rows;
 }
 
-// A with its zeros. Metadata of 8- and 4-bit types lies in the lane of its row, that of wider ones in blocks of
-// 16 lanes, half of K in eight of them.
+// A with its zeros.
 std::vector<std::byte> expand_rows(Tmem& tmem, const Tcgen05Operands& operands, const Tcgen05Fields& fields,
                                    std::uint32_t rows, const std::vector<std::byte>& stored) {
   const std::uint32_t bytes = stored_bytes(fields.a_type);
   const auto metadata = [&](std::uint32_t row, std::uint32_t chunk) {
-    const MetadataPlace place = bytes == 1 ? word_place(row % 16, chunk) : half_word_place(row % 16, chunk);
+    const MetadataPlace place = metadata_place(bytes, row, chunk);
     const std::uint32_t column = tmem_column(operands.metadata) + fields.sparsity_selector + place.column;
-    return *tmem.cell(row / 16 * 16 + place.lane, column) >> place.bit & 15;
+    return *tmem.cell(place.lane, column) >> place.bit & 15;
   };
   return expand({rows, kRowBytes, bytes}, stored.data(), metadata);
 }
@@ -85,12 +85,15 @@ void Tcgen05Unit::touch_tmem(const Tcgen05Queue& queue, const Cta& cta, const Tc
   const char* name = operation.kind == Tcgen05Operation::Kind::kCopy ? "tcgen05.cp" : "tcgen05.mma";
   tmem_.check_not_freed(queue.cta->threads[queue.tid], true, cta, tmem_column(taddr), cols, name, operation.site);
   if (!core_.wants<event::MmaTouchTmem>()) return;
+  const std::vector<Cta*> ctas = ctas_of(queue, operation.operands.cta_group);
+  const TmemMaking making{&operation, {ctas.front()->linear, ctas.back()->linear}};
   core_.emit(event::MmaTouchTmem{.cta = cta.linear,
                                  .operation = operation.id,
                                  .address = taddr,
                                  .cols = cols,
                                  .how = how,
                                  .operand = operand,
+                                 .making = &making,
                                  .site = operation.site});
 }
 

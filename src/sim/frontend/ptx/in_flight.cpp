@@ -176,9 +176,11 @@ namespace {
 // Calls mark(lane, word, bits, byte) for the elements that unwritten bytes went into, with the first of these.
 template <class Mark>
 void mark_products(const Warp& warp, const machine::WgmmaOperands& operands, const check::Spoil& by,
-                   std::uint32_t words, const Mark& mark) {
+                   std::uint32_t cta, std::uint32_t words, const Mark& mark) {
   const WgmmaShape& shape = operands.shape;
-  const machine::FindBytes find = [&](std::uint32_t at, std::uint32_t bytes) { return by.find(at, bytes); };
+  const machine::FindBytes find = [&](std::uint32_t at, std::uint32_t bytes) {
+    return by.find_byte(cta, at, bytes);
+  };
   const auto in_rows = [&](std::uint64_t descriptor, Major major, OperandType type, std::uint32_t rows,
                            std::uint32_t row_bytes) {
     return machine::find_in_rows(decode_wgmma_descriptor(descriptor).fields, major, type, rows, row_bytes, find);
@@ -241,12 +243,13 @@ void take_back_undefined(Warp& warp, const Accumulators& set) {
               .instruction = set.instruction});
       }
     } else if (const check::Spoil* by = warp.interpreter->spoil_of(operation); by != nullptr) {
-      mark_products(warp, set.operands[number], *by, count,
+      const std::uint32_t cta = warp.thread(0).cta->linear;
+      mark_products(warp, set.operands[number], *by, cta, count,
                     [&](std::uint32_t lane, std::uint32_t word, std::uint32_t bits, std::uint32_t byte) {
                       mark(lane, word,
                            {.kind = Origin::Kind::kShared,
                             .tid = first,
-                            .cta = by->cta,
+                            .cta = cta,
                             .offset = byte,
                             .instruction = set.instruction},
                            bits);
