@@ -60,5 +60,29 @@ TEST(PtxAlignedBarrier, ArrivalsOfOneWarpAreOneInstruction) {
   }
 }
 
+// Where all have arrived nobody blocks, and those of one place have gone on when the others come.
+TEST(PtxAlignedBarrier, WaitsOfOneWarpAreOneInstruction) {
+  const std::string arrive = "barrier.cluster.arrive.release.aligned;\n";
+  const auto apart = [&](const std::string& wait) {
+    return "mov.u32 %r1, %laneid; setp.eq.u32 %p1, %r1, 3;\n" + arrive + "@%p1 bra ONE;\n" + wait +
+           "\nbra.uni MET;\nONE: nanosleep.u32 40;\n" + wait + "\nMET: bar.warp.sync -1; ret;";
+  };
+  const std::string wait = "barrier.cluster.wait.acquire.aligned;";
+  // One instruction that lanes come to at different times, and another in the next round.
+  const std::string late = "mov.u32 %r1, %laneid; setp.eq.u32 %p1, %r1, 3;\n" + arrive +
+                           "@!%p1 bra MET; nanosleep.u32 40;\nMET: " + wait + "\n" + arrive + wait + " ret;";
+  for (const std::uint32_t ctas : {1u, 2u}) {
+    for (const char* schedule : kSchedules) {
+      const sim::Report report = run(apart(wait), schedule, ctas);
+      ASSERT_TRUE(report.has("divergence")) << report.text();
+      EXPECT_NE(report.text().find("barrier.cluster.wait.aligned is executed"), std::string::npos)
+          << report.text();
+      const sim::Report unaligned = run(apart("barrier.cluster.wait.acquire;"), schedule, ctas);
+      EXPECT_TRUE(unaligned.ok()) << unaligned.text();
+      EXPECT_TRUE(run(late, schedule, ctas).ok()) << run(late, schedule, ctas).text();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::test

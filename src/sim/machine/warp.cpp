@@ -112,16 +112,16 @@ const Rendezvous* Warp::crossed(const Rendezvous& meeting) const {
   return nullptr;
 }
 
-// PTX: barrier, barrier.cluster: with .aligned, all threads of the warp must execute the same instruction.
-void WarpUnit::check_aligned(const Thread& thread, std::uint32_t lanes, WaitKind kind, std::uint32_t id,
-                             const char* instruction, CallSite site) const {
+// PTX: barrier: with .aligned, all threads of the warp must execute the same instruction.
+void WarpUnit::check_aligned(const Thread& thread, std::uint32_t lanes, std::uint32_t id, const char* instruction,
+                             CallSite site) const {
   const Cta& cta = *thread.cta;
   const std::uint32_t first = thread.warp() * 32;
   for (std::uint32_t left = cta.warps[thread.warp()].live & ~lanes; left != 0; left &= left - 1) {
     const Thread& other = cta.threads[first + static_cast<std::uint32_t>(std::countr_zero(left))];
-    if (other.state != ThreadState::kBlocked || other.wait.kind != kind || other.wait.id != id) continue;
-    // One that has passed may wait in the next round.
-    if (kind == WaitKind::kClusterBarrier && other.cluster_arrivals != thread.cluster_arrivals) continue;
+    const bool waits_here =
+        other.state == ThreadState::kBlocked && other.wait.kind == WaitKind::kNamedBarrier && other.wait.id == id;
+    if (!waits_here) continue;
     const CallSite& at = other.wait.site;
     if (at.line == site.line && (at.file == site.file || std::string_view(at.file) == site.file)) continue;
     core_.fault(

@@ -17,10 +17,10 @@ class WarpUnit {
             CallSite site);
   // The thread has done something for its whole warp, which had met: it comes before what they do next.
   void did_for_warp(const Thread& thread, CallSite site);
-  // Lanes come to a barrier by a form that is for whole warps, the thread first: others of its warp must not wait
-  // for the same barrier at another place.
-  void check_aligned(const Thread& thread, std::uint32_t lanes, WaitKind kind, std::uint32_t id,
-                     const char* instruction, CallSite site) const;
+  // Lanes come to a named barrier by a form that is for whole warps, the thread first: others of its warp must
+  // not wait for the same barrier at another place.
+  void check_aligned(const Thread& thread, std::uint32_t lanes, std::uint32_t id, const char* instruction,
+                     CallSite site) const;
   // The warpgroup of a thread; faults if it has fewer than 128.
   Warpgroup& whole_warpgroup(const Thread& thread, CallSite site, const char* instruction) const;
 

@@ -32,11 +32,27 @@ std::uint32_t each(std::uint32_t mask, F&& body) {
 constexpr std::uint32_t kReleasesCluster = 1;
 constexpr std::uint32_t kAligned = 8;
 
-void check_aligned(Warp& warp, const Instruction& i, std::uint32_t mask, machine::WaitKind kind, std::uint32_t id,
-                   const char* name) {
+void check_aligned(Warp& warp, const Instruction& i, std::uint32_t mask, std::uint32_t id, const char* name) {
   if ((i.flags & kAligned) == 0 || mask == warp.exist) return;
-  warp.machine->warps.check_aligned(warp.thread(static_cast<std::uint32_t>(std::countr_zero(mask))), mask, kind,
-                                    id, name, i.site);
+  warp.machine->warps.check_aligned(warp.thread(static_cast<std::uint32_t>(std::countr_zero(mask))), mask, id,
+                                    name, i.site);
+}
+
+// One lane arrives at the cluster barrier, or waits for it.
+void note_cluster_step(Warp& warp, const Instruction& i, std::uint32_t lane, Warp::ClusterSteps& steps,
+                       const char* name, const char* deed) {
+  const std::uint64_t round = warp.thread(lane).cluster_arrivals;
+  steps[lane] = {&i, round};
+  if ((i.flags & kAligned) == 0) return;
+  for (std::uint32_t other = 0; other < 32; ++other) {
+    const Warp::ClusterStep& step = steps[other];
+    if ((warp.exist >> other & 1) == 0 || step.by == nullptr || step.by == &i || step.round != round) continue;
+    warp.machine->fault(
+        &warp.thread(lane), i.site, FaultCode::kDivergence,
+        fmt::format("{} is executed by lanes of one warp at different places; a warp executes it as a whole",
+                    name),
+        {fmt::format("{:<62} {}", fmt::format("lane {}: {}", other, deed), machine::place(step.by->site))});
+  }
 }
 
 // Without a count, it is for all threads that have not exited.
@@ -55,7 +71,7 @@ std::uint32_t bar_sync(Warp& warp, const Instruction& i, std::uint32_t mask) {
         // Those who come back to it have arrived before.
         if (arriving == 0) {
           const auto id = static_cast<std::uint32_t>(warp.rows[i.a][l]);
-          check_aligned(warp, i, mask, machine::WaitKind::kNamedBarrier, id, "bar.sync");
+          check_aligned(warp, i, mask, id, "bar.sync");
         }
         arriving |= 1u << l;
         sync_lane(warp, i, l);
@@ -90,24 +106,14 @@ std::uint32_t bar_red(Warp& warp, const Instruction& i, std::uint32_t mask) {
 std::uint32_t cluster_arrive(Warp& warp, const Instruction& i, std::uint32_t mask) {
   return each(mask, [&](std::uint32_t l) {
     warp.machine->cluster_barrier.arrive(warp.thread(l), (i.flags & kReleasesCluster) != 0, i.site);
-    warp.arrived_by[l] = &i;
-    for (std::uint32_t other = 0; (i.flags & kAligned) != 0 && other < 32; ++other) {
-      const Instruction* by = warp.arrived_by[other];
-      if ((warp.exist >> other & 1) == 0 || by == nullptr || by == &i) continue;
-      if (warp.thread(other).cluster_arrivals != warp.thread(l).cluster_arrivals) continue;
-      warp.machine->fault(
-          &warp.thread(l), i.site, FaultCode::kDivergence,
-          "barrier.cluster.arrive.aligned is executed by lanes of one warp at different places; a "
-          "warp executes it as a whole",
-          {fmt::format("{:<62} {}", fmt::format("lane {}: arrived", other), machine::place(by->site))});
-    }
+    note_cluster_step(warp, i, l, warp.cluster_arrived, "barrier.cluster.arrive.aligned", "arrived");
   });
 }
 
 std::uint32_t cluster_wait(Warp& warp, const Instruction& i, std::uint32_t mask) {
-  check_aligned(warp, i, mask, machine::WaitKind::kClusterBarrier, 0, "barrier.cluster.wait.aligned");
   std::uint32_t done = 0;
   for_lanes(mask, [&](std::uint32_t l) {
+    note_cluster_step(warp, i, l, warp.cluster_waited, "barrier.cluster.wait.aligned", "waited");
     if (warp.machine->cluster_barrier.wait(warp.thread(l), i.site)) done |= 1u << l;
   });
   return done;

@@ -101,8 +101,15 @@ struct Warp {
   std::uint32_t exist = 0;
   std::array<std::uint32_t, 32> pc = {};
   std::array<Frame*, 32> frame_of = {};
-  std::array<std::uint8_t, 32> step = {};              // how far a lane has come within an instruction
-  std::array<const Instruction*, 32> arrived_by = {};  // where each lane came to the cluster barrier last
+  std::array<std::uint8_t, 32> step = {};  // how far a lane has come within an instruction
+  // Where each lane came to the cluster barrier last, and in which round.
+  struct ClusterStep {
+    const Instruction* by = nullptr;
+    std::uint64_t round = 0;
+  };
+  using ClusterSteps = std::array<ClusterStep, 32>;
+  ClusterSteps cluster_arrived = {};
+  ClusterSteps cluster_waited = {};
 
   // Of the lanes that run now.
   Frame* frame = nullptr;
