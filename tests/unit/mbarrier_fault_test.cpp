@@ -62,7 +62,7 @@ TEST(MbarrierFault, UseAfterInvalidationIsReported) {
   EXPECT_TRUE(
       faults_with(use(0), "uninitialised_barrier",
                   "[uninitialised_barrier] mbarrier.arrive on the barrier at shared address 0x400, which is not "
-                  "initialised"));
+                  "initialised any more"));
   EXPECT_TRUE(is_silent(use(1)));
 }
 
@@ -78,9 +78,7 @@ TEST(MbarrierFault, FaultNamesPipelineStageThreadAndLine) {
       report.text(),
       "[over_arrival] mbarrier.arrive of 2 on full of input[0], but only 1 of 1 arrivals are missing in phase "
       "0\n" +
-          line_at("load, warp 0, lane 0", "mbarrier_fault_test.cpp", line) +
-          "  likely: a stage is released twice, or the barrier's count of 1 is too small\n"
-          "  again: tiny with schedule rr\n");
+          line_at("load, warp 0, lane 0", "mbarrier_fault_test.cpp", line) + "  again: tiny with schedule rr\n");
 }
 
 TEST(MbarrierFault, OneArrivalTooManyInAPhaseIsReported) {

@@ -79,9 +79,7 @@ void MbarrierUnit::check(MbarrierFault mistake, const Thread& thread, const Barr
     case MbarrierFault::kOverArrival:
       core_.fault(&thread, site, FaultCode::kOverArrival,
                   fmt::format("{} of {} on {}, but only {} of {} arrivals are missing in phase {}", instruction,
-                              value, core_.describe(barrier), state.pending, state.expected, state.phase & 1),
-                  {fmt::format("likely: a stage is released twice, or the barrier's count of {} is too small",
-                               state.expected)});
+                              value, core_.describe(barrier), state.pending, state.expected, state.phase & 1));
     case MbarrierFault::kTxRange:
       core_.fault(
           &thread, site, FaultCode::kTransactionRange,
