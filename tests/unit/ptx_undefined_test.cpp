@@ -267,6 +267,66 @@ TEST(PtxUndefined, AnAtomicOnUnwrittenMemoryLeavesItUndefined) {
   expect_used(body(""), "the value is stored to global memory");
 }
 
+// Asks, in a grid of one CTA, for a cluster to cancel: %q0 is the answer, and %r4 its first CTA.
+sim::Report ask_for_a_cluster(const std::string& then, std::uint32_t* out, bool check_races = true) {
+  const std::string body =
+      ".reg .b128 %q0; ld.param.u64 %rd1, [out];\n"
+      "mbarrier.init.shared::cta.b64 [dyn+16], 1; fence.proxy.async.shared::cta;\n"
+      "mbarrier.arrive.expect_tx.shared::cta.b64 %rd5, [dyn+16], 16;\n"
+      "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [dyn], [dyn+16];\n"
+      "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [dyn+16], 0; @!%p2 bra WAIT;\n"
+      "ld.shared.b128 %q0, [dyn];\n"
+      "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r4, %q0;\n";
+  std::string text = ptx_module(body + then + "ret;", kShared);
+  text.replace(text.find("sm_90a"), 6, "sm_100a");
+  std::vector<std::uint32_t> words(4, 0);
+  sim::Report report = run_ptx(
+      text, words, {0}, {.threads = 1, .shared_bytes = 1024, .check_races = check_races, .arch = Arch::kSm100});
+  if (out != nullptr) *out = words[0];
+  return report;
+}
+
+const std::string kLook = "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p3, %q0;\n";
+const std::string kQuad =
+    "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r4, %r5, %r6, %r7}, %q0;\n";
+
+TEST(PtxUndefined, TheFirstCtaOfARefusalMayBeAskedFor) {
+  for (const char* use : {"selp.u32 %r5, %r4, 7, %p3; st.global.u32 [%rd1], %r5;",
+                          "@%p3 st.global.u32 [%rd1], %r4; @!%p3 st.global.u32 [%rd1], 7;",
+                          "st.shared.u32 [dyn+512], %r4; mov.u32 %r4, 7; st.global.u32 [%rd1], %r4;"}) {
+    std::uint32_t out = 0;
+    const sim::Report report = ask_for_a_cluster(kLook + use, &out);
+    EXPECT_TRUE(report.ok()) << use << report.text();
+    EXPECT_EQ(out, 7u) << use;
+  }
+  EXPECT_TRUE(ask_for_a_cluster(kQuad + "st.global.u32 [%rd1], %r7;", nullptr).ok()) << "no part of it";
+}
+
+TEST(PtxUndefined, TheFirstCtaOfARefusalIsNotUsed) {
+  const std::string store = "add.u32 %r4, %r4, 1; st.global.u32 [%rd1], %r4;";
+  const sim::Report unseen = ask_for_a_cluster(store, nullptr);
+  EXPECT_EQ(unseen.text().find("[clc_no_cluster] clusterlaunchcontrol.query_cancel.get_first_ctaid of a request "
+                               "that failed, which names no cluster"),
+            0u)
+      << unseen.text();
+  EXPECT_NE(unseen.text().find("the value is stored to global memory"), std::string::npos) << unseen.text();
+  EXPECT_NE(unseen.text().find("likely: no look at"), std::string::npos) << unseen.text();
+  const sim::Report seen = ask_for_a_cluster(kLook + store, nullptr);
+  EXPECT_TRUE(seen.has("clc_no_cluster")) << seen.text();
+  EXPECT_EQ(seen.text().find("likely:"), std::string::npos) << seen.text();
+  EXPECT_TRUE(ask_for_a_cluster(kQuad + "st.global.u32 [%rd1], %r6;", nullptr).has("clc_no_cluster"));
+  EXPECT_TRUE(ask_for_a_cluster("setp.eq.u32 %p3, %r4, 0; @%p3 bra END; st.global.u32 [%rd1], 7; END: ", nullptr)
+                  .has("clc_no_cluster"));
+  EXPECT_TRUE(ask_for_a_cluster(store, nullptr, false).ok()) << "nobody follows values there";
+}
+
+TEST(PtxUndefined, AResponseThatNobodyWroteHasNoFirstCta) {
+  const std::string ask =
+      "ld.shared.b128 %q0, [dyn+512]; clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r4, %q0;\n";
+  EXPECT_TRUE(ask_for_a_cluster(ask, nullptr).ok());
+  EXPECT_TRUE(ask_for_a_cluster(ask + "st.global.u32 [%rd1], %r4;", nullptr).has("uninitialised_read"));
+}
+
 TEST(PtxUndefined, WithoutTheChecksNothingIsSaid) {
   EXPECT_TRUE(run(kLoad + "st.global.u32 [%rd1], %r4; ret;", "rr", nullptr, false).ok());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/clc.h"
 
+#include "sim/machine/clc_refusal.h"
 #include "sim/machine/core.h"
 #include "sim/machine/mbarrier_unit.h"
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace heddle::sim::machine {
 
@@ -24,6 +26,13 @@ constexpr std::uint32_t kNoCta = 0xdeadc7a5;
 constexpr std::uint64_t kRefusals = 16;
 
 }  // namespace
+
+void refuse_ctaid(const Core& core, const Thread& thread, CallSite site, std::vector<std::string> details) {
+  if (!thread.cta->has_seen_clc_failure) details.push_back("likely: no look at query_cancel.is_canceled before");
+  core.fault(&thread, site, FaultCode::kClcNoCluster,
+             fmt::format("{}.get_first_ctaid of a request that failed, which names no cluster", kQuery),
+             std::move(details));
+}
 
 void PendingClusters::fill() {
   while (window_.size() < kWindow && next_ < count_) window_.push_back(next_++);
@@ -190,11 +199,7 @@ bool ClcUnit::is_canceled(Thread& thread, const isa::Bytes16& response, CallSite
 
 isa::Dim3 ClcUnit::first_ctaid(const Thread& thread, const isa::Bytes16& bytes, CallSite site) const {
   const ClcResponse response = response_of(thread, bytes, site);
-  if (response.state == ClcResponseState::kRefused) {
-    core_.fault(&thread, site, FaultCode::kClcNoCluster,
-                fmt::format("{}.get_first_ctaid of a request that failed, which names no cluster", kQuery),
-                {"likely: no look at query_cancel.is_canceled before"});
-  }
+  if (response.state == ClcResponseState::kRefused) refuse_ctaid(core_, thread, site, {});
   return response.first_ctaid;
 }
 

@@ -35,12 +35,40 @@ std::uint32_t is_canceled(Warp& warp, const Instruction& i, std::uint32_t mask) 
   return mask;
 }
 
+bool is_refusal(const isa::Bytes16& response) {
+  return machine::decode_clc_response(response).state == machine::ClcResponseState::kRefused;
+}
+
+// What of the first CTA means nothing: all of it where the response does, or where it names none.
+Undefined undefined_ctaid(Warp& warp, const Instruction& i, std::uint32_t lane, const isa::Bytes16& response) {
+  constexpr std::uint64_t kWord = 0xffff'ffff;
+  for (const std::uint32_t row : {i.a, i.b}) {
+    const Undefined found = undefined_of(*warp.frame, row, lane);
+    if (found.bits != 0) return {kWord, found.origin};
+  }
+  if (!is_refusal(response)) return {};
+  return {kWord,
+          note_origin(warp, {.kind = Origin::Kind::kRefusal, .tid = warp.thread(lane).tid, .instruction = &i})};
+}
+
+// Model: to ask for what a refusal does not name is no mistake, to use it is one: compilers ask before they look
+// at is_canceled.
 std::uint32_t first_ctaid(Warp& warp, const Instruction& i, std::uint32_t mask) {
+  const bool follows = warp.interpreter->follows_values();
   for_lanes(mask, [&](std::uint32_t l) {
-    const isa::Dim3 id = warp.machine->clc.first_ctaid(warp.thread(l), response_of(warp, i, l), i.site);
+    const isa::Bytes16 response = response_of(warp, i, l);
+    const Undefined undefined = follows ? undefined_ctaid(warp, i, l, response) : Undefined{};
+    isa::Dim3 id{response.word[1], response.word[2], response.word[3]};
+    if (undefined.bits == 0 && !is_refusal(response)) {
+      id = warp.machine->clc.first_ctaid(warp.thread(l), response, i.site);
+    }
     const std::uint32_t parts[] = {id.x, id.y, id.z, 0};
-    // flags: the first part that is wanted.
-    for (std::size_t p = 0; p < i.rows.size(); ++p) warp.rows[i.rows[p]][l] = parts[i.flags + p];
+    // flags: the first part that is wanted. The fourth is defined, whatever the others are.
+    for (std::size_t p = 0; p < i.rows.size(); ++p) {
+      const std::size_t part = i.flags + p;
+      warp.rows[i.rows[p]][l] = parts[part];
+      set_undefined(warp, *warp.frame, i.rows[p], l, part < 3 ? undefined : Undefined{});
+    }
   });
   return mask;
 }

@@ -106,6 +106,8 @@ void classify(std::string_view mnemonic, const Function& function, const Instruc
   } else if (opcode == "sust") {
     flow.kind = FlowKind::kControl;
     flow.has_effect = true;
+  } else if (opcode == "clusterlaunchcontrol" && has(mnemonic, ".get_first_ctaid")) {
+    flow.kind = FlowKind::kHandled;
   } else if (opcode == "wmma") {
     flow.kind = FlowKind::kHandled;
     flow.has_effect = has(mnemonic, ".store");

@@ -2,6 +2,7 @@
 #include "sim/frontend/ptx/interpreter.h"
 
 #include "sim/frontend/ptx/uses.h"
+#include "sim/machine/clc_refusal.h"
 
 #include <heddle/isa/registers.h>
 
@@ -377,6 +378,7 @@ void Interpreter::use_undefined(Warp& warp, std::uint32_t lane, const Instructio
                     .places = {.first = i.site, .second = origin.instruction->site}});
     return;
   }
+  if (origin.kind == Origin::Kind::kRefusal) machine::refuse_ctaid(machine_, user, i.site, {use, loaded});
   machine_.fault(
       &user, i.site, FaultCode::kDivergence,
       fmt::format("a value {} that lane {} of a shuffle was to give, which has exited or is not in its mask", how,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that mean nothing: what was read of memory that nobody had written, or of a lane that gave nothing.
-// Reading them is no mistake; whoever uses one makes it. Registers carry, bit by bit, what of them is undefined,
-// instructions pass it on, and a use is reported with the instruction that brought the value.
+// Values that mean nothing: what was read of memory that nobody had written, or of a lane that gave nothing, or
+// the first CTA that a refused request names. Reading them is no mistake; whoever uses one makes it. Registers
+// carry, bit by bit, what of them is undefined, instructions pass it on, and a use is reported with the
+// instruction that brought the value.
 //
 // Uses: in an address; to decide a branch, or whether something that others see is executed; as an operand of a
 // barrier, a copy or the like; in a store or an atomic operation to global memory. Shared and local memory keep
@@ -26,7 +27,7 @@ using UndefinedBits = std::array<std::uint64_t, 32>;  // by lane
 
 // Where a value comes from that is not defined.
 struct Origin {
-  enum class Kind : std::uint8_t { kShared, kTmem, kGlobal, kLane };
+  enum class Kind : std::uint8_t { kShared, kTmem, kGlobal, kLane, kRefusal };
 
   Kind kind = Kind::kShared;
   std::uint32_t tid = 0;  // of the thread that got it
