@@ -2,6 +2,8 @@
 #include "sim/machine/hardware_tensor_map.h"
 #include "sim/machine/im2col.h"
 
+#include <heddle/host/tensor_map.h>
+
 #include <gtest/gtest.h>
 
 namespace heddle::sim::machine {
@@ -63,6 +65,27 @@ TEST(HardwareTensorMap, MapOfCuteIsRead) {
   EXPECT_FALSE(decode_im2col(map));  // whose words are among those
 }
 
+// CuTe DSL's of NVFP4: 256 numbers in a pitch of 128 bytes.
+TEST(HardwareTensorMap, PackedNumbersOfFourBitsAreRead) {
+  TensorMap map = {};
+  map.opaque[0] = 0x3000'0000'0000;
+  map.opaque[1] = 0x0000'0008'0004'65A2;
+  map.opaque[2] = 0x800;
+  map.opaque[4] = 0x0000'00FF'0000'00FF;
+  map.opaque[6] = 0xFF00'0000'0000'0000;
+  map.opaque[7] = 0x7F;
+  const std::optional<TensorMapSpec> spec = read_hardware_map(map);
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(spec->type, TensorType::kU4x16Align8B);
+  EXPECT_EQ(spec->dims[0], 256);
+  EXPECT_EQ(spec->strides[0], 128);
+  EXPECT_EQ(spec->strides[1], 256 * 128);
+  EXPECT_EQ(spec->box[0], 256);
+  EXPECT_EQ(spec->swizzle, Swizzle::k128B);
+  EXPECT_FALSE(check(*spec, 100));
+  EXPECT_TRUE(check(*spec, 90)) << "sm_90 has no such numbers";
+}
+
 // CuTe DSL sets bit 21 in the map of a persistent matmul's store.
 TEST(HardwareTensorMap, BitsWithoutEffectAreIgnored) {
   for (unsigned bit = 19; bit < 24; ++bit) {
@@ -93,10 +116,12 @@ TEST(HardwareTensorMap, OtherBytesAreNone) {
     map.opaque[word] ^= std::uint64_t{1} << bit;
     EXPECT_FALSE(read_hardware_map(map)) << word << ' ' << bit;
   }
-  // Types that are not known: 11 and up.
-  TensorMap map = measured();
-  map.opaque[1] |= std::uint64_t{15} << 7;
-  EXPECT_FALSE(read_hardware_map(map));
+  // Types that are not known.
+  for (std::uint64_t type = 12; type < 16; ++type) {
+    TensorMap map = measured();
+    map.opaque[1] = (map.opaque[1] & ~(std::uint64_t{15} << 7)) | type << 7;
+    EXPECT_FALSE(read_hardware_map(map)) << type;
+  }
 }
 
 // One that was overwritten in part is told as such, not taken for one of the hardware.

@@ -13,9 +13,10 @@ constexpr std::uint32_t bits(std::uint64_t word, unsigned low, unsigned count) {
 }
 
 // By the hardware's number.
-constexpr TensorType kTypes[] = {TensorType::kU8,     TensorType::kU16, TensorType::kU32, TensorType::kI32,
-                                 TensorType::kU64,    TensorType::kI64, TensorType::kF16, TensorType::kF32,
-                                 TensorType::kF32Ftz, TensorType::kF64, TensorType::kBF16};
+constexpr TensorType kTypes[] = {TensorType::kU8,  TensorType::kU16,  TensorType::kU32,
+                                 TensorType::kI32, TensorType::kU64,  TensorType::kI64,
+                                 TensorType::kF16, TensorType::kF32,  TensorType::kF32Ftz,
+                                 TensorType::kF64, TensorType::kBF16, TensorType::kU4x16Align8B};
 constexpr Swizzle kSwizzles[] = {Swizzle::kNone, Swizzle::k32B, Swizzle::k64B, Swizzle::k128B};
 
 // TF32 is that of an F32 with a bit of its own.

@@ -17,8 +17,9 @@
 // set in turn, with no swizzle and those of 64 and 128 bytes: loads and stores moved the same bytes. Unverified:
 // what they say to Blackwell.
 //
-// Unverified: types below a byte and swizzles with other atoms, which an H200 does not have. A map with any bit
-// that is not known here is none.
+// Unverified: the number of packed types of 4 bits is CuTe DSL's for Blackwell, whose extents, pitch and box
+// agree with it. Those of padded types, and of swizzles with other atoms, which an H200 does not have, are not
+// known. A map with any bit that is not known here is none.
 #pragma once
 
 #include <heddle/host/tensor_map_encode.h>
