@@ -307,7 +307,7 @@ NOTES = """\
   of tf32 did not round, which they now do.
 - **Gluon 12**: formal findings alone. Its comparison fails for both of its schedulers, of which one does without cluster launch
   control: some 200 of a million elements differ by up to 1.2e-4 from PyTorch's product, which the host works out here. Beside the
-  exact product 174 of the kernel's elements are outside the tolerance and 15 of the host's: tensor cores add with fewer bits.
+  exact product 174 of the kernel's elements are outside the tolerance and 15 of the host's, perhaps because tensor cores add with fewer bits; not looked into.
 - **CuTe DSL dense_blockscaled_gemm_persistent**: the kernel runs; its reference is `torch._scaled_mm` of NVFP4, which PyTorch
   does not have for the host.
 - **CuTe DSL Hopper grouped_gemm**, with `--iterations 1`: its benchmark keeps addresses of tensors that it has given up, whose
