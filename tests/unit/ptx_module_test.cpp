@@ -93,8 +93,8 @@ std::string refusal_of(const std::string& text) {
 
 TEST(PtxModule, RefusesEntriesWithUnsupportedInstructionsBeforeTheyRun) {
   EXPECT_EQ(refusal_of(std::string(kHeader) +
-                       ".entry k() {\n.reg .b64 %rd<2>;\n  tex.1d.v4.s32.s32 {%rd0}, [%rd1];\n}"),
-            "bad.ptx:6: [unsupported] the instruction 'tex.1d.v4.s32.s32 {%rd0}, [%rd1];'");
+                       ".entry k() {\n.reg .b64 %rd<2>;\n  multimem.ld_reduce.global.add.u64 %rd0, [%rd1];\n}"),
+            "bad.ptx:6: [unsupported] the instruction 'multimem.ld_reduce.global.add.u64 %rd0, [%rd1];'");
   EXPECT_EQ(refusal_of(std::string(kHeader) + ".entry k() {\n.reg .b32 %r<3>;\n  add.b32 %r0, %r1, %r2;\n}"),
             "bad.ptx:6: [unsupported] the instruction 'add.b32 %r0, %r1, %r2;'");
   EXPECT_EQ(
@@ -106,7 +106,7 @@ TEST(PtxModule, RefusesEntriesWithUnsupportedInstructionsBeforeTheyRun) {
 TEST(PtxModule, UnsupportedInstructionsConcernOnlyEntriesThatReachThem) {
   const sim::PtxModule module = sim::PtxModule::load(
       std::string(kHeader) +
-          ".func deep() {\n.reg .b64 %rd<2>;\n  tex.1d.v4.s32.s32 {%rd0}, [%rd1];\n}\n"
+          ".func deep() {\n.reg .b64 %rd<2>;\n  multimem.ld_reduce.global.add.u64 %rd0, [%rd1];\n}\n"
           ".func calls() { call deep; ret; }\n.entry well() { ret; }\n.entry bad() { call calls; ret; }\n"
           ".entry late() { ret; }\n",
       "m.ptx");
@@ -114,7 +114,7 @@ TEST(PtxModule, UnsupportedInstructionsConcernOnlyEntriesThatReachThem) {
   EXPECT_EQ(module.find("well")->unsupported, "");
   EXPECT_EQ(module.find("late")->unsupported, "");
   EXPECT_EQ(module.find("bad")->unsupported,
-            "m.ptx:6: [unsupported] the instruction 'tex.1d.v4.s32.s32 {%rd0}, [%rd1];'");
+            "m.ptx:6: [unsupported] the instruction 'multimem.ld_reduce.global.add.u64 %rd0, [%rd1];'");
   EXPECT_TRUE(module.launch("well", {}, {}, nullptr, 0).ok());
   EXPECT_THROW(module.launch("bad", {}, {}, nullptr, 0), InputError);
 }
