@@ -87,6 +87,7 @@ void in_threads(int count, const std::function<void(int)>& body) {
 
 struct Adder {
   Adder() {
+    EXPECT_EQ(cudaFree(nullptr), 0);  // gives the thread the card's context
     EXPECT_EQ(cuModuleLoadData(&module, kModule), 0);
     EXPECT_EQ(cuModuleGetFunction(&kernel, module, "add"), 0);
   }
