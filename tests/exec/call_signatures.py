@@ -49,7 +49,9 @@ for header in ('cuda_runtime_api.h', 'cuda.h'):
     text = re.sub(r'//[^\n]*', '', text)
     if header == 'cuda.h':
         renamed.update(re.findall(r'#define\s+(cu\w+)\s+(?:__CUDA_API_P\w+\()?(cu\w+)', text))
-    for name, inside in re.findall(r'(?:CUDARTAPI|CUDAAPI)\s+(\w+)\s*\(([^;]*?)\)\s*;', text):
+    for returned, name, inside in re.findall(r'([\w*]+)\s+(?:CUDARTAPI|CUDAAPI)\s+(\w+)\s*\(([^;]*?)\)\s*;', text):
+        if returned == 'cudaChannelFormatDesc':
+            continue  # a struct: where it goes to is a word more, which the caller answers for
         letters = ''.join(letter(name, p) for p in re.split(r',(?![^()]*\))', inside))
         if 'c' not in letters:
             found.setdefault(name, []).append(letters)
