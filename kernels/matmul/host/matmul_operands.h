@@ -101,7 +101,7 @@ constexpr std::uint32_t tiles_along(std::int64_t elems, std::uint32_t tile) {
 // delivers while the kernel ahead ends. Where tiles share rows of both operands several CTAs ask for each line,
 // and many would only delay what the copy engines ask for.
 constexpr std::uint32_t early_lines(std::uint32_t rows, std::uint64_t row_bytes, bool shares_both) {
-  const std::uint32_t bytes = (shares_both ? 16 : 64) << 10;
+  const std::uint32_t bytes = (shares_both ? 16u : 64u) << 10;
   const std::uint32_t lines = tiles_along(bytes, rows * kLineBytes);
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(lines, (row_bytes + kLineBytes - 1) / kLineBytes));
 }
